@@ -26,6 +26,8 @@ export interface History extends AsyncDisposable {
   readonly client: Client;
   /** Resolves when the history shows all writes of the client so far. */
   caughtUp(): Promise<void>;
+  /** Whether the history shows the objects that the server has now. After a restart, watches come back one by one. */
+  isCurrent(): Promise<boolean>;
   /** The objects of a recorded kind as last seen; undefined for another kind. */
   objects(kind: ResourceKind): readonly LiveObject[] | undefined;
   /** The objects of all recorded kinds. */
@@ -148,6 +150,18 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
         if (Date.now() > end) throw new Error(`no changes of ${[...stored.keys(), ...removed.keys()].join(", ")}`);
         await Promise.race([news.promise, sleep(NEWS_MS, undefined, { ref: false })]);
       }
+    },
+    isCurrent: async () => {
+      const lists = await Promise.all(kinds.map(async (kind) => ({ kind, ...(await inner.list(kind)) })));
+      return lists.every(({ kind, items }) => {
+        const seen = tracks.get(groupKind(kind.group, kind.kind))?.objects;
+        return (
+          seen?.size === items.length &&
+          items.every(
+            ({ metadata: { uid, resourceVersion } }) => seen.get(uid)?.metadata.resourceVersion === resourceVersion,
+          )
+        );
+      });
     },
     objects: ({ group, kind }) => {
       const track = tracks.get(groupKind(group, kind));

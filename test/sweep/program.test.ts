@@ -61,8 +61,9 @@ describe("xfn-controller", needs("api-server"), () => {
   };
   // Wait until running work has ended.
   const quiet = async (actor: Actor): Promise<void> => {
-    for (let seen = -1; seen !== testbed.history.of(actor.id).length; await sleep(QUIET_MS))
-      seen = testbed.history.of(actor.id).length;
+    const { history } = testbed;
+    for (let seen = -1; seen !== history.of(actor.id).length || !(await history.isCurrent()); await sleep(QUIET_MS))
+      seen = history.of(actor.id).length;
   };
   const look = (actor: Actor): Snapshot => snapshot(ours(actor), actor.id);
   const runWith = async (disturbed: (actor: Actor, done: () => boolean) => Promise<void>): Promise<typeof expected> => {
