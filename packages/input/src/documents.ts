@@ -77,6 +77,14 @@ export function asInputError<T>(
 
 /** Reads the only document of a file, an object. @throws InputError for another number or type */
 export async function singleObject(path: string, what: string): Promise<JsonObject> {
+  return (await singleDocument(path, what)).value;
+}
+
+/** Like {@link singleObject}, with the positions of its fields. */
+export async function singleDocument(
+  path: string,
+  what: string,
+): Promise<ParsedDocument & { readonly value: JsonObject }> {
   const documents = await documentsOf(path);
   const [first, second] = documents;
   if (first === undefined) throw new InputError(`${sourceName(path)} is empty; ${what} is needed`);
@@ -87,7 +95,7 @@ export async function singleObject(path: string, what: string): Promise<JsonObje
   }
   if (!isObject(first.value))
     throw new InputError(`${sourceName(path)} is not an object; ${what} is needed`, { details: [positionOf(first)] });
-  return first.value;
+  return { ...first, value: first.value };
 }
 
 /** A line with the position of a document, for an error: `file:line:column: this document`. */

@@ -93,7 +93,12 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
     choice("yaml", "json"),
     { shown: "yaml" },
   ),
-  xrd: optional("xrd", "<path>", "the XR's definition: its defaults are applied first (a file or folder)", anyText),
+  xrd: optional(
+    "xrd",
+    "<path>",
+    "the XR's definition: validates the XR and applies its defaults first (a file or folder)",
+    anyText,
+  ),
   environment: many(
     "environment",
     "<path>",

@@ -2,6 +2,10 @@ import { applyDefaults, layoutOf, scopeOf } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
+import { describeFinding } from "../input/composition-file.ts";
+import type { FieldError } from "../validate/result.ts";
+import { schemaErrors } from "../validate/schema-errors.ts";
+import { schemaOfComposite } from "../validate/schemas.ts";
 
 /** An XR after `--xrd`. */
 export interface DefinedComposite {
@@ -16,12 +20,18 @@ export interface DefinedComposite {
 const KIND = "CompositeResourceDefinition";
 
 /**
- * Applies the defaults of `--xrd` to an XR, as an API server would have done. The file or folder may contain other
- * documents, and definitions of other kinds.
+ * Validates an XR against the definition of `--xrd`, and applies its defaults, as an API server would have done. The
+ * file or folder may contain other documents, and definitions of other kinds.
  *
- * @throws InputError if no definition is of the XR's kind, or the definition is invalid
+ * @param onWarning - called with the reason if the definition's schema cannot validate XRs
+ * @throws InputError if no definition is of the XR's kind, the definition is invalid, or the XR is
  */
-export async function applyDefinition(path: string, composite: JsonObject): Promise<DefinedComposite> {
+export async function applyDefinition(
+  path: string,
+  given: ParsedDocument & { readonly value: JsonObject },
+  onWarning: (message: string) => void,
+): Promise<DefinedComposite> {
+  const composite = given.value;
   const documents = await documentsOfAll(path);
   const definitions = documents.filter(({ value }) => isObject(value) && value["kind"] === KIND);
   const [only, ...others] = definitions;
@@ -36,8 +46,10 @@ export async function applyDefinition(path: string, composite: JsonObject): Prom
   }
   const xrd = definition.value as JsonObject;
   const keys = specOf(xrd)["connectionSecretKeys"];
+  const complete = withDefaults(xrd, composite, definition, path);
+  checkComposite(given, definition, onWarning);
   return {
-    composite: withDefaults(xrd, composite, definition, path),
+    composite: complete,
     ...layoutOf(scopeOf(xrd)),
     ...(Array.isArray(keys) && { connectionKeys: keys.filter((key) => typeof key === "string") }),
   };
@@ -58,6 +70,31 @@ function withDefaults(
       cause: error,
     });
   }
+}
+
+function checkComposite(
+  composite: ParsedDocument & { readonly value: JsonObject },
+  definition: ParsedDocument,
+  onWarning: (message: string) => void,
+): void {
+  const { apiVersion, kind } = composite.value;
+  const { schema, findings } = schemaOfComposite(definition, { apiVersion: textOf(apiVersion), kind: textOf(kind) });
+  for (const finding of findings)
+    onWarning(`${describeFinding(definition.source ?? "", finding)}; the composite resource is not validated (--xrd)`);
+  if (schema === undefined) return;
+  const found = schemaErrors(composite, schema);
+  // Functions often set fields of the status that the definition lacks, and files have what they set before.
+  const dropped = found.filter(({ type, field }) => type === "unknownField" && field.startsWith("status."));
+  for (const error of dropped) onWarning(`${lineOf(error)}; an API server drops it`);
+  const errors = found.filter((error) => !dropped.includes(error));
+  if (errors.length === 0) return;
+  throw new InputError(`the composite resource is invalid according to ${definition.source} (--xrd)`, {
+    details: errors.map(lineOf),
+  });
+}
+
+function lineOf({ source, line, column, message }: FieldError): string {
+  return `${[source, line, column].filter((part) => part !== undefined).join(":")}: ${message}`;
 }
 
 function claimError(xrd: JsonValue, claim: JsonObject): InputError {

@@ -1,6 +1,7 @@
 import { type Composition, checkConnectionKeys, isPackageStep, type PipelineStep } from "@xfn/composition";
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { documentsOfAll, singleObject, sourceName } from "@xfn/input";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { documentsOfAll, singleDocument, sourceName } from "@xfn/input";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { describeFinding, readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
@@ -45,13 +46,13 @@ export async function readInputs(
   if (annotations.length > 0 && files.functions === undefined) {
     throw usageError("-a requires FUNCTIONS, the file with the Functions to annotate");
   }
-  const given = await singleObject(files.xr, "the composite resource");
-  if (given["kind"] === "Composition") {
+  const given = await singleDocument(files.xr, "the composite resource");
+  if (given.value["kind"] === "Composition") {
     throw usageError(`${sourceName(files.xr)} is a Composition: the first argument is the composite resource`, [
       `Did you mean: xfn render ${[files.composition, files.xr, files.functions].filter(Boolean).join(" ")}`,
     ]);
   }
-  const { composite, connectionKeys = [], isLegacy = false } = await applyXrd(given, options.xrd);
+  const { composite, connectionKeys = [], isLegacy = false } = await applyXrd(given, options.xrd, onWarning);
   const { composition, document } = await readComposition(files.composition, onWarning);
   const overrides = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
@@ -136,10 +137,14 @@ function refuseRunning(functions: readonly FunctionOverride[], { runner }: Rende
 
 // Loaded on demand: most renders have neither a definition nor environments.
 
-async function applyXrd(composite: JsonObject, xrd: string | undefined): Promise<DefinedComposite> {
-  if (xrd === undefined) return { composite };
+async function applyXrd(
+  composite: ParsedDocument & { readonly value: JsonObject },
+  xrd: string | undefined,
+  onWarning: (message: string) => void,
+): Promise<DefinedComposite> {
+  if (xrd === undefined) return { composite: composite.value };
   const { applyDefinition } = await import("./definition-file.ts");
-  return applyDefinition(xrd, composite);
+  return applyDefinition(xrd, composite, onWarning);
 }
 
 async function environmentConfigsOf(paths: readonly string[]): Promise<readonly JsonObject[]> {

@@ -65,7 +65,14 @@ spec:
       openAPIV3Schema:
         type: object
         properties:
-          spec: {type: object, properties: {size: {type: integer}, region: {type: string, default: eu}}}
+          spec:
+            type: object
+            properties:
+              size: {type: integer}
+              region:
+                type: string
+                default: eu
+                x-kubernetes-validations: [{rule: "self != 'mars'", message: no such place}]
 `;
 }
 
@@ -224,6 +231,32 @@ describe("--xrd", () => {
     const { code, stderr } = await render(...files, "--xrd", files[0] ?? "");
     expect(code).toBe(2);
     expect(stderr).toContain("has no document of kind CompositeResourceDefinition");
+  });
+
+  test("of an XR that its schema refuses is exit code 2, with the positions of all that is wrong", async () => {
+    const xrd = write("strict.yaml", definition("XThing"));
+    const xr = write("wrong-xr.yaml", XR.replace("{size: 3}", "\n  size: big\n  regoin: us"));
+    const { code, stdout, stderr } = await render(xr, files[1] ?? "", "--xrd", xrd);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/wrong-xr\.yaml:5:3: spec\.size: .*must be of type integer/);
+    expect(stderr).toMatch(/wrong-xr\.yaml:6:3: spec\.regoin: Invalid value: "regoin": unknown field/);
+    const rule = await render(write("mars.yaml", XR.replace("3", "3, region: mars")), files[1] ?? "", "--xrd", xrd);
+    expect(rule).toMatchObject({ code: 2, stdout: "" });
+    expect(rule.stderr).toMatch(/mars\.yaml:4:17: spec\.region: Invalid value: .*no such place/);
+    const status = write("status.yaml", `${XR}status: {before: 1}\n`);
+    const warned = await render(status, files[1] ?? "", "--xrd", xrd);
+    expect(warned.code).toBe(0);
+    expect(warned.stderr).toMatch(
+      /status\.yaml:5:10: status\.before: .* unknown field: "before"; an API server drops it/,
+    );
+  });
+
+  test("with rules that cannot be evaluated still renders, and says that the XR is not validated", async () => {
+    const xrd = write("no-cel.yaml", definition("XThing").replace("self != 'mars'", "self.nonsense("));
+    const { code, stdout, stderr } = await render(...files, "--xrd", xrd);
+    expect(code).toBe(0);
+    expect(stdout).toContain("region: eu\n");
+    expect(stderr).toMatch(/no-cel\.yaml:\d+:\d+: .*the composite resource is not validated/);
   });
 
   test("warns about connection details that are not in its connection keys, with their position", async () => {

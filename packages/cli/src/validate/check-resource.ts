@@ -1,11 +1,11 @@
 import { type Composition, checkComposition, checkConnectionKeys, type Finding } from "@xfn/composition";
 import { MAX_COMPOSITE_NAME_LENGTH } from "@xfn/composition/definition";
-import { checkPatches, describeSchemaIssue } from "@xfn/composition/schema";
-import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
+import { checkPatches } from "@xfn/composition/schema";
+import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { secretFields } from "@xfn/pipeline/trace";
 import { identityOf, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
+import { byPosition, schemaErrors } from "./schema-errors.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
 
 /** Validates a resource against the schema of its kind. */
@@ -20,7 +20,7 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
   }
   const known = extensions.kinds.get(kindKey(identity.apiVersion, identity.kind));
   if (known !== undefined) {
-    const errors = schemaErrors(document, known);
+    const errors = kindErrors(document, known);
     return { ...nothing, status: errors.length === 0 ? "valid" : "invalid", errors };
   }
   if (isKind(value, "apiextensions.crossplane.io", "Composition")) {
@@ -55,39 +55,8 @@ function keysFor({ spec }: Composition, { definitions }: Extensions): readonly s
   return definition?.spec.connectionSecretKeys ?? [];
 }
 
-function schemaErrors(document: ParsedDocument, { schema, composed }: KnownKind): FieldError[] {
-  const { value } = document;
-  const complete = schema.default(value);
-  const found = schema.validate(complete);
-  // Hide secrets, unlike an API server: this output ends up in the logs of pipelines.
-  const isSecret = found.length === 0 ? undefined : secretFields(complete);
-  const issues = found.map((issue): FieldError => {
-    const shown = issue.value !== undefined && isSecret?.(issue.at) ? { ...issue, value: "(hidden)" } : issue;
-    return {
-      type: issue.rule ? "cel" : "schema",
-      field: issue.path,
-      message: describeSchemaIssue(shown),
-      ...(shown.value !== undefined && { value: shown.value }),
-      ...positionOf(document, issue.at),
-    };
-  });
-  const unknown = schema.prune(value).unknown.map((at) => unknownField(document, at));
-  return [...issues, ...unknown, ...(composed ? nameErrors(document) : [])].toSorted(
-    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-  );
-}
-
-function unknownField(document: ParsedDocument, at: JsonPath): FieldError {
-  const field = formatPath(at);
-  const name = String(at.at(-1) ?? "");
-  const quoted = JSON.stringify(name);
-  return {
-    type: "unknownField",
-    field,
-    message: `${field}: Invalid value: ${quoted}: unknown field: ${quoted}`,
-    value: name,
-    ...positionOf(document, at),
-  };
+function kindErrors(document: ParsedDocument, { schema, composed }: KnownKind): FieldError[] {
+  return [...schemaErrors(document, schema), ...(composed ? nameErrors(document) : [])].toSorted(byPosition);
 }
 
 function nameErrors(document: ParsedDocument): FieldError[] {

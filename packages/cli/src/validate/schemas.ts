@@ -68,6 +68,20 @@ export function checkDefinitionFully(document: ParsedDocument): {
   return different.length === 0 ? { definition, findings } : { findings: [...findings, ...different] };
 }
 
+/** The schema of one version of a definition's XRs. Undefined if the definition lacks it, or it has findings. */
+export function schemaOfComposite(
+  definition: ParsedDocument,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+): { readonly schema: Schema | undefined; readonly findings: readonly Finding[] } {
+  const versions = crdVersions(compositeCrd(definition.value as JsonObject));
+  const version = versions.find(({ key }) => key === kindKey(apiVersion, kind));
+  let schema: Schema | undefined;
+  const findings = findingsOf(definition, () => {
+    schema = version && compileSchema(version.schema, version.path);
+  });
+  return { schema, findings };
+}
+
 /** The valid schemas of a definition: even if the definition has errors, they can validate resources. */
 function* schemasOfDefinition(xrd: JsonObject): Iterable<[string, Schema]> {
   for (const make of [compositeCrd, claimCrd]) {
