@@ -4,6 +4,7 @@ import { escapeControls } from "@xfn/program/terminal-text";
 import { Command, CommanderError } from "commander";
 import { addBuild } from "./commands/build.ts";
 import { addCompletion } from "./commands/completion.ts";
+import { addConvert } from "./commands/convert.ts";
 import { addCopy } from "./commands/copy.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -69,6 +70,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     addInit,
     addTypes,
     addValidate,
+    addConvert,
     addDoctor,
     addDev,
     addCompletion,
@@ -100,7 +102,6 @@ const PEER_COMMANDS: Readonly<Record<string, string>> = {
   beta: "xfn has the commands of `crossplane beta` without that word, such as xfn render and xfn validate",
   composition: "xfn has this command without that word: xfn render",
   resource: "xfn has this command without that word: xfn validate",
-  convert: "xfn has no convert: `crossplane beta convert` writes Compositions of mode: Pipeline",
 };
 
 function unknownCommand(args: readonly string[]): string {

@@ -1,0 +1,120 @@
+import { checkComposition, type Finding } from "@xfn/composition";
+import { checkDefinition } from "@xfn/composition/definition";
+import { formatPath, isObject } from "@xfn/functionio";
+import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
+import { isMap, parseAllDocuments, Scalar, visit, type YAMLMap } from "yaml";
+import { describeFinding } from "../input/composition-file.ts";
+import type { Problem } from "./problem.ts";
+import { type FunctionNames, toPipeline } from "./to-pipeline.ts";
+import { toTemplates } from "./to-templates.ts";
+import { toXrdV2 } from "./to-xrd-v2.ts";
+
+/** The result of a conversion. */
+export type Conversion =
+  | { readonly to: "pipeline"; readonly names: FunctionNames }
+  | { readonly to: "templates" }
+  | { readonly to: "xrd-v2"; readonly scope: "Namespaced" | "Cluster" };
+
+/** A problem with its place: `file:line:column: field: message`. */
+export interface PlacedProblem {
+  readonly line: string;
+  /** Absent: the conversion fails. */
+  readonly severity: "loss" | "note" | undefined;
+}
+
+/** A converted text. */
+export interface ConvertedText {
+  readonly text: string;
+  /** The number of documents of the kind that the conversion is for. */
+  readonly converted: number;
+  readonly problems: readonly PlacedProblem[];
+}
+
+const KINDS = { pipeline: "Composition", templates: "Composition", "xrd-v2": "CompositeResourceDefinition" } as const;
+
+/**
+ * Converts the Compositions or definitions of a YAML or JSON text. Other documents, comments and the spelling of values
+ * stay as they are.
+ *
+ * @param source the name of the file, for problems
+ * @throws DocumentError for a text that is neither YAML nor JSON
+ */
+export function convertText(text: string, source: string, conversion: Conversion): ConvertedText {
+  const documents = readDocuments(text, { source });
+  // Without types, `0644`, `yes` and large integers are printed as they are written.
+  const nodes = parseAllDocuments(text, { schema: "failsafe", merge: false, keepSourceTokens: false });
+  const parsed = Array.isArray(nodes) ? nodes : [];
+  const filled = parsed.filter(({ contents }) => contents !== null && !isEmpty(contents));
+  const problems: PlacedProblem[] = [];
+  let converted = 0;
+  for (const [index, document] of documents.entries()) {
+    const root = filled[index]?.contents;
+    if (!isMap(root) || !isObject(document.value) || document.value["kind"] !== KINDS[conversion.to]) continue;
+    converted++;
+    const before = findingsOf(document, conversion);
+    const invalid = before.filter(({ severity }) => severity === "error");
+    const found = invalid.length > 0 ? [] : convertRoot(root, conversion);
+    problems.push(...invalid.map((finding) => ({ line: describeFinding(source, finding), severity: undefined })));
+    problems.push(...found.map((problem) => placed(document, problem)));
+  }
+  for (const { contents } of parsed) if (contents !== null) keepNulls(contents as YAMLMap);
+  const options = {
+    lineWidth: 0,
+    indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
+    flowCollectionPadding: false,
+  };
+  const shown = filled.map((document) => document.toString(options));
+  const result = shown.map((one, index) => (index === 0 || one.startsWith("---") ? one : `---\n${one}`)).join("");
+  if (converted > 0 && problems.every(({ severity }) => severity !== undefined))
+    problems.push(...problemsAfter(result, documents, conversion));
+  return { text: result, converted, problems };
+}
+
+function convertRoot(root: YAMLMap, conversion: Conversion): Problem[] {
+  if (conversion.to === "pipeline") return toPipeline(root, conversion.names);
+  if (conversion.to === "templates") return toTemplates(root);
+  return toXrdV2(root, conversion.scope);
+}
+
+function findingsOf(document: ParsedDocument, { to }: Conversion): readonly Finding[] {
+  return to === "xrd-v2" ? checkDefinition(document).findings : checkComposition(document).findings;
+}
+
+/** What the result's own form refuses, such as a transform that only functions have. */
+function problemsAfter(
+  text: string,
+  before: readonly ParsedDocument[],
+  conversion: Conversion,
+): readonly PlacedProblem[] {
+  const after = readDocuments(text);
+  return before.flatMap((document, index) => {
+    const result = after[index];
+    if (result === undefined || !isObject(document.value) || document.value["kind"] !== KINDS[conversion.to]) return [];
+    const known = new Set(findingsOf(document, conversion).map(({ message }) => message));
+    return findingsOf(result, conversion)
+      .filter(({ message, severity, code }) => !known.has(message) && (severity === "error" || code !== "Ignored"))
+      .map(({ path, message, severity }): PlacedProblem => {
+        const problem = placed(document, { at: [], message: `the result has ${path}: ${message}` });
+        return severity === "error" ? problem : { ...problem, severity: "note" };
+      });
+  });
+}
+
+function placed(document: ParsedDocument, { at, message, severity }: Problem): PlacedProblem {
+  const { line, column } = document.positionOf(at) ?? {};
+  const place = [document.source, line, column].filter((part) => part !== undefined).join(":");
+  return { line: `${place}: ${at.length === 0 ? "" : `${formatPath(at)}: `}${message}`, severity };
+}
+
+function isEmpty(contents: unknown): boolean {
+  return contents instanceof Scalar && ["", "null", "~"].includes(String(contents.value)) && contents.type === "PLAIN";
+}
+
+/** Without types, a value that is left out is an empty text, which would be printed with quotes. */
+function keepNulls(root: YAMLMap): void {
+  visit(root, {
+    Scalar(_, node) {
+      if (node.value === "" && node.type === "PLAIN") node.value = "null";
+    },
+  });
+}

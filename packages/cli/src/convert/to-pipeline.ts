@@ -1,0 +1,132 @@
+import type { JsonPath } from "@xfn/functionio";
+import { isScalar, type Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { explicitTemplates } from "./explicit-templates.ts";
+import type { Problem } from "./problem.ts";
+import { isFilled, keyOf, mapAt, mapsIn, pairOf, rename, setText, take, textAt } from "./yaml-nodes.ts";
+
+/** The names of the Function objects that the steps call. */
+export interface FunctionNames {
+  readonly templates: string;
+  readonly environment: string;
+}
+
+const TEMPLATE_FIELDS = ["patchSets", "resources", "to"];
+
+/**
+ * Converts a Composition of templates to `mode: Pipeline`: its templates become the input of
+ * function-patch-and-transform, its EnvironmentConfigs that of function-environment-configs, its functions steps with a
+ * container. One of that mode stays as it is.
+ *
+ * @param root the document; changed in place
+ */
+export function toPipeline(root: YAMLMap, names: FunctionNames): Problem[] {
+  const spec = mapAt(root, "spec");
+  if (spec === undefined) return [{ at: ["spec"], message: "is missing" }];
+  setText(root, "apiVersion", "apiextensions.crossplane.io/v1");
+  const from = pairOf(spec, "from");
+  if (from !== undefined) rename(from, "compositeTypeRef");
+  if (textAt(spec, "mode") === "Pipeline")
+    return [{ at: ["spec", "mode"], message: "is Pipeline already", severity: "note" }];
+  const problems = problemsOf(spec);
+  const place = spec.items.findIndex((pair) => [...TEMPLATE_FIELDS, "environment", "functions"].includes(keyOf(pair)));
+  for (const field of ["mode", "pipeline", "undesiredResources"]) take(spec, field);
+  const templates = TEMPLATE_FIELDS.some((field) => isFilled(spec, field));
+  const [configs, environment] = environmentOf(spec, problems);
+  const input = inputMap("pt.fn.crossplane.io/v1beta1", "Resources", environment);
+  for (const pair of spec.items.filter((one) => TEMPLATE_FIELDS.includes(keyOf(one)))) {
+    take(spec, keyOf(pair));
+    if (keyOf(pair) === "to") rename(pair, "resources");
+    input.items.push(pair);
+  }
+  explicitTemplates(input);
+  const steps = new YAMLSeq();
+  if (configs.length > 0) {
+    const selection = new YAMLMap();
+    selection.items.push(...configs);
+    const spec = new YAMLMap();
+    spec.set(new Scalar("spec"), selection);
+    const wanted = inputMap("environmentconfigs.fn.crossplane.io/v1beta1", "Input", spec.items);
+    steps.add(functionStep("environment-configs", names.environment, wanted));
+  }
+  if (templates) steps.add(functionStep("patch-and-transform", names.templates, input));
+  for (const [, one] of mapsIn(spec, "functions")) steps.add(containerStep(one));
+  take(spec, "functions");
+  if (steps.items.length === 0) {
+    problems.push({ at: ["spec"], message: "has neither templates nor functions: a pipeline needs a step" });
+  }
+  const added: Pair[] = new YAMLMap().items;
+  for (const [key, value] of [
+    ["mode", new Scalar("Pipeline")],
+    ["pipeline", steps],
+  ] as const) {
+    const holder = new YAMLMap();
+    holder.set(new Scalar(key), value);
+    added.push(...holder.items);
+  }
+  spec.items.splice(place < 0 ? spec.items.length : Math.min(place, spec.items.length), 0, ...added);
+  return problems;
+}
+
+function problemsOf(spec: YAMLMap): Problem[] {
+  const problems: Problem[] = [];
+  const tell = (at: JsonPath, message: string, severity: "loss" | "note"): void => {
+    problems.push({ at: ["spec", ...at], message, severity });
+  };
+  if (isFilled(spec, "pipeline")) tell(["pipeline"], "has no effect without mode: Pipeline", "loss");
+  for (const [index] of mapsIn(spec, "functions")) {
+    tell(["functions", index], "becomes a step with a container, which xfn runs, and Crossplane does not", "note");
+  }
+  if (isFilled(spec, "functions") && textAt(spec, "undesiredResources") !== "Delete") {
+    tell(["functions"], "kept the resources that no step desires any more; a pipeline deletes them", "note");
+  }
+  return problems;
+}
+
+/** Splits `spec.environment`: what selects EnvironmentConfigs, and what belongs to the templates. */
+function environmentOf(spec: YAMLMap, problems: Problem[]): [configs: Pair[], templates: Pair[]] {
+  const environment = mapAt(spec, "environment");
+  if (environment === undefined) return [[], []];
+  take(spec, "environment");
+  const policy = mapAt(environment, "policy");
+  const resolve = policy && textAt(policy, "resolve");
+  if (policy !== undefined && resolve !== undefined) {
+    take(policy, "resolve");
+    if (resolve === "IfNotPresent") {
+      const message = "functions select EnvironmentConfigs in every run: there is no IfNotPresent";
+      problems.push({ at: ["spec", "environment", "policy", "resolve"], message, severity: "loss" });
+    }
+    if (policy.items.length === 0) take(environment, "policy");
+  }
+  const patches = take(environment, "patches");
+  const holder = new YAMLMap();
+  if (patches !== undefined) {
+    const own = new YAMLMap();
+    own.items.push(patches);
+    holder.set(new Scalar("environment"), own);
+  }
+  return [environment.items, holder.items];
+}
+
+function inputMap(apiVersion: string, kind: string, more: readonly Pair[]): YAMLMap {
+  const input = new YAMLMap();
+  input.set(new Scalar("apiVersion"), new Scalar(apiVersion));
+  input.set(new Scalar("kind"), new Scalar(kind));
+  input.items.push(...more);
+  return input;
+}
+
+function functionStep(step: string, name: string, input: YAMLMap): YAMLMap {
+  const reference = new YAMLMap();
+  reference.set(new Scalar("name"), new Scalar(name));
+  const map = new YAMLMap();
+  map.set(new Scalar("step"), new Scalar(step));
+  map.set(new Scalar("functionRef"), reference);
+  map.set(new Scalar("input"), input);
+  return map;
+}
+
+function containerStep(one: YAMLMap): YAMLMap {
+  const name = pairOf(one, "name");
+  if (name !== undefined && isScalar(name.key)) rename(name, "step");
+  return one;
+}
