@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
 
 const TIMEOUT = { timeout: 60_000 };
 
@@ -63,7 +66,7 @@ describe("the scope of a definition", needs("api-server"), () => {
   let controller: RunningController;
 
   beforeAll(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ users: ["ada"] });
     controller = await startController(server.admin.kubeconfig, { args: ["--poll-interval", "10m"] });
     for (const name of ["team-a", "team-b"]) await server.kubectl(["create", "namespace", name]);
   });
@@ -123,6 +126,105 @@ describe("the scope of a definition", needs("api-server"), () => {
         "clusterrole/crossplane:composite:apps.example.org:aggregate-to-edit",
       ),
     ).toBe("true");
+  });
+
+  describe("xfn trace", () => {
+    const as = async (user: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> => {
+      const command = [XFN_MAIN, "trace", ...args, "--kubeconfig", server.user(user).kubeconfig];
+      return promisify(execFile)(process.execPath, command, { env: { PATH: process.env["PATH"] } });
+    };
+    const trace = async (...args: readonly string[]): Promise<string> => (await as("admin", ...args)).stdout;
+    const shape = (node: { object: { kind: string; metadata: object }; children?: never[] }): unknown => [
+      node.object.kind,
+      ...(node.children ?? []).map(shape),
+    ];
+
+    test("shows the tree of a namespaced XR through the XRs that it composes", async () => {
+      await define("Suite", "", "v2", "{ apiVersion: example.org/v1, kind: App, spec: { size: nested } }");
+      await create(instance("Suite", "all", "namespace: team-a", "replicas: 2"));
+      await server.kubectl(["wait", "suite/all", "-n", "team-a", "--for=condition=Ready", "--timeout=60s"]);
+      await server.kubectl(["wait", "apps", "--all", "-n", "team-a", "--for=condition=Ready", "--timeout=60s"]);
+      const table = await trace("suite", "all", "-n", "team-a");
+      expect(table).toMatch(
+        /^NAME +SYNCED +READY +STATUS\nSuite\/all \(team-a\) +True +True +Available\n└─ App\/\S+ \(team-a\) +True +True +Available\n {3}└─ ConfigMap\/\S+ \(team-a\) +- +-\n$/,
+      );
+      for (const type of ["Suite/all", "suites.example.org/all", "sui.v1.example.org/all"])
+        expect(await trace(type, "-n", "team-a")).toBe(table);
+      expect(await trace("suite/all", "-n", "team-a", "-o", "wide")).toMatch(/RESOURCE[^]* settings /);
+      const json = await trace("suite/all", "-n", "team-a", "-o", "json", "--events");
+      expect(shape(JSON.parse(json))).toEqual(["Suite", ["App", ["ConfigMap"]]]);
+      expect(JSON.parse(json)).toMatchObject({
+        events: expect.arrayContaining([expect.objectContaining({ count: 1 })]),
+      });
+      expect(await trace("suite/all", "-n", "team-a", "-o", "yaml")).toContain("\nchildren:\n- object:");
+      expect(await trace("suite/all", "-n", "team-a", "-o", "dot")).toMatch(
+        /n1 \[label="Name: Suite\/all[^]*\tn2 -- n3;/,
+      );
+      expect(await trace("suite/all", "-n", "team-a", "--events")).toMatch(
+        /\n\nLAST SEEN +TYPE[^]*Suite\/all \(team-a\)/,
+      );
+      await server.kubectl(["delete", "suite/all", "-n", "team-a", "--timeout=60s"]);
+    });
+
+    test("shows missing and forbidden objects, and connection secrets without their values", async () => {
+      await apply(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: claims.trace.example.org }
+spec:
+  group: trace.example.org
+  names: { kind: Claim, plural: claims }
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+`);
+      const spec =
+        "resourceRef: { apiVersion: trace.example.org/v1, kind: Claim, name: xr }, " +
+        "writeConnectionSecretToRef: { name: keys }";
+      const claim = (name: string, fields: string): string =>
+        `apiVersion: trace.example.org/v1\nkind: Claim\nmetadata: { name: ${name}, namespace: team-a }\nspec: { ${fields} }\n`;
+      const composed =
+        "{ apiVersion: v1, kind: ConfigMap, name: gone }, { apiVersion: v1, kind: Secret, name: keys }, " +
+        "{ apiVersion: none.example.org/v1, kind: Nothing, name: x }, { apiVersion: trace.example.org/v1, kind: Claim, name: top }";
+      await create(claim("top", spec));
+      await apply(claim("xr", `resourceRefs: [${composed}]`));
+      await apply(
+        "apiVersion: v1\nkind: Secret\nmetadata: { name: keys, namespace: team-a }\nstringData: { a: s3cret }\n",
+      );
+      const table = await trace("claim.trace.example.org", "top", "-n", "team-a", "-s");
+      expect(table.split("\n").map((line) => line.replace(/ {3,}/g, " | "))).toEqual([
+        "NAME | SYNCED | READY | STATUS",
+        "Claim/top (team-a) | - | -",
+        "├─ Claim/xr (team-a) | - | -",
+        "│  ├─ ConfigMap/gone (team-a) | - | - | Error: not found",
+        "│  ├─ Secret/keys (team-a) | - | -",
+        expect.stringMatching(/^│ {2}├─ Nothing\/x \| - \| - \| Error: .*/),
+        "│  └─ Claim/top (team-a) | - | - | Error: refers to itself through its children",
+        "└─ Secret/keys (team-a) | - | -",
+        "",
+      ]);
+      const json = await trace("claims/top", "-n", "team-a", "-s", "-o", "json");
+      expect(json).toContain("(hidden)");
+      expect(json).not.toContain(Buffer.from("s3cret").toString("base64"));
+      const role = ["create", "role", "traces", "-n", "team-a", "--verb=get", "--resource=claims.trace.example.org"];
+      await server.kubectl(role);
+      await server.kubectl(["create", "rolebinding", "traces", "-n", "team-a", "--role=traces", "--user=ada"]);
+      await expect.poll(() => as("ada", "claims/top", "-n", "team-a").catch(String), TIMEOUT).toHaveProperty("stdout");
+      expect((await as("ada", "claims/top", "-n", "team-a", "-o", "wide")).stdout).toMatch(
+        /Secret\/keys \(team-a\) +- +- +Error: .*forbidden/,
+      );
+    });
+
+    test.each([
+      ["a missing object", ["app", "nothing", "-n", "team-a"], 1, /there is no App nothing in the namespace team-a/],
+      ["an unknown kind", ["unicorn/x"], 1, /the API server has no kind "unicorn"/],
+      ["no name", ["app"], 2, /write KIND NAME or KIND\/NAME/],
+    ])("of %s fails, and says why", async (_, args, code, message) => {
+      await expect(trace(...args)).rejects.toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) });
+    });
   });
 
   test("follows changes of composed resources and of the XR, and deletes what it composed", async () => {

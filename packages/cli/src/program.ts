@@ -14,6 +14,7 @@ import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
 import { addRun } from "./commands/run.ts";
+import { addTrace } from "./commands/trace.ts";
 import { addTypes } from "./commands/types.ts";
 import { addValidate } from "./commands/validate.ts";
 import { addXpkg } from "./commands/xpkg.ts";
@@ -71,6 +72,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     addTypes,
     addValidate,
     addConvert,
+    addTrace,
     addDoctor,
     addDev,
     addCompletion,
@@ -99,9 +101,9 @@ export async function main(args: readonly string[], output: Output = processOutp
 
 /** Commands of `crossplane` that xfn has under another name, or lacks. */
 const PEER_COMMANDS: Readonly<Record<string, string>> = {
-  beta: "xfn has the commands of `crossplane beta` without that word, such as xfn render and xfn validate",
+  beta: "xfn has the commands of `crossplane beta` without that word, such as xfn render, xfn validate and xfn trace",
   composition: "xfn has this command without that word: xfn render",
-  resource: "xfn has this command without that word: xfn validate",
+  resource: "xfn has these commands without that word: xfn validate, xfn trace",
 };
 
 function unknownCommand(args: readonly string[]): string {

@@ -8,6 +8,7 @@ import {
   STORE_SETTINGS,
 } from "@xfn/program/settings";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import type { RegistryFlags } from "../flags/registry-flags.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 
@@ -31,3 +32,14 @@ export const RUNNER_SETTINGS: SettingsOf<RunnerFlags> = {
 export function platformSetting(help: string, shown: string): SettingsOf<{ platform?: string }>["platform"] {
   return optional("platform", "<os/arch>", help, anyText, { shown });
 }
+
+/** Settings of every command that uses an API server. */
+export const CLUSTER_SETTINGS: SettingsOf<ClusterFlags> = {
+  kubeconfig: optional(
+    "kubeconfig",
+    "<file>",
+    "how to reach the API server; default: KUBECONFIG, else ~/.kube/config",
+    anyText,
+  ),
+  context: optional("context", "<name>", "the context of that file; default: its current one", anyText),
+};

@@ -9,19 +9,9 @@ import {
   toggle,
 } from "@xfn/program/settings";
 import type { XpkgInstallFlags } from "../xpkg/install-command.ts";
-import type { ClusterFlags } from "../xpkg/package-cluster.ts";
 import type { XpkgUpdateFlags } from "../xpkg/update-command.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
-
-const CLUSTER_SETTINGS: SettingsOf<ClusterFlags> = {
-  kubeconfig: optional(
-    "kubeconfig",
-    "<file>",
-    "how to reach the API server; default: KUBECONFIG, else ~/.kube/config",
-    anyText,
-  ),
-  context: optional("context", "<name>", "the context of that file; default: its current one", anyText),
-};
+import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 
 const WAIT = optional("wait", "<duration>", "wait up to this long until the package is healthy, such as 2m", duration, {
   short: "w",

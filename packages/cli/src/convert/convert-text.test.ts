@@ -245,10 +245,12 @@ function rendered(text: string, { xr, observed, environment }: JsonObject): stri
 function inputAsTemplates(text: string): string {
   const [document] = readDocuments(text);
   const { spec, ...rest } = document?.value as JsonObject & { spec: JsonObject & { pipeline: JsonObject[] } };
-  const { pipeline, mode, ...others } = spec;
+  const { pipeline, ...others } = spec;
   const input = pipeline.find((step) => isObject(step["input"]) && step["input"]["kind"] === "Resources")?.["input"];
-  const { apiVersion, kind, environment = {}, ...fields } = input as JsonObject;
-  return printYaml({ ...rest, spec: { ...others, environment, ...(withMergeOptions(fields) as JsonObject) } });
+  const fields = withMergeOptions({ environment: {}, ...(input as JsonObject) }) as JsonObject;
+  for (const field of ["apiVersion", "kind"]) delete fields[field];
+  delete others["mode"];
+  return printYaml({ ...rest, spec: { ...others, ...fields } });
 }
 
 function withMergeOptions(value: JsonValue): JsonValue {

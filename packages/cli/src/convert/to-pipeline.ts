@@ -69,15 +69,15 @@ export function toPipeline(root: YAMLMap, names: FunctionNames): Problem[] {
 
 function problemsOf(spec: YAMLMap): Problem[] {
   const problems: Problem[] = [];
-  const tell = (at: JsonPath, message: string, severity: "loss" | "note"): void => {
+  const report = (at: JsonPath, message: string, severity: "loss" | "note"): void => {
     problems.push({ at: ["spec", ...at], message, severity });
   };
-  if (isFilled(spec, "pipeline")) tell(["pipeline"], "has no effect without mode: Pipeline", "loss");
+  if (isFilled(spec, "pipeline")) report(["pipeline"], "has no effect without mode: Pipeline", "loss");
   for (const [index] of mapsIn(spec, "functions")) {
-    tell(["functions", index], "becomes a step with a container, which xfn runs, and Crossplane does not", "note");
+    report(["functions", index], "becomes a step with a container, which xfn runs, and Crossplane does not", "note");
   }
   if (isFilled(spec, "functions") && textAt(spec, "undesiredResources") !== "Delete") {
-    tell(["functions"], "kept the resources that no step desires any more; a pipeline deletes them", "note");
+    report(["functions"], "kept the resources that no step desires any more; a pipeline deletes them", "note");
   }
   return problems;
 }

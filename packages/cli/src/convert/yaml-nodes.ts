@@ -19,7 +19,7 @@ export function mapAt(map: YAMLMap, key: string): YAMLMap | undefined {
 }
 
 /** The list below a key. */
-export function listAt(map: YAMLMap, key: string): YAMLSeq | undefined {
+function listAt(map: YAMLMap, key: string): YAMLSeq | undefined {
   const value = pairOf(map, key)?.value;
   return isSeq(value) ? value : undefined;
 }

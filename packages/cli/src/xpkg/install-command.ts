@@ -1,10 +1,11 @@
 import type { JsonObject } from "@xfn/functionio";
 import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
+import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
-import { type ClusterFlags, withCluster } from "./package-cluster.ts";
+import { withPackageCluster } from "./package-cluster.ts";
 import { objectOf, type PackageObject, packageObject, printed } from "./package-object.ts";
 import { waitForPackage } from "./wait-for-package.ts";
 
@@ -25,7 +26,7 @@ export async function runXpkgInstall(args: PackageArguments, flags: XpkgInstallF
   const object = packageObject(...args);
   const created = objectOf(object, specOf(object, flags));
   return interruptible((signal) =>
-    withCluster(flags, async (client) => {
+    withPackageCluster(flags, async (client) => {
       try {
         await client.create(created, { signal, fieldValidation: "Strict" });
       } catch (error) {

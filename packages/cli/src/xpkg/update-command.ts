@@ -1,10 +1,11 @@
 import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
+import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { type PackageArguments, waiting } from "./install-command.ts";
-import { type ClusterFlags, withCluster } from "./package-cluster.ts";
+import { withPackageCluster } from "./package-cluster.ts";
 import { packageObject, printed, referenceOf } from "./package-object.ts";
 import { waitForPackage } from "./wait-for-package.ts";
 
@@ -17,7 +18,7 @@ export interface XpkgUpdateFlags extends ClusterFlags {
 export async function runXpkgUpdate(args: PackageArguments, flags: XpkgUpdateFlags, output: Output): Promise<number> {
   const object = packageObject(...args);
   return interruptible((signal) =>
-    withCluster(flags, async (client) => {
+    withPackageCluster(flags, async (client) => {
       try {
         await client.patch(referenceOf(object), "merge", { spec: { package: object.package } }, { signal });
       } catch (error) {

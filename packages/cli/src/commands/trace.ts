@@ -1,0 +1,65 @@
+import {
+  anyText,
+  choice,
+  declareSettings,
+  integer,
+  one,
+  optional,
+  type SettingsOf,
+  toggle,
+} from "@xfn/program/settings";
+import type { TraceFlags } from "../resource-tree/trace-command.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { CLUSTER_SETTINGS } from "./shared-settings.ts";
+
+const SETTINGS: SettingsOf<TraceFlags> = {
+  namespace: optional("namespace", "<name>", "the namespace of the object; default: the context's", anyText, {
+    short: "n",
+  }),
+  output: one(
+    "output",
+    "<format>",
+    "default, wide, json, yaml or dot",
+    choice("default", "wide", "json", "yaml", "dot"),
+    "default",
+    "default",
+    { short: "o" },
+  ),
+  showConnectionSecrets: toggle("show-connection-secrets", "show connection secrets in the tree, without values", {
+    short: "s",
+  }),
+  events: toggle("events", "show the newest events of each object"),
+  watch: toggle("watch", "print the tree again after each change; Ctrl-C ends", { short: "w" }),
+  concurrency: one("concurrency", "<n>", "requests at a time", integer(1, 64), 5, "5"),
+  ...CLUSTER_SETTINGS,
+};
+
+const HELP = `
+KIND is written as for kubectl: a kind, plural or short name, with .GROUP or .VERSION.GROUP behind it. KIND/NAME is the same as KIND NAME.
+The object is a claim or a composite resource of Crossplane 1 or 2. The tree has all that it composes, through nested composite resources
+too. STATUS is the reason and message of Synced or Ready, the first that is not true. Missing and forbidden objects are
+errors in the tree. (xfn render --trace is something else: it shows what each step of a render did.)
+
+Exit code 0; 1 if the object itself cannot be read; 2 for wrong usage.
+
+Example:
+  $ xfn trace xdatabase orders
+  NAME                    SYNCED   READY   STATUS
+  XDatabase/orders        True     False   Creating: Unready resources: server
+  └─ Server/orders-x7k2   True     False   Creating`;
+
+/** Declares `xfn trace`. */
+export function addTrace({ program, output, finish }: CommandContext): void {
+  const command = program
+    .command("trace")
+    .description("show an object of a cluster with all that it composes")
+    .argument("<kind>", "the kind, or KIND/NAME")
+    .argument("[name]", "the name");
+  declareSettings(command, SETTINGS)
+    .addHelpText("after", HELP)
+    .action(async (kind: string, name: string | undefined) => {
+      const flags = readFlags(command, SETTINGS);
+      const { runTrace } = await import("../resource-tree/trace-command.ts");
+      finish(await runTrace(kind, name, flags, output));
+    });
+}

@@ -1,0 +1,86 @@
+import { isObject, type JsonValue } from "@xfn/functionio";
+import { type Client, isApiError } from "@xfn/kubernetes";
+import { CliError } from "../errors/cli-error.ts";
+import type { Limit } from "./limit.ts";
+import { textAt, valueAt } from "./tree.ts";
+
+/** A kind that the server has. */
+export interface FoundKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+/**
+ * Finds a kind by what users write for kubectl: kind, plural, singular or short name, with `.group` or
+ * `.version.group` behind it. Of several the first group counts, as for kubectl.
+ *
+ * @throws CliError `Failed` if the server has no such kind
+ */
+export async function findKind(client: Client, type: string, limit: Limit, signal: AbortSignal): Promise<FoundKind> {
+  const [name = "", ...rest] = type.split(".");
+  const suffix = rest.join(".");
+  const groups = (await groupsOf(client, signal)).filter(({ group, versions }) => {
+    return suffix === "" || group === suffix || versions.some((version) => `${version}.${group}` === suffix);
+  });
+  const wanted = (group: Group): readonly string[] => {
+    const exact = group.versions.filter((version) => `${version}.${group.group}` === suffix);
+    return exact.length > 0 ? exact : group.versions;
+  };
+  // Almost always, the preferred version has the kind.
+  for (const versionsOf of [(group: Group) => wanted(group).slice(0, 1), (group: Group) => wanted(group).slice(1)]) {
+    const versions = groups.flatMap((group) => versionsOf(group).map((version) => ({ group: group.group, version })));
+    const found = await Promise.all(versions.map((one) => limit(() => kindIn(client, one, name, signal))));
+    const first = found.find((one) => one !== undefined);
+    if (first !== undefined) return first;
+  }
+  throw new CliError("Failed", `the API server has no kind ${JSON.stringify(type)}`, {
+    details: ["Write it as for kubectl, such as xdatabase, xdatabases.example.org or XDatabase.v1.example.org"],
+  });
+}
+
+interface Group {
+  readonly group: string;
+  /** The preferred one first. */
+  readonly versions: readonly string[];
+}
+
+async function groupsOf(client: Client, signal: AbortSignal): Promise<readonly Group[]> {
+  const list = valueAt(await client.raw("GET", "/apis", { signal }), "groups");
+  const groups = (Array.isArray(list) ? list : []).map((group): Group => {
+    const preferred = textAt(group, "preferredVersion", "version");
+    const versions = valueAt(group, "versions");
+    const names = (Array.isArray(versions) ? versions : []).map((version) => textAt(version, "version"));
+    return { group: textAt(group, "name"), versions: [...new Set([preferred, ...names])] };
+  });
+  return [{ group: "", versions: ["v1"] }, ...groups];
+}
+
+async function kindIn(
+  client: Client,
+  { group, version }: { readonly group: string; readonly version: string },
+  name: string,
+  signal: AbortSignal,
+): Promise<FoundKind | undefined> {
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  let answer: JsonValue;
+  try {
+    answer = await client.raw("GET", group === "" ? `/api/${version}` : `/apis/${apiVersion}`, { signal });
+  } catch (error) {
+    // An aggregated API whose server is down must not hide the others.
+    if (isApiError(error) && !signal.aborted) return undefined;
+    throw error;
+  }
+  const list = valueAt(answer, "resources");
+  const lower = name.toLowerCase();
+  const found = (Array.isArray(list) ? list : []).find((one) => {
+    if (!isObject(one) || textAt(one, "name").includes("/")) return false;
+    const shorts = one["shortNames"];
+    const names = [textAt(one, "kind"), textAt(one, "name"), textAt(one, "singularName")];
+    return [...names, ...(Array.isArray(shorts) ? shorts : [])].some(
+      (given) => typeof given === "string" && given.toLowerCase() === lower,
+    );
+  });
+  if (found === undefined) return undefined;
+  return { apiVersion, kind: textAt(found, "kind"), namespaced: valueAt(found, "namespaced") === true };
+}

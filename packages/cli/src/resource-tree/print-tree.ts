@@ -1,0 +1,114 @@
+import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { printJson, printYaml } from "@xfn/functionio/document";
+import { oneLine } from "@xfn/program/terminal-text";
+import { allNodes, conditionOf, type TreeNode, textAt } from "./tree.ts";
+
+/** The forms of a tree, as of `crossplane beta trace`, and YAML. */
+export type TreeForm = "default" | "wide" | "json" | "yaml" | "dot";
+
+/** Formats a tree. */
+export function printTree(tree: TreeNode, form: TreeForm): string {
+  if (form === "json") return `${printJson(nodeJson(tree), 2)}\n`;
+  if (form === "yaml") return printYaml(nodeJson(tree));
+  if (form === "dot") return dotOf(tree);
+  const isWide = form === "wide";
+  const header = ["NAME", ...(isWide ? ["RESOURCE"] : []), "SYNCED", "READY", "STATUS"];
+  const lines = table([header, ...rowsOf(tree, isWide, "", "")]);
+  const events = eventRows(tree);
+  if (events.length > 0) lines.push("", ...table([["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], ...events]));
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function rowsOf(node: TreeNode, isWide: boolean, first: string, further: string): string[][] {
+  const { object, children } = node;
+  const resource = textAt(object, "metadata", "annotations", "crossplane.io/composition-resource-name");
+  const row = [
+    `${first}${titleOf(object)}`,
+    ...(isWide ? [oneLine(resource)] : []),
+    conditionOf(object, "Synced").status || "-",
+    conditionOf(object, "Ready").status || "-",
+    statusOf(node, isWide),
+  ];
+  const below = children.flatMap((child, index) => {
+    const isLast = index === children.length - 1;
+    return rowsOf(child, isWide, `${further}${isLast ? "└─ " : "├─ "}`, `${further}${isLast ? "   " : "│  "}`);
+  });
+  return [row, ...below];
+}
+
+/** `Kind/name (namespace)`. */
+function titleOf(object: JsonObject): string {
+  const namespace = textAt(object, "metadata", "namespace");
+  const title = `${textAt(object, "kind")}/${textAt(object, "metadata", "name")}`;
+  return oneLine(namespace === "" ? title : `${title} (${namespace})`);
+}
+
+/** The most characters of a message in a narrow table. Errors have their cause at the end. */
+const MAX_MESSAGE = 64;
+
+/** The reason and message of the first condition that is not true: Synced before Ready. */
+function statusOf({ object, error }: TreeNode, isWide: boolean): string {
+  const synced = conditionOf(object, "Synced");
+  const ready = conditionOf(object, "Ready");
+  const bad = [synced, ready].find(({ status, reason, message }) => status !== "True" && `${reason}${message}` !== "");
+  const shown = bad ?? { reason: ready.reason, message: ready.status === "True" ? "" : ready.message };
+  const reason = error === undefined ? shown.reason : "Error";
+  const whole = oneLine(error ?? shown.message, Number.POSITIVE_INFINITY);
+  const message = !isWide && whole.length > MAX_MESSAGE ? `...${whole.slice(-MAX_MESSAGE)}` : whole;
+  return message === "" ? oneLine(reason) : `${oneLine(reason)}: ${message}`;
+}
+
+function eventRows(tree: TreeNode): string[][] {
+  const rows = allNodes(tree).flatMap(({ object, events = [] }) => events.map((event) => ({ event, object })));
+  return rows
+    .toSorted((a, b) => a.event.lastSeen.localeCompare(b.event.lastSeen))
+    .map(({ event: { lastSeen, type, reason, message, count }, object }) => {
+      const times = count > 1 ? ` (${count} times)` : "";
+      return [lastSeen || "-", oneLine(type), oneLine(reason), titleOf(object), `${oneLine(message)}${times}`];
+    });
+}
+
+/** Columns with three spaces between them, and of at least six. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(6, ...rows.map((row) => (row[column] ?? "").length + 3)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("")
+      .trimEnd(),
+  );
+}
+
+function nodeJson({ object, error, children, events }: TreeNode): JsonObject {
+  return {
+    object,
+    ...(error !== undefined && { error }),
+    ...(events !== undefined && { events: events.map((event): JsonValue => ({ ...event })) }),
+    ...(children.length > 0 && { children: children.map(nodeJson) }),
+  };
+}
+
+/** A graph for Graphviz: a box for each object, a line to each child. */
+function dotOf(tree: TreeNode): string {
+  const lines: string[] = [];
+  const add = (node: TreeNode): string => {
+    const id = `n${lines.filter((line) => line.includes("[label=")).length + 1}`;
+    const { object, error } = node;
+    const label = [
+      `Name: ${titleOf(object)}`,
+      `ApiVersion: ${textAt(object, "apiVersion")}`,
+      `Ready: ${conditionOf(object, "Ready").status || "-"}`,
+      `Synced: ${conditionOf(object, "Synced").status || "-"}`,
+      ...(error === undefined ? [] : [`Error: ${error}`]),
+    ];
+    const text = label.map((line) => oneLine(line).replace(/["\\]/g, "\\$&")).join("\\n");
+    lines.push(`\t${id} [label="${text}", shape=box];`);
+    for (const child of node.children) {
+      const below = add(child);
+      lines.push(`\t${id} -- ${below};`);
+    }
+    return id;
+  };
+  add(tree);
+  return `graph {\n${lines.join("\n")}\n}\n`;
+}

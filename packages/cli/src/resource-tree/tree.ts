@@ -1,0 +1,54 @@
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+
+/** An object with the objects that it refers to. */
+export interface TreeNode {
+  /** As the server has it; of an object that could not be read, only its reference. */
+  readonly object: JsonObject;
+  /** Why it could not be read. */
+  readonly error?: string;
+  readonly children: readonly TreeNode[];
+  /** Its events, the newest last. Absent: they were not asked for. */
+  readonly events?: readonly TreeEvent[];
+}
+
+/** An event of an object. */
+export interface TreeEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  /** RFC 3339. */
+  readonly lastSeen: string;
+}
+
+/** A condition of an object. */
+export interface Condition {
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The condition of a type; empty texts where there is none. */
+export function conditionOf(object: JsonObject, type: string): Condition {
+  const list = valueAt(object, "status", "conditions");
+  const found = (Array.isArray(list) ? list : []).find((one) => textAt(one, "type") === type);
+  return { status: textAt(found, "status"), reason: textAt(found, "reason"), message: textAt(found, "message") };
+}
+
+/** The value at a path; undefined if there is none. */
+export function valueAt(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {
+  let at = value;
+  for (const key of path) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  return at;
+}
+
+/** The text at a path, else "". */
+export function textAt(value: JsonValue | undefined, ...path: readonly string[]): string {
+  const found = valueAt(value, ...path);
+  return typeof found === "string" ? found : "";
+}
+
+/** All nodes, parents before children. */
+export function allNodes(node: TreeNode): readonly TreeNode[] {
+  return [node, ...node.children.flatMap(allNodes)];
+}
