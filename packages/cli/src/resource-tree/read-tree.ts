@@ -94,7 +94,7 @@ function referencesOf(object: LiveObject, secrets: boolean): ObjectReference[] {
   return [...references, { apiVersion: "v1", kind: "Secret", name, namespace }];
 }
 
-/** Without what nobody reads, and without the values of Secrets. */
+/** Drops managed fields and the values of Secrets. */
 function shown(object: LiveObject): JsonObject {
   const metadata = { ...(object.metadata as unknown as JsonObject) };
   delete metadata["managedFields"];
