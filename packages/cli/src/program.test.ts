@@ -74,7 +74,7 @@ describe("usage", () => {
   test.each([
     ["an unknown command", ["rendr"], /unknown command.*\n.*render/],
     ["a command of crossplane beta", ["beta", "render"], /unknown command.*\n.*without that word/],
-    ["an unknown conversion", ["convert", "pipeline"], /unknown command.*\n?.*pipeline-composition/],
+    ["an unknown conversion", ["convert", "pipeline-compositions"], /unknown command.*\n?.*pipeline-composition/],
     ["xpkg init of a function", ["xpkg", "init", "f", "function"], /one of configuration, provider.*\n.*`xfn init`/],
     ["xpkg init of a repository", ["xpkg", "init", "f", "https://a.example/b"], /TEMPLATE must be.*\n.*git clone/],
     ["xpkg init with a bad name", ["xpkg", "init", "F_", "provider"], /NAME "F_" must be/],
