@@ -24,8 +24,6 @@ export interface SoakOptions {
   servedOnly?: boolean;
   /** Bounds the memory of the server and all functions together, by a cgroup. By default nothing does. */
   memoryBytes?: number | undefined;
-  /** Whether good calls precede the others, so that the latencies of both can be compared. Default: true */
-  quiet?: boolean;
   /** Called after each tenth of the calls. */
   onProgress?: (done: number, usage: ResourceUsage) => void;
 }
@@ -120,7 +118,7 @@ async function callServer(
     await untilServing(socket, server);
     const place: Place = { client, socket, folder: workspace.path(), limits: await canLimit(client), ...images };
     const calls = new Calls(place, options);
-    if (options.quiet !== false) await calls.makeQuiet();
+    await calls.makeQuiet();
     const began = performance.now();
     const usages: ResourceUsage[] = [];
     const callsAt = (look: number): number => Math.ceil((options.calls * look) / LOOKS);
