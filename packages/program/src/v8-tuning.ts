@@ -29,7 +29,7 @@ export function tuneForServing(): void {
   v8().setFlagsFromString("--maglev");
 }
 
-/** The size of each half of the young generation. At V8's initial 1 MB, a burst of XRs is copied several times. */
+/** The size of both halves of the young generation. With V8's initial 1 MB, a burst of XRs is copied several times. */
 export const YOUNG_SPACE_BYTES: number = 4 * 1024 * 1024;
 
 // Filling takes about 3 MB. The bound ends the loop if a version of V8 does not grow the space.

@@ -66,7 +66,7 @@ class CompositeReconciler {
     const found = await this.#find(reference, signal);
     const memory = this.#memoryOf(key, found?.metadata.uid);
     if (found === undefined || memory === undefined) return undefined;
-    const inputs = await cachedInputs(this.#context, this.#definition, found, signal);
+    const inputs = await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
     if (memory.settled.has(inputs)) return undefined;
     memory.settled.set(undefined);
     memory.writes.begin();

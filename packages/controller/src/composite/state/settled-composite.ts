@@ -1,6 +1,6 @@
-import type { Composition } from "@xfn/composition";
+import type { Composition, Layout } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
-import type { LiveObject } from "@xfn/kubernetes";
+import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import type { Context } from "../../objects/context.ts";
 import { isBeingDeleted } from "../../objects/owner.ts";
@@ -9,6 +9,13 @@ import { selectRevision } from "../../revision/select-revision.ts";
 
 // A full reconcile also drops what the process remembers of earlier writes.
 const MAX_SKIPS = 9;
+
+/** A composed resource that an XR has recorded. */
+interface Recorded {
+  readonly kind: ResourceKind;
+  readonly name: string;
+  readonly namespace: string | undefined;
+}
 
 /** Everything that determines the result of a reconcile: the XR, its revision and its composed resources, as cached. */
 type Inputs = readonly LiveObject[];
@@ -21,6 +28,8 @@ type Inputs = readonly LiveObject[];
 export class SettledInputs {
   #last: Inputs | undefined;
   #skips = 0;
+  #recorded: readonly Recorded[] | undefined;
+  #recordedBy: LiveObject | undefined;
 
   /** Whether the reconcile can be skipped. */
   has(inputs: Inputs | undefined): boolean {
@@ -29,6 +38,17 @@ export class SettledInputs {
     // A cache replaces an object when it changes, so an object is its own version.
     if (inputs.some((input, index) => input !== last[index])) return false;
     return this.#skips++ < MAX_SKIPS;
+  }
+
+  /** What an XR has recorded, if it is as in the last reconcile that settled it. */
+  recordedBy(xr: LiveObject): readonly Recorded[] | undefined {
+    return this.#last !== undefined && this.#recordedBy === xr ? this.#recorded : undefined;
+  }
+
+  /** Records what an XR has recorded. */
+  record(xr: LiveObject, recorded: readonly Recorded[]): void {
+    this.#recordedBy = xr;
+    this.#recorded = recorded;
   }
 
   /** Records the inputs with which a reconcile began; undefined unless it settled the XR. */
@@ -48,9 +68,10 @@ export async function cachedInputs(
   context: Context,
   definition: Definition,
   xr: LiveObject,
+  settled: SettledInputs,
   signal: AbortSignal,
 ): Promise<Inputs | undefined> {
-  const { client, composed } = context;
+  const { composed } = context;
   const layout = layoutOfDefinition(definition);
   if (composed === undefined || isBeingDeleted(xr) || secretReferenceOf(xr, layout) !== undefined) return undefined;
   const inputs = [xr];
@@ -58,8 +79,11 @@ export async function cachedInputs(
     const { composition, revision } = await selectRevision(context, definition, xr, signal);
     if (!isPure(composition)) return undefined;
     inputs.push(revision);
-    for (const { apiVersion, kind, name, namespace } of recordedReferences(xr, layout)) {
-      const object = composed.cache(await client.kind(apiVersion, kind, { signal }))?.get(name, namespace);
+    const known = settled.recordedBy(xr);
+    const recorded = known ?? (await recordedIn(context, xr, layout, signal));
+    if (known === undefined) settled.record(xr, recorded);
+    for (const { kind, name, namespace } of recorded) {
+      const object = composed.cache(kind)?.get(name, namespace);
       if (object === undefined) return undefined;
       inputs.push(object);
     }
@@ -68,6 +92,19 @@ export async function cachedInputs(
     return undefined;
   }
   return inputs;
+}
+
+/** @throws {ApiError} if the server does not serve a kind */
+async function recordedIn(
+  { client }: Context,
+  xr: LiveObject,
+  layout: Layout,
+  signal: AbortSignal,
+): Promise<readonly Recorded[]> {
+  const recorded: Recorded[] = [];
+  for (const { apiVersion, kind, name, namespace } of recordedReferences(xr, layout))
+    recorded.push({ kind: await client.kind(apiVersion, kind, { signal }), name, namespace });
+  return recorded;
 }
 
 /** Whether a Composition consists of templates alone that read no Secrets. */
