@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
+import { Pods } from "../harness/pods.ts";
 
 // FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)", with its own examples. A
 // registry on this machine is the mirror of the one that they name.
@@ -51,20 +52,55 @@ spec:
     - name: v1alpha1
       served: true
       referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object } } } }
+      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, properties: { name: { type: string } } } } } }
+`;
+
+/** A Function in a Deployment, a Composition with it, and an XR. */
+const DEPLOYED = (source: string): string => `
+apiVersion: pkg.crossplane.io/v1beta1
+kind: DeploymentRuntimeConfig
+metadata: { name: debug }
+spec:
+  deploymentTemplate:
+    spec:
+      selector: {}
+      template: { spec: { containers: [{ name: package-runtime, args: [--debug] }] } }
+---
+apiVersion: pkg.crossplane.io/v1
+kind: Function
+metadata: { name: deployed }
+spec: { package: "${source}", runtimeConfigRef: { name: debug } }
+---
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: deployed }
+spec:
+  compositeTypeRef: { apiVersion: custom-api.example.org/v1alpha1, kind: AcmeBucket }
+  mode: Pipeline
+  pipeline:
+    - step: greet
+      functionRef: { name: deployed }
+---
+apiVersion: custom-api.example.org/v1alpha1
+kind: AcmeBucket
+metadata: { name: deployed }
+spec: { compositionRef: { name: deployed } }
 `;
 
 const NEEDS = needs("api-server", "crun", "docker-registry", "go-functions");
 
 describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () => {
+  const pods = new Pods("crossplane-system");
   let cluster: PackageCluster;
+  let program = "";
 
   beforeAll(async () => {
     cluster = await startPackageCluster({
       controller: ["--enable-function-runtimes"],
       access: (host) => ["--mirror", `xpkg.crossplane.io=${host}`],
+      env: pods.env,
     });
-    const program = buildGoProgram("go-greeting");
+    program = buildGoProgram("go-greeting");
     for (const [name, GREETING] of [
       ["old", "Hello"],
       ["new", "Hi"],
@@ -76,6 +112,7 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
     await kubectl("wait", "xrd", "--all", "--for=condition=Established", "--timeout=60s");
   }, 900_000);
   afterAll(async () => {
+    await pods[Symbol.asyncDispose]();
     await cluster?.[Symbol.asyncDispose]();
   });
 
@@ -153,5 +190,106 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
     await kubectl("delete", "function/fn", "--timeout=60s");
     await expect.poll(() => names("functionruntimes"), { timeout: 60_000 }).toEqual([]);
     expect(await names("functionrevisions")).toEqual([]);
+  });
+
+  describe("and runs them in Deployments", () => {
+    let name = "";
+    let calls = 0;
+    const inNamespace = (...args: readonly string[]): Promise<string> => get("-n", "crossplane-system", ...args);
+    const problem = (what: string): Promise<string> => get(what, "-o", "jsonpath={.status.conditions[*].message}");
+    const roll = (greets: string): Promise<void> =>
+      pods.roll(cluster.server, name, program, { GREETING: greets, NAMESPACE: "default" });
+    /** The authorities that a Secret trusts. */
+    const authorities = async (end: "server" | "client"): Promise<number> => {
+      const data = await inNamespace("secret", `${name}-tls-${end}`, "-o", "jsonpath={.data.ca\\.crt}");
+      return Buffer.from(data, "base64").toString().split("BEGIN CERTIFICATE").length - 1;
+    };
+    const certificate = (secret: string): Promise<string> =>
+      inNamespace("secret", secret, "-o", "jsonpath={.data.tls\\.crt}");
+    /** Makes a call, and waits for the greeting that it composes. */
+    const expectGreeting = async (greets: string): Promise<void> => {
+      const spec = { name: `call-${++calls}` };
+      await kubectl("patch", "acmebucket", "deployed", "--type=merge", "-p", JSON.stringify({ spec }));
+      await expect.poll(greeting, { timeout: 60_000 }).toBe(`${greets} ${spec.name}`);
+    };
+
+    test("if a Function names a DeploymentRuntimeConfig, and reports what keeps the pods from running", async () => {
+      await cluster.publish("old", "fns/deployed:v1");
+      await apply(DEPLOYED(`${cluster.registry.host}/fns/deployed:v1`));
+      await expect.poll(() => names("functionruntimes"), { timeout: 60_000 }).toHaveLength(1);
+      name = (await names("functionruntimes"))[0]?.split("/")[1] ?? "";
+      await expect
+        .poll(() => problem(`functionruntime/${name}`), { timeout: 60_000 })
+        .toContain("waits for its first pod");
+      const deployment = JSON.parse(await inNamespace("deployment", name, "-o", "json"));
+      expect(deployment.spec.template.spec).toMatchObject({
+        serviceAccountName: name,
+        securityContext: { runAsNonRoot: true, runAsUser: 2000 },
+        containers: [{ image: expect.stringMatching(/@sha256:/), args: ["--debug"] }],
+      });
+      expect(await inNamespace("service", name, "-o", "jsonpath={.spec.clusterIP}")).toBe("None");
+      await pods.condition(cluster.server, name, "ReplicaFailure", "True", "exceeded quota: few-pods");
+      await expect
+        .poll(() => problem("function/deployed"), { timeout: 60_000 })
+        .toContain("exceeded quota: few-pods; raise");
+    });
+
+    test("calls them with mTLS once a pod is available", async () => {
+      await roll("Hello");
+      await kubectl("wait", "function/deployed", "--for=condition=Healthy", "--timeout=60s");
+      expect(await get("functionruntime", name, "-o", "jsonpath={.status.endpoint}")).toBe(
+        `dns:///${name}.crossplane-system:9443`,
+      );
+      await expectGreeting("Hello");
+    });
+
+    test("replaces a deleted authority, and calls go on whichever pods have restarted", async () => {
+      const before = await certificate(`${name}-tls-client`);
+      await kubectl("-n", "crossplane-system", "delete", "secret", "xfn-runtime-ca");
+      await expect.poll(() => authorities("server"), { timeout: 60_000 }).toBe(2);
+      await expectGreeting("Hello");
+      await roll("Hi");
+      await expectGreeting("Hi");
+      await expect.poll(() => certificate(`${name}-tls-client`), { timeout: 60_000 }).not.toBe(before);
+      await expect.poll(() => authorities("server"), { timeout: 60_000 }).toBe(1);
+      await expectGreeting("Hi");
+      await roll("Good day");
+      await expectGreeting("Good day");
+      expect(await authorities("client")).toBe(1);
+    });
+
+    test("leaves an object of another owner alone", async () => {
+      await kubectl("-n", "crossplane-system", "delete", "service", name);
+      await expect.poll(() => inNamespace("services", "-o", "name"), { timeout: 60_000 }).toContain(name);
+      await cluster.publish("new", "fns/deployed:v2");
+      const taken = (await revisionNameOf("fns/deployed:v2")) ?? "";
+      await kubectl("-n", "crossplane-system", "create", "serviceaccount", taken);
+      await apply(DEPLOYED(`${cluster.registry.host}/fns/deployed:v2`));
+      const message = `the ServiceAccount crossplane-system/${taken} exists and belongs to another object`;
+      await expect.poll(() => problem("function/deployed"), { timeout: 60_000 }).toContain(message);
+      // The version before goes on.
+      await expectGreeting("Good day");
+      await kubectl("-n", "crossplane-system", "delete", "serviceaccount", taken);
+    });
+
+    test("and deletes all of them with the Function", async () => {
+      await kubectl("delete", "acmebucket/deployed", "composition/deployed", "function/deployed", "--timeout=60s");
+      const left = (): Promise<string> =>
+        inNamespace("deployments,services,serviceaccounts,secrets", "-l", "pkg.crossplane.io/runtime", "-o", "name");
+      await expect.poll(left, { timeout: 60_000 }).toBe("secret/xfn-runtime-ca");
+    });
+
+    async function revisionNameOf(image: string): Promise<string> {
+      const { status, headers } = await fetch(
+        `http://${cluster.registry.host}/v2/${image.replace(":", "/manifests/")}`,
+        {
+          method: "HEAD",
+          headers: { accept: "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json" },
+        },
+      );
+      expect(status).toBe(200);
+      const digest = headers.get("docker-content-digest") ?? "";
+      return `${image.split(":")[0]?.replaceAll("/", "-") ?? ""}-${digest.split(":")[1]?.slice(0, 12) ?? ""}`;
+    }
   });
 });

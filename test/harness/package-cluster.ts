@@ -24,6 +24,8 @@ export interface PackageCluster extends AsyncDisposable {
 interface PackageClusterFlags {
   readonly controller: readonly string[];
   readonly access: (host: string) => readonly string[];
+  /** Of the controller. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts all of them. Disposing stops them in the opposite order. */
@@ -39,7 +41,12 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
   started.defer(() => server.stop());
   await server.kubectl(["create", "namespace", "crossplane-system"]);
   const args = ["--enable-composition-functions", "--enable-packages", "--runner", runner, ...access];
-  started.use(await startController(server.admin.kubeconfig, { args: [...args, ...flags.controller] }));
+  started.use(
+    await startController(server.admin.kubeconfig, {
+      args: [...args, ...flags.controller],
+      ...(flags.env && { env: flags.env }),
+    }),
+  );
   const all = started.move();
   return {
     workspace,

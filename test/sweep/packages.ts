@@ -40,6 +40,10 @@ export function packageContext(): Partial<Context> {
           rounded: [],
         }),
       }),
+      byEndpoint: () => {
+        throw new TypeError("the runner serves all functions");
+      },
+      closeUnused: () => undefined,
     },
   };
 }

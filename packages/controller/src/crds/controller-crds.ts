@@ -4,13 +4,14 @@ import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, root, TEXT, version } from "./crd.ts";
 import { packageCrds } from "./package-crds.ts";
-import { runtimeCrd } from "./runtime-crd.ts";
+import { runtimeConfigCrd } from "./package-settings-crds.ts";
+import { runtimeCrds } from "./runtime-crd.ts";
 
 /** Which kinds the controller serves besides those of Compositions. */
 export interface ServedKinds {
   /** Packages, their revisions, and what configures them (`--enable-packages`). */
   readonly packages?: boolean | undefined;
-  /** The runtimes of functions (`--enable-function-runtimes`). */
+  /** The runtimes of functions and providers, and their DeploymentRuntimeConfigs (`--enable-function-runtimes`). */
   readonly functionRuntimes?: boolean | undefined;
 }
 
@@ -42,7 +43,8 @@ export function controllerCrds({ packages = false, functionRuntimes = false }: S
       ]),
     ]),
     ...(packages ? packageCrds() : []),
-    ...(functionRuntimes ? [runtimeCrd()] : []),
+    ...(functionRuntimes ? runtimeCrds() : []),
+    ...(functionRuntimes && !packages ? [runtimeConfigCrd()] : []),
   ];
 }
 

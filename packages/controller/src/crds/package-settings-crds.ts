@@ -10,8 +10,13 @@ export function packageSettingsCrds(): KubernetesObject[] {
   return [
     crd(LOCKS, {}, [version("v1beta1", LOCK_SCHEMA, [AGE], true)]),
     crd(IMAGE_CONFIGS, {}, [version("v1beta1", rootWithoutStatus(IMAGE_CONFIG_SPEC, true), [AGE], true)]),
-    crd(RUNTIME_CONFIGS, {}, [version("v1beta1", rootWithoutStatus(RUNTIME_CONFIG_SPEC, false), [AGE], true)]),
+    runtimeConfigCrd(),
   ];
+}
+
+/** The CustomResourceDefinition of DeploymentRuntimeConfigs. */
+export function runtimeConfigCrd(): KubernetesObject {
+  return crd(RUNTIME_CONFIGS, {}, [version("v1beta1", rootWithoutStatus(RUNTIME_CONFIG_SPEC, false), [AGE], true)]);
 }
 
 function rootWithoutStatus(spec: JsonObject, isRequired: boolean): JsonObject {

@@ -1,12 +1,14 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { FUNCTION_RUNTIMES } from "../objects/kinds.ts";
+import { FUNCTION_RUNTIMES, PROVIDER_RUNTIMES } from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, root, TEXT, version } from "./crd.ts";
 import { PULL_POLICY, PULL_SECRETS, packageReference } from "./package-crds.ts";
 import { RUNTIME_CONFIG } from "./runtime-config.ts";
 
-/** The CustomResourceDefinition of FunctionRuntimes. */
-export function runtimeCrd(): KubernetesObject {
-  return crd(FUNCTION_RUNTIMES, {}, [version(FUNCTION_RUNTIMES.version, RUNTIME_SCHEMA, COLUMNS, true)]);
+/** The CustomResourceDefinitions of FunctionRuntimes and ProviderRuntimes. */
+export function runtimeCrds(): KubernetesObject[] {
+  return [FUNCTION_RUNTIMES, PROVIDER_RUNTIMES].map((kind) =>
+    crd(kind, {}, [version(kind.version, RUNTIME_SCHEMA, COLUMNS, true)]),
+  );
 }
 
 const COLUMNS: readonly JsonObject[] = [

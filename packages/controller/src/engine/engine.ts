@@ -12,6 +12,7 @@ import type { InstanceReconcilers } from "./instance-controllers.ts";
 import { KindController, type ReconcileObserver } from "./kind-controller.ts";
 import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
 import { RequiredObjectWatches } from "./required-watches.ts";
+import { RuntimeWorkloadWatches } from "./workload-watches.ts";
 
 /** The reconcilers of all kinds. */
 export interface Reconcilers extends InstanceReconcilers {
@@ -73,6 +74,7 @@ class ControllerEngine implements Engine {
   readonly #slots: WorkerSlots;
   readonly #composed: ComposedKindWatches;
   readonly #required: RequiredObjectWatches;
+  readonly #workloads: RuntimeWorkloadWatches;
   readonly #instances: DefinitionControllers;
   readonly #compositions: KindController;
   readonly #definitions: KindController;
@@ -95,8 +97,12 @@ class ControllerEngine implements Engine {
       this.#instances.composites(apiVersion, kind)?.enqueue(queueKey(name, namespace)),
     );
     this.#required = required;
+    this.#workloads = new RuntimeWorkloadWatches(base.informers, base.namespace, (kind, name) =>
+      this.#packages?.enqueueRuntime(kind, name),
+    );
     const context: Context = {
       ...base,
+      workloads: this.#workloads,
       composed,
       required,
       instanceProblems: (name) => this.#instances.problemsOf(name),
@@ -168,6 +174,7 @@ class ControllerEngine implements Engine {
     ]);
     this.#composed.stop();
     this.#required.stop();
+    this.#workloads.stop();
     for (const release of this.#releases) release();
   }
 

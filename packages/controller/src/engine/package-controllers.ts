@@ -1,6 +1,6 @@
 import { isObject } from "@xfn/functionio";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "../objects/kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, PROVIDER_RUNTIMES, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
@@ -11,6 +11,7 @@ export interface PackageReconcilers {
   readonly function?: Reconcile | undefined;
   readonly functionRevision?: Reconcile | undefined;
   readonly functionRuntime?: Reconcile | undefined;
+  readonly providerRuntime?: Reconcile | undefined;
   /** Reconciles the runtimes of CompositionRevisions. */
   readonly compositionRevision?: Reconcile | undefined;
 }
@@ -41,7 +42,9 @@ export class PackageControllers {
       if (name !== undefined) this.#enqueueCallers(name);
     });
     this.#start(REVISIONS, reconcilers.compositionRevision, () => undefined);
+    this.#start(PROVIDER_RUNTIMES, reconcilers.providerRuntime, (runtime) => this.#enqueueOwners(runtime));
     this.#start(FUNCTION_RUNTIMES, reconcilers.functionRuntime, (runtime) => {
+      this.#closeUnused();
       this.#enqueueOwners(runtime);
       // A user's runtime has no owners. The status of the revisions that use it follows, and reconciles their XRs.
       if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined)
@@ -68,6 +71,15 @@ export class PackageControllers {
     );
   }
 
+  /** Reconciles one runtime; without a name, all. */
+  enqueueRuntime(kind?: string, name?: string): void {
+    for (const one of [FUNCTION_RUNTIMES, PROVIDER_RUNTIMES]) {
+      const controller = this.#controllers.get(one.kind);
+      if (name === undefined) controller?.enqueueAll();
+      else if (kind === one.kind) controller?.enqueue(name);
+    }
+  }
+
   async stop(graceMs?: number): Promise<void> {
     await Promise.all([...this.#controllers.values()].map((controller) => controller.stop(graceMs)));
   }
@@ -77,6 +89,13 @@ export class PackageControllers {
     const { reconcilers: _, ...shared } = this.#options;
     const handlers = { added: changed, updated: changed, deleted: changed };
     this.#controllers.set(kind.kind, new KindController({ ...shared, kind, reconcile, handlers }));
+  }
+
+  /** Closes connections to functions whose Deployment is gone. */
+  #closeUnused(): void {
+    const { functions, informers } = this.#options.context;
+    const cache = informers.peek(FUNCTION_RUNTIMES);
+    if (cache !== undefined) functions?.closeUnused((runtime) => cache.get(runtime) !== undefined);
   }
 
   #enqueueOwners(object: LiveObject): void {

@@ -15,6 +15,17 @@ const DIAL_MS = 10_000;
 /** How long an unused connection stays open. Closing it lets a Service choose another pod for the next call. */
 const IDLE_MS = 30_000;
 
+/** What a user should do about a certificate. */
+export interface CertificateAdvice {
+  readonly server: string;
+  readonly client: string;
+}
+
+const FILES_ADVICE: CertificateAdvice = {
+  server: "check its certificate, and its authority in --function-tls-ca",
+  client: "set --function-tls-cert and --function-tls-key to one of its authority",
+};
+
 /** A connection, or the attempt to make one. */
 interface SharedConnection {
   readonly connected: Promise<FunctionConnection>;
@@ -32,13 +43,19 @@ interface SharedConnection {
 export class DialledFunction implements UnaryCaller {
   readonly #target: FunctionTarget;
   readonly #certificates: () => Promise<TargetCertificates>;
+  readonly #advice: CertificateAdvice;
   readonly #closed = new AbortController();
   #current: SharedConnection | undefined;
 
   /** @param certificates called for each connection with TLS, so that renewed files are used */
-  constructor(target: FunctionTarget, certificates: () => Promise<TargetCertificates>) {
+  constructor(
+    target: FunctionTarget,
+    certificates: () => Promise<TargetCertificates>,
+    advice: CertificateAdvice = FILES_ADVICE,
+  ) {
     this.#target = target;
     this.#certificates = certificates;
+    this.#advice = advice;
   }
 
   async call(path: string, message: Uint8Array, options: CallOptions): Promise<Uint8Array> {
@@ -51,6 +68,13 @@ export class DialledFunction implements UnaryCaller {
       if (!isUsed || !(error instanceof FunctionCallError) || !error.retryable) throw error;
       return await this.#callOver((this.#current ??= this.#open()), path, message, options);
     }
+  }
+
+  /** Closes the connection after its calls. */
+  retire(): void {
+    const shared = this.#current;
+    this.#current = undefined;
+    if (shared?.calls === 0) closeConnection(shared);
   }
 
   /** Closes the connection, and ends its calls. */
@@ -97,9 +121,7 @@ export class DialledFunction implements UnaryCaller {
       return new FunctionConnection(await dial(this.#target, signal, certificates));
     } catch (cause) {
       const why = cause instanceof Error ? cause.message || cause.name : String(cause);
-      const check = isTlsError(cause)
-        ? "check its certificate, and its authority in --function-tls-ca"
-        : "check that the function listens there";
+      const check = isTlsError(cause) ? this.#advice.server : "check that the function listens there";
       const message = `cannot connect to ${this.#target.text}: ${why}; ${check}`;
       throw new FunctionCallError("ConnectionLost", message, { cause, undelivered: true });
     }
@@ -107,8 +129,8 @@ export class DialledFunction implements UnaryCaller {
 
   #refused(cause: Error): FunctionCallError {
     const message =
-      `the function at ${this.#target.text} does not accept the client certificate (${cause.message}); set ` +
-      "--function-tls-cert and --function-tls-key to one of its authority";
+      `the function at ${this.#target.text} does not accept the client certificate (${cause.message}); ` +
+      this.#advice.client;
     return new FunctionCallError("ConnectionLost", message, { cause });
   }
 

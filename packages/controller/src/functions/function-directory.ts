@@ -9,8 +9,8 @@ import {
   type TargetCertificates,
 } from "@xfn/function-grpc";
 import type { RegistryAuth } from "@xfn/pipeline";
-import type { FunctionDirectory, PackageUse } from "../objects/context.ts";
-import { DialledFunction } from "./dialled-function.ts";
+import type { DeployedFunction, FunctionDirectory, PackageUse } from "../objects/context.ts";
+import { type CertificateAdvice, DialledFunction } from "./dialled-function.ts";
 
 /** A Function of the operator: `NAME=ENDPOINT` or `NAME=PACKAGE`. */
 export interface NamedFunction {
@@ -59,11 +59,26 @@ export function endpointOf(source: string): FunctionTarget | undefined {
   );
 }
 
+/** The connection to a function that a Deployment runs. */
+interface DeployedCaller {
+  readonly runtime: string;
+  readonly endpoint: string;
+  readonly dialled: DialledFunction;
+  readonly client: FunctionClient;
+}
+
+const SECRETS_ADVICE: CertificateAdvice = {
+  server: "check that the function serves the certificate of its Secret, in TLS_SERVER_CERTS_DIR",
+  client: "restart its pods, which read their Secret when they start",
+};
+
 /** The functions that the process can call, for as long as it runs. */
 export class ConnectedFunctions implements FunctionDirectory {
   readonly #host: PackageHost;
   readonly #named: ReadonlyMap<string, (use: PackageUse) => FunctionCaller>;
   readonly #dialled: DialledFunction[] = [];
+  /** By package. */
+  readonly #deployed: Map<string, DeployedCaller> = new Map();
 
   constructor(host: PackageHost, functions: readonly NamedFunction[], files: FunctionCertificateFiles) {
     this.#host = host;
@@ -87,8 +102,29 @@ export class ConnectedFunctions implements FunctionDirectory {
     return new FunctionClient(caller, reference);
   }
 
+  byEndpoint(reference: string, { runtime, endpoint, certificates }: DeployedFunction): FunctionCaller {
+    const known = this.#deployed.get(reference);
+    if (known?.endpoint === endpoint) return known.client;
+    known?.dialled.retire();
+    const target = parseTarget(endpoint);
+    if (target === undefined) throw new TypeError(`${JSON.stringify(endpoint)} is no endpoint of a function`);
+    const dialled = new DialledFunction({ ...target, isSecure: true }, certificates, SECRETS_ADVICE);
+    const client = new FunctionClient(dialled, reference);
+    this.#deployed.set(reference, { runtime, endpoint, dialled, client });
+    return client;
+  }
+
+  closeUnused(exists: (runtime: string) => boolean): void {
+    for (const [reference, { runtime, dialled }] of this.#deployed) {
+      if (exists(runtime)) continue;
+      this.#deployed.delete(reference);
+      dialled.retire();
+    }
+  }
+
   /** Closes the connections. */
   close(): void {
+    for (const { dialled } of this.#deployed.values()) dialled.close();
     for (const one of this.#dialled) one.close();
   }
 

@@ -1,3 +1,4 @@
+import type { FunctionCaller } from "@xfn/function-grpc";
 import { someOf } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { FunctionConnector } from "@xfn/pipeline";
@@ -23,6 +24,12 @@ export function stepFunctions(
   authOf: (step: string, image: string, secrets: readonly string[]) => ReturnType<PackageUse["auth"]>,
 ): FunctionConnector {
   const { functions, functionPackages = false, functionRuntimes = false } = context;
+  const deployed = async (image: string): Promise<FunctionCaller | undefined> => {
+    // Its modules read references to images, and are loaded with the first runtime.
+    const { deployedFunction } = await import("../runtime/deployed-function.ts");
+    const found = await deployedFunction(context, image);
+    return found && functions?.byEndpoint(image, found);
+  };
   return {
     async connect({ name: step, functionRef }) {
       if (functions === undefined) {
@@ -37,13 +44,15 @@ export function stepFunctions(
         const { package: reference } = functionRef;
         const isPinned = functionRuntimes && !isLayout(reference);
         const image = isPinned ? await runtimePackage(context, revision, reference) : reference;
-        return functions.byPackage(image, useWith([]));
+        return (isPinned ? await deployed(image) : undefined) ?? functions.byPackage(image, useWith([]));
       }
       const caller = functions.byName(functionRef.name, useWith([]));
       if (caller !== undefined) return caller;
       if (functionPackages) {
         const { image, pullSecrets } = await activePackage(context, functionRef.name);
-        return functions.byPackage(image, useWith(pullSecrets));
+        return (
+          (functionRuntimes ? await deployed(image) : undefined) ?? functions.byPackage(image, useWith(pullSecrets))
+        );
       }
       throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
     },

@@ -1,4 +1,4 @@
-import type { FunctionCaller } from "@xfn/function-grpc";
+import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { PackageContents, PackageKind } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
@@ -31,6 +31,10 @@ export interface Context {
    * (`--enable-function-runtimes`). Default: false.
    */
   readonly functionRuntimes?: boolean | undefined;
+  /** What runs the FunctionRuntimes that name no DeploymentRuntimeConfig (`--function-substrate`). Default: Runner. */
+  readonly functionSubstrate?: FunctionSubstrate | undefined;
+  /** Watches on what runs functions and providers. Absent in tests: changes are seen at the next poll. */
+  readonly workloads?: WorkloadWatches | undefined;
   /** Hosts the functions of packages. Absent: functions are disabled, and no package has a runtime. */
   readonly functionHost?: FunctionHost | undefined;
   /**
@@ -59,6 +63,26 @@ export interface Context {
   readonly now: () => number;
 }
 
+/** A function that a Deployment runs. */
+export interface DeployedFunction {
+  /** The name of its FunctionRuntime. */
+  readonly runtime: string;
+  readonly endpoint: string;
+  /** Reads the certificates for a new connection, so that renewed ones are used. */
+  readonly certificates: () => Promise<TargetCertificates>;
+}
+
+/** What runs functions: the runner on demand, or a Deployment for each version. */
+export type FunctionSubstrate = "Runner" | "Deployment";
+
+/** Watches on the objects that run functions and providers, in the controller's namespace. */
+export interface WorkloadWatches {
+  /** Starts the watches, unless they run. */
+  watch(): void;
+  /** The caches by kind; undefined until all are listed. */
+  caches(): ((kind: ResourceKind) => Cache | undefined) | undefined;
+}
+
 /** The function packages that steps can call. */
 export interface FunctionDirectory {
   /** The names of all Functions. */
@@ -67,6 +91,14 @@ export interface FunctionDirectory {
   byName(name: string, use: PackageUse): FunctionCaller | undefined;
   /** The function of a package, which a runner serves. With a digest, responses of other versions are not reused. */
   byPackage(reference: string, use: PackageUse): FunctionCaller;
+  /**
+   * The function of a package that a Deployment runs. The calls of a package share a connection with mTLS.
+   *
+   * @param reference with a digest
+   */
+  byEndpoint(reference: string, deployed: DeployedFunction): FunctionCaller;
+  /** Closes the connections to runtimes that are gone, after their calls. @param exists called with their names */
+  closeUnused(exists: (runtime: string) => boolean): void;
 }
 
 /** The use of a package by one step of one run. */

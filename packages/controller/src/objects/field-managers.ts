@@ -17,6 +17,8 @@ export const FIELD_MANAGERS = {
   package: "pkg.crossplane.io/package",
   /** The status of revisions of packages. */
   packageRevision: "pkg.crossplane.io/revision",
+  /** The objects that run functions and providers. */
+  runtime: "pkg.crossplane.io/runtime",
   connectionSecret: "apiextensions.crossplane.io/connection",
   /** The CRDs that the controller installs at start. */
   install: "apiextensions.crossplane.io/install",

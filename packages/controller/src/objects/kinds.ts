@@ -32,6 +32,12 @@ export const FUNCTION_RUNTIMES: ResourceKind = {
   kind: "FunctionRuntime",
   plural: "functionruntimes",
 };
+export const PROVIDER_RUNTIMES: ResourceKind = {
+  ...PACKAGES,
+  version: "v1alpha1",
+  kind: "ProviderRuntime",
+  plural: "providerruntimes",
+};
 const PACKAGE_SETTINGS = { ...PACKAGES, version: "v1beta1" } as const;
 
 export const LOCKS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "Lock", plural: "locks" };
@@ -73,6 +79,21 @@ export const SERVICE_ACCOUNTS: ResourceKind = {
   version: "v1",
   kind: "ServiceAccount",
   plural: "serviceaccounts",
+  namespaced: true,
+};
+
+export const SERVICES: ResourceKind = {
+  group: "",
+  version: "v1",
+  kind: "Service",
+  plural: "services",
+  namespaced: true,
+};
+export const DEPLOYMENTS: ResourceKind = {
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  plural: "deployments",
   namespaced: true,
 };
 

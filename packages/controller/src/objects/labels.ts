@@ -13,6 +13,8 @@ export const LABEL_COMPOSITION_HASH = "crossplane.io/composition-hash";
 export const LABEL_PACKAGE = "pkg.crossplane.io/package";
 /** On the FunctionRuntimes that the controller created: the digest of their package. */
 export const LABEL_SOURCE = "pkg.crossplane.io/source";
+/** On the objects that run a FunctionRuntime or ProviderRuntime: its name as a {@link labelValue}. */
+export const LABEL_RUNTIME = "pkg.crossplane.io/runtime";
 /** `"true"`: the object is not reconciled. */
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
 export const ANNOTATION_EXTERNAL_NAME = "crossplane.io/external-name";

@@ -48,7 +48,7 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
 function isSettled(context: Context, revision: LiveObject): boolean {
   const pinned = pinnedPackages(revision);
   if (packagesOf(revision).some((one) => !pinned.some((known) => known.package === one))) return false;
-  const runtimes = pinned.map(({ resolvedPackage }) => knownRuntime(context, resolvedPackage));
+  const runtimes = pinned.map(({ resolvedPackage }) => knownRuntime(context, resolvedPackage, revision));
   const owned = runtimes.filter((one) => one !== undefined && isOwnedRuntime(one, revision)) as LiveObject[];
   if (owned.length < pinned.length) return false;
   return withConditions(revision, [runtimesCondition(owned, [])], context.now()) === undefined;

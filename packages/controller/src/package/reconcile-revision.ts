@@ -118,7 +118,7 @@ function isRevisionSettled(context: Context, revision: LiveObject, refusal: Refu
 
 function isRuntimeSettled(context: Context, revision: LiveObject): boolean {
   const { functionHost, functionRuntimes = false, now } = context;
-  const runtime = functionRuntimes ? knownRuntime(context, imageOf(revision)) : undefined;
+  const runtime = functionRuntimes ? knownRuntime(context, imageOf(revision), revision) : undefined;
   const isOwned = runtime !== undefined && isOwnedRuntime(runtime, revision);
   if (!isActive(revision)) return !isOwned && textAt(revision, "status", "endpoint") === undefined;
   if (functionRuntimes && !(isOwned && isJoined(runtime, revision))) return false;

@@ -1,13 +1,14 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
-import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { revisionName } from "@xfn/package";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { FUNCTION_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { FUNCTION_RUNTIMES, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 import { secretNames } from "./registry/pull-secrets.ts";
@@ -25,9 +26,18 @@ export function runtimeName(image: string): string {
   return revisionName(repository.replaceAll("_", "-"), digest);
 }
 
-/** The cached runtime of a package; undefined if there is none, or no cache. */
-export function knownRuntime({ informers }: Context, image: string): LiveObject | undefined {
-  return informers.peek(FUNCTION_RUNTIMES)?.get(runtimeName(image));
+/** The kind of the runtimes that an object needs: ProviderRevisions have ProviderRuntimes. */
+function runtimeKind({ kind }: Pick<LiveObject, "kind">): ResourceKind {
+  return kind === PROVIDER_REVISIONS.kind ? PROVIDER_RUNTIMES : FUNCTION_RUNTIMES;
+}
+
+/**
+ * The cached runtime of a package; undefined if there is none, or no cache.
+ *
+ * @param owner an object that needs it
+ */
+export function knownRuntime({ informers }: Context, image: string, owner: LiveObject): LiveObject | undefined {
+  return informers.peek(runtimeKind(owner))?.get(runtimeName(image));
 }
 
 /** Whether an object is an owner of a runtime. A runtime without the label was made by a user, and has no owners. */
@@ -66,10 +76,11 @@ export async function ensureRuntime(
   signal: AbortSignal,
 ): Promise<LiveObject> {
   const { client } = context;
-  const known = knownRuntime(context, image);
+  const known = knownRuntime(context, image, owner);
   if (known !== undefined && isOf(known, image) && isJoined(known, owner)) return known;
   const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
-  const reference = referenceOf(FUNCTION_RUNTIMES, runtimeName(image));
+  const kind = runtimeKind(owner);
+  const reference = referenceOf(kind, runtimeName(image));
   let existing = await findLive(context, reference, signal);
   if (existing === undefined) {
     try {
@@ -80,11 +91,11 @@ export async function ensureRuntime(
     }
   }
   if (existing === undefined || isBeingDeleted(existing)) {
-    const message = `the FunctionRuntime ${reference.name} is being deleted`;
+    const message = `the ${kind.kind} ${reference.name} is being deleted`;
     throw new PackageInstallError("NoRuntime", message, { retryable: true });
   }
   if (!isOf(existing, image)) {
-    const message = `the FunctionRuntime ${reference.name} exists for another package; delete that object`;
+    const message = `the ${kind.kind} ${reference.name} exists for another package; delete that object`;
     throw new PackageInstallError("NameTaken", message);
   }
   if (isJoined(existing, owner)) return existing;
@@ -100,7 +111,7 @@ export async function disownRuntime(
   owner: LiveObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const runtime = await findLive(context, referenceOf(FUNCTION_RUNTIMES, runtimeName(image)), signal);
+  const runtime = await findLive(context, referenceOf(runtimeKind(owner), runtimeName(image)), signal);
   if (runtime === undefined || runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return;
   const owners = ownersOf(runtime);
   const others = owners.filter(({ uid }) => uid !== owner.metadata.uid);
@@ -111,7 +122,7 @@ export async function disownRuntime(
   }
   // The garbage collector only deletes an object whose owners are gone, not one that has none.
   const { uid, resourceVersion } = runtime.metadata;
-  const reference = referenceOf(FUNCTION_RUNTIMES, runtime.metadata.name);
+  const reference = referenceTo(runtime);
   await context.client
     .delete(reference, { preconditions: { uid, resourceVersion }, signal })
     .catch((error: unknown) => {
@@ -131,15 +142,20 @@ function isOf(runtime: LiveObject, image: string): boolean {
 
 function runtimeOf(image: string, owner: LiveObject): JsonObject {
   const { registry, repository, digest = "" } = parseReference(image);
-  const secrets = isObject(owner["spec"]) ? owner["spec"]["packagePullSecrets"] : undefined;
+  const { packagePullSecrets: secrets, packagePullPolicy: pullPolicy, runtimeConfigRef } = objectAt(owner, "spec");
   return {
-    ...typeMeta(FUNCTION_RUNTIMES),
+    ...typeMeta(runtimeKind(owner)),
     metadata: {
       name: runtimeName(image),
       labels: { [LABEL_SOURCE]: digest.slice(digest.indexOf(":") + 1).slice(0, 63) },
       ownerReferences: [ownerReferenceTo(owner)],
     },
-    spec: { package: `${registry}/${repository}@${digest}`, ...(secrets !== undefined && { pullSecrets: secrets }) },
+    spec: {
+      package: `${registry}/${repository}@${digest}`,
+      ...(secrets !== undefined && { pullSecrets: secrets }),
+      ...(pullPolicy !== undefined && { pullPolicy }),
+      ...(runtimeConfigRef !== undefined && { runtimeConfigRef }),
+    },
   };
 }
 
@@ -160,12 +176,12 @@ async function setOwners(
   signal: AbortSignal,
   secrets: readonly string[] = [],
 ): Promise<LiveObject> {
-  const { resourceVersion, name } = runtime.metadata;
+  const { resourceVersion } = runtime.metadata;
   const pullSecrets = secrets.map((one) => ({ name: one }));
   const body = {
     metadata: { resourceVersion, ownerReferences: [...ownerReferences] },
     ...(pullSecrets.length > 0 && { spec: { pullSecrets } }),
   };
   const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
-  return client.patch(referenceOf(FUNCTION_RUNTIMES, name), "merge", body, options);
+  return client.patch(referenceTo(runtime), "merge", body, options);
 }

@@ -55,6 +55,9 @@ test("the controller can start with the defaults", () => {
 });
 
 test("packages require functions, and settings of registries require packages", () => {
+  expect(problemsOf("--function-substrate", "Deployment")).toEqual([
+    expect.stringContaining("--function-substrate requires --enable-function-runtimes"),
+  ]);
   expect(problemsOf("--enable-packages")).toEqual(["--enable-packages requires --enable-composition-functions"]);
   const enabled = ["--enable-packages", "--enable-composition-functions"];
   const registries = ["--insecure-registry", "localhost:5000", "--mirror", "docker.io=mirror.example.org"];

@@ -6,6 +6,8 @@ import type { StartConfig } from "./start-settings.ts";
 /** Checks settings against each other and against the files that they name. @returns the problems, one line each */
 export function checkConfig(config: StartConfig): string[] {
   const problems: string[] = [];
+  if (config.functionSubstrate !== "Runner" && !config.enableFunctionRuntimes)
+    problems.push("--function-substrate requires --enable-function-runtimes: only FunctionRuntimes have a substrate");
   if (config.kubeconfig !== undefined && !existsSync(config.kubeconfig))
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
   if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");

@@ -4,7 +4,7 @@ import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
 import { compositionRevisionReconciler } from "../package/reconcile-composition-revision.ts";
 import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
-import { functionRuntimeReconciler } from "../runtime/reconcile-runtime.ts";
+import { functionRuntimeReconciler, providerRuntimeReconciler } from "../runtime/reconcile-runtime.ts";
 
 /** The reconcilers of packages and runtimes, as far as they are enabled. */
 export function packageReconcilers(context: Context): PackageReconcilers {
@@ -19,6 +19,7 @@ export function packageReconcilers(context: Context): PackageReconcilers {
     }),
     ...(functionRuntimes && {
       functionRuntime: functionRuntimeReconciler(context),
+      providerRuntime: providerRuntimeReconciler(context),
       compositionRevision: compositionRevisionReconciler(context),
     }),
   };

@@ -113,6 +113,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     packages: input.packages,
     functionPackages: config.enablePackages,
     functionRuntimes: config.enableFunctionRuntimes,
+    functionSubstrate: config.functionSubstrate,
     functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
     claimConditions: new Map(),
     responses: input.functions && new ResponseCache({ maxBytes: MAX_RESPONSE_BYTES, onLookup: metrics.lookedUp }),

@@ -21,6 +21,7 @@ import {
 } from "@xfn/program/settings";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { NamedFunction } from "../functions/function-directory.ts";
+import type { FunctionSubstrate } from "../objects/context.ts";
 
 /** Settings of `xfn-controller start`, read but not yet checked against each other. */
 export interface StartConfig
@@ -35,6 +36,7 @@ export interface StartConfig
   readonly enableCompositionFunctions: boolean;
   readonly enablePackages: boolean;
   readonly enableFunctionRuntimes: boolean;
+  readonly functionSubstrate: FunctionSubstrate;
   readonly runner: string;
   readonly runnerTokenFile: string | undefined;
   readonly runnerTlsCa: string | undefined;
@@ -121,6 +123,15 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   enableFunctionRuntimes: toggle(
     "enable-function-runtimes",
     "pin each functionRef.package to a digest, with a FunctionRuntime; requires --enable-composition-functions",
+  ),
+  functionSubstrate: one(
+    "function-substrate",
+    "<name>",
+    "what runs FunctionRuntimes that name no DeploymentRuntimeConfig: Runner, on demand, or Deployment, with pods for " +
+      "each version; requires --enable-function-runtimes",
+    substrateName,
+    "Runner",
+    "Runner",
   ),
   insecureRegistry: STORE_SETTINGS.insecureRegistry,
   ...REGISTRY_ACCESS_SETTINGS,
@@ -228,7 +239,9 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
 /** Settings of `xfn-controller crds`. */
 export const CRDS_SETTINGS: SettingsOf<Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes">> = {
   enablePackages: toggle("enable-packages", "also those of Functions and their revisions", { variable: false }),
-  enableFunctionRuntimes: toggle("enable-function-runtimes", "also that of FunctionRuntimes", { variable: false }),
+  enableFunctionRuntimes: toggle("enable-function-runtimes", "also those of FunctionRuntimes and ProviderRuntimes", {
+    variable: false,
+  }),
 };
 
 /** The settings as the help shows them. */
@@ -252,7 +265,15 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "credentialsSecretNamespaces",
     "webhookHosts",
   ],
-  Packages: ["enablePackages", "enableFunctionRuntimes", "insecureRegistry", "mirror", "registryCa", "trustedRealm"],
+  Packages: [
+    "enablePackages",
+    "enableFunctionRuntimes",
+    "functionSubstrate",
+    "insecureRegistry",
+    "mirror",
+    "registryCa",
+    "trustedRealm",
+  ],
   "How it works": [
     "concurrency",
     "pollInterval",
@@ -279,6 +300,12 @@ function namespaceName(text: string): string {
 function objectName(text: string): string {
   if (!/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/.test(text))
     throw new Error(`${JSON.stringify(text)} must be the name of an object`);
+  return text;
+}
+
+function substrateName(text: string): FunctionSubstrate {
+  if (text !== "Runner" && text !== "Deployment")
+    throw new Error(`${JSON.stringify(text)} must be Runner or Deployment`);
   return text;
 }
 

@@ -1,63 +1,107 @@
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject, Reconcile } from "@xfn/kubernetes";
+import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, referenceOf } from "../objects/kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "../package/check-package.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { ownersOf } from "../package/runtime-object.ts";
 import { setPackageStatus } from "../package/set-status.ts";
+import { ensureWorkload, isDeploymentEndpoint, knownWorkload, usesDeployment } from "./deployment-substrate.ts";
+import { deleteWorkload } from "./workload-objects.ts";
 
 const HEALTHY: Condition = { type: "Healthy", status: "True", reason: "HealthyRuntime" };
 
-/**
- * Reconciles FunctionRuntimes: checks the package, and lets the runner serve its function. The key is the name. A
- * runtime without owners, which a user created, works too.
- */
+/** Reconciles FunctionRuntimes: checks the package, and makes its function callable. The key is the name. */
 export function functionRuntimeReconciler(context: Context): Reconcile {
+  return runtimeReconciler(context, { kind: FUNCTION_RUNTIMES, packageKind: "Function" });
+}
+
+/** Reconciles ProviderRuntimes: checks the package, and runs the provider. The key is the name. */
+export function providerRuntimeReconciler(context: Context): Reconcile {
+  return runtimeReconciler(context, { kind: PROVIDER_RUNTIMES, packageKind: "Provider" });
+}
+
+/** A kind of runtimes, and the kind of package that each runs. */
+interface RuntimeKinds {
+  readonly kind: ResourceKind;
+  readonly packageKind: PackageKind;
+}
+
+/** A runtime without owners, which a user created, works too. */
+function runtimeReconciler(context: Context, { kind, packageKind }: RuntimeKinds): Reconcile {
   /** Runtimes whose package is not valid: it is not read again. By UID, with what was checked. */
   const refused = new Map<string, boolean>();
   return async (name, signal) => {
-    const cached = context.informers.peek(FUNCTION_RUNTIMES)?.get(name);
-    if (cached !== undefined && isSettled(context, cached, refused)) return undefined;
-    const runtime = await findLive(context, referenceOf(FUNCTION_RUNTIMES, name), signal);
+    const cached = context.informers.peek(kind)?.get(name);
+    if (cached !== undefined && (await isSettled(context, cached, refused, signal))) return undefined;
+    const runtime = await findLive(context, referenceOf(kind, name), signal);
     if (cached !== undefined && cached.metadata.uid !== runtime?.metadata.uid) refused.delete(cached.metadata.uid);
     if (runtime === undefined || isBeingDeleted(runtime) || isPaused(runtime)) return undefined;
     let condition = HEALTHY;
     let fields: JsonObject = { endpoint: null };
     let failure: PackageInstallError | undefined;
     try {
-      fields = { endpoint: null, ...(await check(context, runtime, signal)) };
-      fields = { ...fields, endpoint: await hostEndpoint(context) };
+      fields = { endpoint: null, ...(await check(context, runtime, packageKind, signal)) };
+      fields = { ...fields, endpoint: await serve(context, runtime, fields, signal) };
     } catch (error) {
       if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
       failure = error;
-      condition = { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message: error.message };
+      condition = unhealthy(error.message);
     }
     await setPackageStatus(context, runtime, [condition], fields, signal);
     // Only what the status says is settled.
     if (failure?.code === "InvalidPackage") refused.set(runtime.metadata.uid, hasFunctionRevision(runtime));
-    if (failure !== undefined && failure.code !== "InvalidPackage") throw failure;
+    if (failure !== undefined && failure.code !== "InvalidPackage" && failure.retryable) throw failure;
     return undefined;
   };
+}
+
+/** Makes the package of a runtime callable. @returns its endpoint @throws {PackageInstallError} */
+async function serve(
+  context: Context,
+  runtime: LiveObject,
+  { resolvedPackage }: JsonObject,
+  signal: AbortSignal,
+): Promise<string> {
+  if (usesDeployment(context, runtime)) {
+    const image = typeof resolvedPackage === "string" ? resolvedPackage : textAt(runtime, "status", "resolvedPackage");
+    return await ensureWorkload(context, runtime, image ?? "", signal);
+  }
+  const endpoint = await hostEndpoint(context);
+  // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
+  if (isDeploymentEndpoint(objectAt(runtime, "status")))
+    await deleteWorkload(context, runtime, new Set<string>(), signal);
+  return endpoint;
+}
+
+function unhealthy(message: string): Condition {
+  return { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message };
 }
 
 function isPaused({ metadata }: LiveObject): boolean {
   return metadata.annotations?.[ANNOTATION_PAUSED] === "true";
 }
 
-function isSettled(
-  { now, functionHost }: Context,
+async function isSettled(
+  context: Context,
   runtime: LiveObject,
   refused: ReadonlyMap<string, boolean>,
-): boolean {
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { now, functionHost } = context;
   if (isBeingDeleted(runtime)) return false;
   if (isPaused(runtime) || refused.get(runtime.metadata.uid) === hasFunctionRevision(runtime)) return true;
-  const isHealthy = withConditions(runtime, [HEALTHY], now()) === undefined;
-  return isHealthy && textAt(runtime, "status", "endpoint") === functionHost?.endpoint;
+  const has = (condition: Condition, endpoint: string | undefined): boolean =>
+    withConditions(runtime, [condition], now()) === undefined && textAt(runtime, "status", "endpoint") === endpoint;
+  if (!usesDeployment(context, runtime)) return has(HEALTHY, functionHost?.endpoint);
+  const known = await knownWorkload(context, runtime, signal);
+  if (known === undefined) return false;
+  return "endpoint" in known ? has(HEALTHY, known.endpoint) : has(unhealthy(known.problem), undefined);
 }
 
 /** FunctionRevisions check whether a package is for this version of Crossplane: users can make them ignore that. */
@@ -66,10 +110,15 @@ function hasFunctionRevision(runtime: LiveObject): boolean {
 }
 
 /** The package of a runtime never changes, so it is resolved and checked once. @throws {PackageInstallError} */
-async function check(context: Context, runtime: LiveObject, signal: AbortSignal): Promise<JsonObject> {
+async function check(
+  context: Context,
+  runtime: LiveObject,
+  kind: PackageKind,
+  signal: AbortSignal,
+): Promise<JsonObject> {
   if (textAt(runtime, "status", "resolvedPackage") !== undefined) return {};
   const image = textAt(runtime, "spec", "package") ?? "";
-  const wanted = { image, kind: "Function", anyCrossplane: hasFunctionRevision(runtime) } as const;
+  const wanted = { image, kind, anyCrossplane: hasFunctionRevision(runtime) } as const;
   const { resolved } = await checkPackage(context, runtime, wanted, signal);
   return { resolvedPackage: resolved };
 }
