@@ -10,6 +10,7 @@ if (values.large === true && wanted.join() !== "controller") {
 const suites = {
   compose: () => import("./compose.bench.ts"),
   growth: () => import("./growth.bench.ts"),
+  validate: () => import("./validate.bench.ts"),
   call: () => import("./call.bench.ts"),
   runner: () => import("./runner.bench.ts"),
   render: () => import("./render.bench.ts"),
