@@ -81,12 +81,13 @@ setup() {
 # branch switch, a pull, an edit, a deletion, files synchronised from another machine with their times.
 # Paths are relative, so that a checkout stays current when it is moved or mounted elsewhere.
 source_files() {
-  cd "$root" && list package.json package-lock.json tsconfig.json tsconfig.base.json scripts/node \
+  cd "$root" && list package.json package-lock.json tsconfig.json tsconfig.base.json scripts/node scripts/bundle*.ts \
     packages/*/package.json packages/*/tsconfig.json packages/*/src ! -name '*.test.ts'
 }
 
 product_files() {
-  cd "$root" && list "$recorded_node" node_modules/.package-lock.json packages/*/dist/.tsbuildinfo packages/cli/dist/xfn.js
+  cd "$root" && list "$recorded_node" node_modules/.package-lock.json packages/*/dist/.tsbuildinfo \
+    packages/cli/dist/xfn.js packages/cli/dist/xfn-render.cjs packages/runner/dist/host/main-bundle.js
 }
 
 list() {
@@ -280,7 +281,8 @@ prepare() {
 }
 
 build() (
-  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle.ts || return
+  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-host.ts &&
+    quietly "$node" scripts/bundle.ts || return
   # npm packs a license only from the package's own folder
   for package in packages/*; do cp -f LICENSE "$package" || return; done
 )
