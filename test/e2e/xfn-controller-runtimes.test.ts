@@ -96,7 +96,7 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
 
   beforeAll(async () => {
     cluster = await startPackageCluster({
-      controller: ["--enable-function-runtimes"],
+      controller: ["--enable-function-runtimes", "--enable-rollouts"],
       access: (host) => ["--mirror", `xpkg.crossplane.io=${host}`],
       env: pods.env,
     });
@@ -291,5 +291,132 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
       const digest = headers.get("docker-content-digest") ?? "";
       return `${image.split(":")[0]?.replaceAll("/", "-") ?? ""}-${digest.split(":")[1]?.slice(0, 12) ?? ""}`;
     }
+  });
+
+  describe("and rolls a new version out in steps", () => {
+    const REVISION = "jsonpath={.spec.compositionRevisionRef.name}";
+    /** A Composition with a version of the function, first for XRs with a label. */
+    const canary = (tag: string): string => `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: steps }
+spec:
+  compositeTypeRef: { apiVersion: custom-api.example.org/v1alpha1, kind: AcmeBucket }
+  mode: Pipeline
+  pipeline:
+    - step: greet
+      functionRef: { package: "xpkg.crossplane.io/crossplane-contrib/steps:${tag}" }
+  rollout:
+    shadow: { composites: 1 }
+    canary: { matchLabels: { tier: canary } }
+    analysis: { duration: 2s }
+`;
+    const xr = (name: string, tier: string): string => `
+apiVersion: custom-api.example.org/v1alpha1
+kind: AcmeBucket
+metadata: { name: ${name}, labels: { tier: ${tier} } }
+spec: { name: ${name}, compositionRef: { name: steps } }
+`;
+    const greeted = (name: string, path: string): Promise<string> =>
+      get("configmaps", "-l", `crossplane.io/composite=${name}`, "-o", `jsonpath={.items[*]${path}}`);
+    const revision = async (number: number): Promise<string> => {
+      const path = `jsonpath={.items[?(@.spec.revision==${number})].metadata.name}`;
+      await expect
+        .poll(() => get("compositionrevisions", "-l", "crossplane.io/composition-name=steps", "-o", path), {
+          timeout: 60_000,
+        })
+        .not.toBe("");
+      return get("compositionrevisions", "-l", "crossplane.io/composition-name=steps", "-o", path);
+    };
+    const ended = async (number: number, phase: string): Promise<Record<string, unknown>> => {
+      const name = await revision(number);
+      await kubectl(
+        "wait",
+        "compositionrevision",
+        name,
+        `--for=jsonpath={.status.rollout.phase}=${phase}`,
+        "--timeout=120s",
+      );
+      return JSON.parse(await get("compositionrevision", name, "-o", "jsonpath={.status.rollout}"));
+    };
+
+    beforeAll(async () => {
+      const program = buildGoProgram("go-greeting");
+      const images = {
+        "steps-v1": { GREETING: "Hello", READY: "yes" },
+        "steps-v2": { GREETING: "Hi", READY: "yes" },
+        "steps-v3": { GREETING: "Huh" },
+        "steps-v4": { FATAL: "this version is broken" },
+      };
+      for (const [name, env] of Object.entries(images)) {
+        await buildGrpcImage(cluster.workspace, { name, program, env: { ...env, NAMESPACE: "default" } });
+        await cluster.publish(name, `crossplane-contrib/steps:${name.slice(-2)}`);
+      }
+      await apply(canary("v1"));
+      await apply(`${xr("first", "canary")}---${xr("second", "stable")}`);
+      await kubectl("wait", "acmebuckets", "first", "second", "--for=condition=Ready", "--timeout=120s");
+    }, 300_000);
+
+    test("to all in the end, if it works", async () => {
+      await apply(canary("v2"));
+      const rollout = await ended(2, "Complete");
+      expect(rollout["shadow"]).toEqual([
+        {
+          name: "first",
+          differences: [
+            { resource: "greeting", path: "data.greeting", applied: '"Hello first"', desired: '"Hi first"' },
+          ],
+        },
+      ]);
+      const { code, stdout } = await cluster.workspace.xfn([
+        "rollout",
+        "steps",
+        "--kubeconfig",
+        cluster.server.admin.kubeconfig,
+      ]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(
+        'in shadow, first would change:\n    greeting data.greeting: "Hello first" -> "Hi first"\n',
+      );
+      for (const name of ["first", "second"])
+        await expect.poll(() => greeted(name, ".data.greeting"), { timeout: 60_000 }).toBe(`Hi ${name}`);
+    });
+
+    test("and back from one label, if its resources do not get ready", async () => {
+      const stable = await revision(2);
+      const version = (name: string): Promise<string> => greeted(name, ".metadata.resourceVersion");
+      const before = [await version("first"), await version("second")];
+      await apply(canary("v3"));
+      expect(await ended(3, "RolledBack")).toMatchObject({
+        from: stable,
+        message: expect.stringMatching(/^failed in the canary: first: Ready is not True: Creating/),
+      });
+      await expect.poll(() => greeted("first", ".data.greeting"), { timeout: 60_000 }).toBe("Hi first");
+      await kubectl("wait", "acmebuckets", "first", "second", "--for=condition=Ready", "--timeout=60s");
+      expect(await get("acmebucket", "first", "-o", REVISION)).toBe(stable);
+      expect(await get("acmebucket", "second", "-o", REVISION)).toBe(stable);
+      // The canary alone was changed, and changed back.
+      expect(await version("first")).not.toBe(before[0]);
+      expect(await version("second")).toBe(before[1]);
+      const events = await get(
+        "events",
+        "-A",
+        "--field-selector",
+        "reason=RolledBack",
+        "-o",
+        "jsonpath={.items[*].note} {.items[*].message}",
+      );
+      expect(events).toContain("failed in the canary: first");
+    });
+
+    test("and reaches no composite resource, if it fails in shadow", async () => {
+      const before = await greeted("first", ".metadata.resourceVersion");
+      await apply(canary("v4"));
+      expect(await ended(4, "RolledBack")).toMatchObject({
+        message: expect.stringMatching(/^failed in shadow: first: FatalResult: .*this version is broken/),
+      });
+      expect(await greeted("first", ".metadata.resourceVersion")).toBe(before);
+      expect(await get("acmebucket", "first", "-o", REVISION)).toBe(await revision(2));
+    });
   });
 });

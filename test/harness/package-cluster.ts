@@ -28,6 +28,9 @@ interface PackageClusterFlags {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+// All tests of a file use one runner, on a machine that may be busy.
+const RUNNER_LIFE_MS = 1_800_000;
+
 /** Starts all of them. Disposing stops them in the opposite order. */
 export async function startPackageCluster(flags: PackageClusterFlags): Promise<PackageCluster> {
   await using started = new AsyncDisposableStack();
@@ -36,7 +39,8 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
   const store = await storeOf(workspace);
   const runner = `unix:${workspace.path("runner.sock")}`;
   const access = ["--insecure-registry", registry.host, ...flags.access(registry.host)];
-  started.use(await startRunnerServer(workspace, ["--address", runner, ...access]));
+  const killAfterMs = RUNNER_LIFE_MS;
+  started.use(await startRunnerServer(workspace, ["--address", runner, ...access], { killAfterMs }));
   const server = await startApiServer();
   started.defer(() => server.stop());
   await server.kubectl(["create", "namespace", "crossplane-system"]);

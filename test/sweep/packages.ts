@@ -5,7 +5,7 @@ import { parsePackage } from "@xfn/package";
 import { NAMESPACE } from "./kinds.ts";
 
 // Packages of the scenarios: the tag is the first letter of each digest, and a function writes its version to a
-// ConfigMap.
+// ConfigMap. That of version d is never ready.
 
 const METADATA = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: { name: function-sweep }\n";
 
@@ -19,6 +19,9 @@ export function packageContext(): Partial<Context> {
   return {
     functionPackages: true,
     functionRuntimes: true,
+    rollouts: true,
+    // The next reconcile of an unused revision gives its runtimes up.
+    runtimeGraceMs: 0,
     packages: {
       digestOf: async (reference) => digestOf(reference.slice(-1)),
       read: async (reference, kind) => parsePackage(Buffer.from(METADATA), { package: reference, kind }),
@@ -30,7 +33,9 @@ export function packageContext(): Partial<Context> {
       byPackage: (reference) => ({
         run: async () => ({
           response: {
-            desired: { resources: new Map([["version", { resource: versionMap(reference), ready: true }]]) },
+            desired: {
+              resources: new Map([["version", { resource: versionMap(reference), ready: !reference.endsWith("d") }]]),
+            },
             results: [],
             conditions: [],
             requirements: NO_REQUIREMENTS,

@@ -10,6 +10,7 @@ import {
   packageRevisionReconciler,
   readDefinition,
   revisionReconciler,
+  rolloutReconciler,
 } from "@xfn/controller";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "./kinds.ts";
@@ -29,7 +30,8 @@ export interface Reconcilers {
 export function reconcilers(context: Context): Reconcilers {
   return {
     definition: definitionReconciler(context),
-    revision: revisionReconciler(context),
+    revision: async (key, signal) =>
+      (await revisionReconciler(context)(key, signal)) ?? (await rolloutReconciler(context)(key, signal)),
     composite: (definition) => compositeReconciler(context, definition),
     claim: (definition) => claimReconciler(context, definition),
     readDefinition,

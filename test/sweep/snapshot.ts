@@ -19,6 +19,9 @@ const DROPPED = new Set([
   "managedFields",
   "lastTransitionTime",
   "lastPublishedTime",
+  "startedAt",
+  "canarySince",
+  "unusedSince",
 ]);
 
 /** @param id part of the names of this run's objects */

@@ -13,6 +13,7 @@ import { addInit } from "./commands/init.ts";
 import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
+import { addRollout } from "./commands/rollout.ts";
 import { addRun } from "./commands/run.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addTypes } from "./commands/types.ts";
@@ -68,6 +69,7 @@ export async function main(args: readonly string[], output: Output = processOutp
     addCopy,
     addImages,
     addXpkg,
+    addRollout,
     addInit,
     addTypes,
     addValidate,

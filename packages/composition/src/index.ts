@@ -11,6 +11,7 @@ export {
   type PackageStep,
   type PipelineStep,
   type PullPolicy,
+  type Rollout,
   type WebhookFunction,
   type WebhookStep,
 } from "./api/composition.ts";

@@ -19,4 +19,5 @@ export { PackageInstallError, type PackageInstallErrorCode } from "./package/reg
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";
 export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";
+export { rolloutReconciler } from "./rollout/reconcile-rollout.ts";
 export { functionRuntimeReconciler, providerRuntimeReconciler } from "./runtime/reconcile-runtime.ts";

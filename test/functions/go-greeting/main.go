@@ -30,6 +30,10 @@ func (greeting) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 		response.Fatal(rsp, err)
 		return rsp, nil
 	}
+	if fatal := os.Getenv("FATAL"); fatal != "" {
+		response.Fatal(rsp, errors.New(fatal))
+		return rsp, nil
+	}
 	name, _ := xr.Resource.GetString("spec.name")
 	switch name {
 	case "crash":
@@ -59,6 +63,9 @@ func (greeting) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 		rsp.Desired.Resources = map[string]*fnv1.Resource{}
 	}
 	rsp.Desired.Resources["greeting"] = &fnv1.Resource{Resource: config}
+	if os.Getenv("READY") != "" {
+		rsp.Desired.Resources["greeting"].Ready = fnv1.Ready_READY_TRUE
+	}
 	response.Normalf(rsp, "greeted %s", name)
 	return rsp, nil
 }

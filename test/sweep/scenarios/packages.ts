@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@xfn/functionio";
-import { COMPOSITIONS, CONFIG_MAPS, FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "../kinds.ts";
+import {
+  COMPOSITIONS,
+  CONFIG_MAPS,
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  FUNCTIONS,
+  REVISIONS,
+  XTHINGS,
+} from "../kinds.ts";
 import { objectsAt, textAt } from "../objects.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";
 import { all, composed, composition, expectCondition, get, named, patch, remove, theX, xthing } from "./make.ts";
@@ -56,6 +64,41 @@ async function expectNothingLeft(actor: Actor): Promise<void> {
       [],
       `${kind.kind}s are left`,
     );
+}
+
+/** A Composition whose version reaches first the XRs with a label. */
+const inSteps = (actor: Actor, tag: string): JsonObject => {
+  const { spec } = pipeline({ package: source(actor, tag) });
+  const canary = { matchLabels: { canary: "yes" } };
+  return composition(actor, {
+    spec: { ...spec, rollout: { shadow: { composites: 1 }, canary, analysis: { duration: "1ms" } } },
+  });
+};
+
+const labelled = (actor: Actor, name: string, canary: string): JsonObject => {
+  const { metadata } = named(actor, XTHINGS, name);
+  return { ...xthing(actor), metadata: { ...metadata, labels: { canary } } };
+};
+
+/** The versions of the XRs x and y. */
+async function expectVersions(actor: Actor, ...versions: readonly string[]): Promise<void> {
+  const maps = await all(actor, CONFIG_MAPS);
+  for (const [index, name] of ["x", "y"].entries()) {
+    expectCondition(await get(actor, XTHINGS, name), "Ready", "True");
+    const own = maps.find(
+      (one) => textAt(one, "metadata", "labels", "crossplane.io/composite") === `${actor.id}-${name}`,
+    );
+    assert.equal(textAt(own, "data", "version"), versions[index]);
+  }
+}
+
+/** The numbers of the revisions, and the phases of their rollouts. */
+async function expectPhases(actor: Actor, ...phases: readonly string[]): Promise<void> {
+  const found = (await all(actor, REVISIONS)).map((one) => {
+    const { revision } = one["spec"] as JsonObject;
+    return `${String(revision)} ${textAt(one, "status", "rollout", "phase")}`;
+  });
+  assert.deepEqual(found.toSorted(), phases.toSorted());
 }
 
 /** Packages: install, upgrade, rollback, and runtimes that several objects share. */
@@ -122,6 +165,52 @@ export const PACKAGES: readonly Scenario[] = [
         name: "delete the rest",
         act: async (actor) => {
           await remove(actor, await theX(actor));
+          await remove(actor, await get(actor, COMPOSITIONS, "c"));
+        },
+        expect: expectNothingLeft,
+      },
+    ],
+  },
+  {
+    name: "a version is rolled out in shadow, then to a canary",
+    steps: [
+      {
+        name: "use a version",
+        act: (actor) => actor.apply(inSteps(actor, "a"), labelled(actor, "x", "yes"), labelled(actor, "y", "no")),
+        expect: (actor) => expectVersions(actor, "a", "a"),
+      },
+      {
+        name: "roll out one that works",
+        act: (actor) => actor.apply(inSteps(actor, "b")),
+        expect: async (actor) => {
+          await expectPhases(actor, "1 undefined", "2 Complete");
+          await expectVersions(actor, "b", "b");
+          // The unused revision has given its runtime up.
+          await expectRuntimes(actor, 1);
+        },
+      },
+      {
+        name: "roll out one that is never ready",
+        act: (actor) => actor.apply(inSteps(actor, "d")),
+        expect: async (actor) => {
+          await expectPhases(actor, "1 undefined", "2 Complete", "3 RolledBack");
+          await expectVersions(actor, "b", "b");
+          await expectRuntimes(actor, 2);
+        },
+      },
+      {
+        name: "return to the first",
+        act: (actor) => actor.apply(inSteps(actor, "a")),
+        expect: async (actor) => {
+          await expectPhases(actor, "2 Complete", "3 RolledBack", "4 undefined");
+          await expectVersions(actor, "a", "a");
+          await expectRuntimes(actor, 1);
+        },
+      },
+      {
+        name: "delete all",
+        act: async (actor) => {
+          for (const name of ["x", "y"]) await remove(actor, await get(actor, XTHINGS, name));
           await remove(actor, await get(actor, COMPOSITIONS, "c"));
         },
         expect: expectNothingLeft,

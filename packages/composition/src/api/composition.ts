@@ -48,6 +48,22 @@ export interface CompositionSpec {
   undesiredResources: "Keep" | "Delete";
   /** The namespace of the XRs' connection secrets. */
   writeConnectionSecretsToNamespace?: string;
+  /** How a new revision reaches the XRs. Absent: all at once. */
+  rollout?: Rollout;
+}
+
+/** A rollout: first in shadow, then to a canary, then to all XRs. */
+export interface Rollout {
+  /** The number of XRs that the revision composes without effect; 0 for none. */
+  shadowComposites: number;
+  /** The XRs that get the revision first: a part of all in percent, or those with all of these labels. */
+  canary:
+    | { percent: number; matchLabels?: undefined }
+    | { matchLabels: { [label: string]: string }; percent?: undefined };
+  /** The time for which the canary is watched, in milliseconds. */
+  durationMs: number;
+  /** The number of XRs that may fail. */
+  maxFailures: number;
 }
 
 /** An exact kind: API version and kind. */

@@ -7,11 +7,20 @@ import type {
   NamedTemplate,
   PipelineStep,
   RequiredResource,
+  Rollout,
   TypeReference,
   WebhookFunction,
 } from "./composition.ts";
+import { ROLLOUT_DEFAULTS } from "./rollout.ts";
 import type { EnvironmentConfiguration, Patch, ResourceTemplate } from "./template.ts";
-import type { WrittenContainer, WrittenFunction, WrittenSpec, WrittenStep, WrittenWebhook } from "./written.ts";
+import type {
+  WrittenContainer,
+  WrittenFunction,
+  WrittenRollout,
+  WrittenSpec,
+  WrittenStep,
+  WrittenWebhook,
+} from "./written.ts";
 
 /** Converts all spellings of a checked spec to one form, and fills in defaults. */
 export function normalizeSpec(written: WrittenSpec, { apiVersion, kind }: TypeReference): CompositionSpec {
@@ -28,6 +37,17 @@ export function normalizeSpec(written: WrittenSpec, { apiVersion, kind }: TypeRe
     ...(pipeline && pipeline.length > 0 && { pipeline: pipeline.map(stepOf) }),
     undesiredResources: undesiredResources ?? "Keep",
     ...(isGiven(namespace) && { writeConnectionSecretsToNamespace: namespace }),
+    ...(isGiven(written.rollout) && { rollout: rolloutOf(written.rollout) }),
+  };
+}
+
+function rolloutOf({ shadow, canary, analysis }: WrittenRollout): Rollout {
+  const { percent, matchLabels } = canary;
+  return {
+    shadowComposites: shadow?.composites ?? 0,
+    canary: isGiven(matchLabels) ? { matchLabels: withoutNulls(matchLabels) } : { percent: percent ?? 100 },
+    durationMs: isGiven(analysis?.duration) ? parseDuration(analysis.duration) : ROLLOUT_DEFAULTS.durationMs,
+    maxFailures: analysis?.maxFailures ?? ROLLOUT_DEFAULTS.maxFailures,
   };
 }
 

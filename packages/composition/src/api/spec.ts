@@ -6,6 +6,7 @@ import type { TypeReference } from "./composition.ts";
 import { ENVIRONMENT } from "./environment.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { PIPELINE } from "./pipeline.ts";
+import { ROLLOUT } from "./rollout.ts";
 import { PATCH_SETS, TEMPLATES } from "./templates.ts";
 import type { WrittenSpec } from "./written.ts";
 
@@ -52,6 +53,7 @@ export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
     undesiredResources: choice("Keep", "Delete"),
     writeConnectionSecretsToNamespace: name(63),
     publishConnectionDetailsWithStoreConfigRef: unread(named("a StoreConfig")),
+    rollout: ROLLOUT,
   },
   { rules: RULES, check: checkSpec },
 );

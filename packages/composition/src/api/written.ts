@@ -30,6 +30,15 @@ export interface WrittenSpec {
   writeConnectionSecretsToNamespace?: string;
   /** Known to Crossplane, without effect here. */
   publishConnectionDetailsWithStoreConfigRef?: { name: string };
+  rollout?: WrittenRollout;
+}
+
+/** How a new revision reaches the XRs. */
+export interface WrittenRollout {
+  shadow?: { composites: number };
+  canary: { percent?: number; matchLabels?: { [label: string]: string } };
+  /** The duration is in Go's syntax. */
+  analysis?: { duration?: string; maxFailures?: number };
 }
 
 /** A function. */

@@ -39,6 +39,7 @@ export function controllerCrds({ packages = false, functionRuntimes = false }: S
       version("v1", revisionSchema(), [
         { name: "REVISION", type: "string", jsonPath: ".spec.revision" },
         ...TYPE_COLUMNS,
+        { name: "ROLLOUT", type: "string", jsonPath: ".status.rollout.phase", priority: 1 },
         AGE,
       ]),
     ]),
@@ -101,8 +102,43 @@ function revisionSchema(): JsonObject {
       message: `${field}: a revision cannot be changed; change its Composition, which makes another one`,
     })),
   };
-  return root(spec, { functions: PINNED_PACKAGES });
+  return root(spec, { functions: PINNED_PACKAGES, unusedSince: TIME, rollout: ROLLOUT_STATUS });
 }
+
+const COUNT: JsonObject = { type: "integer", minimum: 0 };
+const TIME: JsonObject = { type: "string", format: "date-time" };
+const DIFFERENCE: JsonObject = {
+  type: "object",
+  required: ["resource", "path"],
+  properties: { resource: TEXT, path: TEXT, applied: TEXT, desired: TEXT },
+};
+const SHADOW: JsonObject = {
+  type: "object",
+  required: ["name"],
+  properties: {
+    name: TEXT,
+    namespace: TEXT,
+    error: TEXT,
+    differences: { type: "array", items: DIFFERENCE },
+    omitted: COUNT,
+  },
+};
+
+/** The rollout of a revision: where it is, and what it showed. */
+const ROLLOUT_STATUS: JsonObject = {
+  type: "object",
+  required: ["revision", "phase"],
+  properties: {
+    revision: { ...COUNT, format: "int64" },
+    phase: { type: "string", enum: ["Shadow", "Canary", "Complete", "RolledBack", "Superseded"] },
+    message: TEXT,
+    from: TEXT,
+    startedAt: TIME,
+    canarySince: TIME,
+    canaryBuckets: COUNT,
+    shadow: { type: "array", items: SHADOW },
+  },
+};
 
 /** The packages of a revision's steps, with the digests that they had when it was created. */
 const PINNED_PACKAGES: JsonObject = {

@@ -35,6 +35,10 @@ export interface Context {
   readonly functionSubstrate?: FunctionSubstrate | undefined;
   /** Watches on what runs functions and providers. Absent in tests: changes are seen at the next poll. */
   readonly workloads?: WorkloadWatches | undefined;
+  /** How long the runtimes of a CompositionRevision stay after its last use, in milliseconds. Default: 10 minutes. */
+  readonly runtimeGraceMs?: number | undefined;
+  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). Default: false. */
+  readonly rollouts?: boolean | undefined;
   /** Hosts the functions of packages. Absent: functions are disabled, and no package has a runtime. */
   readonly functionHost?: FunctionHost | undefined;
   /**

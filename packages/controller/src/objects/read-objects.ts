@@ -77,7 +77,8 @@ function valueAt(object: JsonValue | undefined, path: readonly string[]): JsonVa
   return value;
 }
 
-function hasLabels({ metadata }: LiveObject, labels: Readonly<Record<string, string>>): boolean {
+/** Whether an object has all of these labels. */
+export function hasLabels({ metadata }: LiveObject, labels: Readonly<Record<string, string>>): boolean {
   const has = metadata.labels ?? {};
   return Object.keys(labels).every((key) => Object.hasOwn(has, key) && has[key] === labels[key]);
 }

@@ -1,5 +1,5 @@
-import type { LiveObject, Reconcile } from "@xfn/kubernetes";
-import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
+import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
+import { type Condition, conditionOf, isTrue, timestamp, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
@@ -8,7 +8,8 @@ import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-package
 import { askRegistry } from "./registry/ask-registry.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
-import { ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
+import { isUsed } from "./revision-use.ts";
+import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, ownersOf, runtimeName } from "./runtime-object.ts";
 import { setPackageStatus } from "./set-status.ts";
 
 /**
@@ -16,15 +17,21 @@ import { setPackageStatus } from "./set-status.ts";
  * (v2)"): one FunctionRuntime for each `functionRef.package`, of which the revision is an owner. The key is the name.
  *
  * The digest of each package is recorded once, before its runtime exists: a rollback runs what ran before, also if the
- * tag has moved. The garbage collector deletes a runtime with the last revision that owns it.
+ * tag has moved. The garbage collector deletes a runtime with the last revision that owns it. A revision that no XR
+ * uses gives its runtimes up after a grace period, and gets them back with its next use.
  */
 export function compositionRevisionReconciler(context: Context): Reconcile {
   return async (name, signal) => {
     const cached = await findCached(context, REVISIONS, name, signal);
     if (cached === undefined || isBeingDeleted(cached) || packagesOf(cached).length === 0) return undefined;
-    if (isSettled(context, cached)) return undefined;
+    const isKept = isUsed(context, cached);
+    const wasKept = unusedSince(cached) === undefined;
+    if (!isKept && !wasKept && !owns(context, cached)) return undefined;
+    const waits = isKept ? undefined : { requeueAfterMs: graceLeft(context, cached) };
+    if (isKept === wasKept && (waits?.requeueAfterMs ?? 1) > 0 && isSettled(context, cached)) return waits;
     const revision = await findLive(context, referenceOf(REVISIONS, name), signal);
     if (revision === undefined || isBeingDeleted(revision)) return undefined;
+    if (!isKept) return release(context, revision, signal);
     const failures: PackageInstallError[] = [];
     const pinned = await pin(context, revision, failures, signal);
     const recorded = await record(context, revision, pinned, signal);
@@ -38,12 +45,56 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
       }
     }
     const condition = runtimesCondition(runtimes, failures);
-    await setPackageStatus(context, recorded, [condition], {}, signal);
+    await setPackageStatus(context, recorded, [condition], { unusedSince: null }, signal);
     const [failure] = failures;
     if (failure !== undefined) throw failure;
     return undefined;
   };
 }
+
+/** When a revision was found unused, in milliseconds since the epoch; undefined if it is used. */
+function unusedSince(revision: LiveObject): number | undefined {
+  const text = textAt(revision, "status", "unusedSince");
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+const DEFAULT_GRACE_MS = 600_000;
+
+/** The time until an unused revision gives its runtimes up, in milliseconds; not positive when it is over. */
+function graceLeft({ now, runtimeGraceMs = DEFAULT_GRACE_MS }: Context, revision: LiveObject): number {
+  return (unusedSince(revision) ?? now()) + runtimeGraceMs - now();
+}
+
+/** Whether a revision is an owner of a runtime, as far as the cache shows. */
+function owns(context: Context, revision: LiveObject): boolean {
+  const runtimes = pinnedPackages(revision).map(({ resolvedPackage }) =>
+    knownRuntime(context, resolvedPackage, revision),
+  );
+  return runtimes.some((one) => one !== undefined && ownersOf(one).some(({ uid }) => uid === revision.metadata.uid));
+}
+
+/**
+ * Gives up the runtimes of a revision that no XR uses, once it was unused for the grace period. The start of the
+ * period is in the status, so that a restart does not extend it.
+ */
+async function release(context: Context, revision: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
+  const since = textAt(revision, "status", "unusedSince") ?? timestamp(context.now());
+  const recorded = await setPackageStatus(context, revision, [], { unusedSince: since }, signal);
+  const left = graceLeft(context, recorded);
+  if (left > 0) return { requeueAfterMs: left };
+  // First the condition: an XR that uses the revision again gets the reason.
+  await setPackageStatus(context, recorded, [RELEASED], {}, signal);
+  for (const { resolvedPackage } of pinnedPackages(revision))
+    await disownRuntime(context, resolvedPackage, revision, signal);
+  return undefined;
+}
+
+const RELEASED: Condition = {
+  type: "RuntimesHealthy",
+  status: "Unknown",
+  reason: "UnusedRevision",
+  message: "no composite resource uses the revision, which has given up its runtimes",
+};
 
 function isSettled(context: Context, revision: LiveObject): boolean {
   const pinned = pinnedPackages(revision);

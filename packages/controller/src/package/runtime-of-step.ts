@@ -2,7 +2,8 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { FUNCTION_RUNTIMES } from "../objects/kinds.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FUNCTION_RUNTIMES, REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { findCached, textAt } from "../objects/read-objects.ts";
 import { pinnedPackages } from "./pinned-packages.ts";
 
@@ -16,11 +17,13 @@ import { pinnedPackages } from "./pinned-packages.ts";
 export async function runtimePackage(context: Context, revision: LiveObject, reference: string): Promise<string> {
   const pinned = pinnedPackages(revision).find((one) => one.package === reference);
   if (pinned === undefined) {
+    await useAgain(context, revision);
     const why = textAt(conditionOf(revision, "RuntimesHealthy"), "message") ?? "it is being resolved";
     throw notReady(reference, why);
   }
   const runtime = await findCached(context, FUNCTION_RUNTIMES, pinned.runtime);
   if (isTrue(runtime ?? {}, "Healthy")) return pinned.resolvedPackage;
+  if (runtime === undefined) await useAgain(context, revision);
   const condition = runtime && conditionOf(runtime, "Healthy");
   const why = textAt(condition, "message") ?? "it is being prepared";
   throw notReady(reference, `the FunctionRuntime ${pinned.runtime} is not healthy: ${why}`);
@@ -28,4 +31,13 @@ export async function runtimePackage(context: Context, revision: LiveObject, ref
 
 function notReady(reference: string, why: string): CompositeError {
   return new CompositeError("FunctionNotReady", `the package ${reference} is not ready: ${why}`);
+}
+
+/** Lets the revision get its runtimes back at once. Its next poll finds the use, too, so that a failure is harmless. */
+async function useAgain({ client }: Context, revision: LiveObject): Promise<void> {
+  if (textAt(revision, "status", "unusedSince") === undefined) return;
+  const { name, resourceVersion } = revision.metadata;
+  const body = { metadata: { resourceVersion }, status: { unusedSince: null } };
+  const options = { subresource: "status", fieldManager: FIELD_MANAGERS.package } as const;
+  await client.patch(referenceOf(REVISIONS, name), "merge", body, options).catch(() => undefined);
 }

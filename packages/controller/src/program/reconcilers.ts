@@ -1,3 +1,4 @@
+import type { Reconcile } from "@xfn/kubernetes";
 import { claimReconciler } from "../claim/reconcile-claim.ts";
 import { compositeReconciler } from "../composite/reconcile-composite.ts";
 import { readDefinition } from "../definition/read-definition.ts";
@@ -11,17 +12,25 @@ import { revisionReconciler } from "../revision/reconcile-composition.ts";
  * The reconcilers of all kinds.
  *
  * @param packages makes those of packages, whose modules are loaded only if packages are enabled
+ * @param rollouts makes that of rollouts, in the same way
  */
 export function allReconcilers(
   context: Context,
   packages: ((context: Context) => PackageReconcilers) | undefined,
+  rollouts: ((context: Context) => Reconcile) | undefined,
 ): Reconcilers {
   return {
     definition: definitionReconciler(context),
-    revision: revisionReconciler(context),
+    revision:
+      rollouts === undefined ? revisionReconciler(context) : inTurn(revisionReconciler(context), rollouts(context)),
     composite: (definition) => compositeReconciler(context, definition),
     claim: (definition) => claimReconciler(context, definition),
     readDefinition,
     packages: packages?.(context),
   };
+}
+
+/** Reconciles the revisions of a Composition, then the rollout of the newest. */
+function inTurn(first: Reconcile, second: Reconcile): Reconcile {
+  return async (key, signal) => (await first(key, signal)) ?? (await second(key, signal));
 }

@@ -114,6 +114,8 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     functionPackages: config.enablePackages,
     functionRuntimes: config.enableFunctionRuntimes,
     functionSubstrate: config.functionSubstrate,
+    runtimeGraceMs: config.runtimeGrace,
+    rollouts: config.enableRollouts,
     functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
     claimConditions: new Map(),
     responses: input.functions && new ResponseCache({ maxBytes: MAX_RESPONSE_BYTES, onLookup: metrics.lookedUp }),
@@ -128,7 +130,10 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const { concurrency } = config;
   const onStopped = (kind: ResourceKind): void => void metrics.forget(kind);
   const packages = input.packages && (await import("./package-reconcilers.ts")).packageReconcilers;
-  const engine = startEngine(context, (full) => allReconcilers(full, packages), {
+  const rollouts = config.enableRollouts
+    ? (await import("../rollout/reconcile-rollout.ts")).rolloutReconciler
+    : undefined;
+  const engine = startEngine(context, (full) => allReconcilers(full, packages, rollouts), {
     concurrency,
     observer: metrics.reconciled,
     onStopped,

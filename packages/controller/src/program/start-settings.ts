@@ -37,6 +37,9 @@ export interface StartConfig
   readonly enablePackages: boolean;
   readonly enableFunctionRuntimes: boolean;
   readonly functionSubstrate: FunctionSubstrate;
+  readonly enableRollouts: boolean;
+  /** Milliseconds. */
+  readonly runtimeGrace: number;
   readonly runner: string;
   readonly runnerTokenFile: string | undefined;
   readonly runnerTlsCa: string | undefined;
@@ -78,6 +81,9 @@ const MAX_RATE = 100_000;
 // Watches report most changes at once; polling finds the others, such as changes in external systems.
 const DEFAULT_POLL_MS = 60_000;
 const MIN_POLL_MS = 1_000;
+
+// Long enough for a rollback that follows an upgrade.
+const DEFAULT_RUNTIME_GRACE_MS = 600_000;
 
 const DEFAULT_LEASE_MS = 15_000;
 const MIN_LEASE_MS = 3_000;
@@ -132,6 +138,18 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     substrateName,
     "Runner",
     "Runner",
+  ),
+  runtimeGrace: one(
+    "runtime-grace",
+    "<duration>",
+    "how long a CompositionRevision that no composite resource uses keeps its FunctionRuntimes",
+    duration,
+    DEFAULT_RUNTIME_GRACE_MS,
+    "10m",
+  ),
+  enableRollouts: toggle(
+    "enable-rollouts",
+    "roll out new revisions as spec.rollout of a Composition says; without it, all composite resources get them at once",
   ),
   insecureRegistry: STORE_SETTINGS.insecureRegistry,
   ...REGISTRY_ACCESS_SETTINGS,
@@ -269,6 +287,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "enablePackages",
     "enableFunctionRuntimes",
     "functionSubstrate",
+    "runtimeGrace",
     "insecureRegistry",
     "mirror",
     "registryCa",
@@ -278,6 +297,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "concurrency",
     "pollInterval",
     "allowComposedSecrets",
+    "enableRollouts",
     "skipCrds",
     "leaderElection",
     "leaseDuration",

@@ -48,7 +48,8 @@ export function latestOf(composition: LiveObject, revisions: readonly LiveObject
   return latest;
 }
 
-function isNewer(a: LiveObject, b: LiveObject): boolean {
+/** Whether one revision of a Composition is newer than another. */
+export function isNewer(a: LiveObject, b: LiveObject): boolean {
   const [mine, theirs] = [numberOf(a), numberOf(b)];
   return mine === theirs ? a.metadata.name < b.metadata.name : mine > theirs;
 }

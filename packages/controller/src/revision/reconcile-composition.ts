@@ -6,6 +6,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import {
   ANNOTATION_PAUSED,
+  ANNOTATION_ROLLOUT,
   LABEL_COMPOSITION_HASH,
   LABEL_COMPOSITION_NAME,
   labelValue,
@@ -92,7 +93,7 @@ async function createRevision(
   const { name: compositionName } = composition.metadata;
   for (const digits of NAME_DIGITS) {
     const name = revisionName(compositionName, hash, digits);
-    const revision = revisionOf(composition, hash, name, number);
+    const revision = revisionOf(context, composition, hash, name, number);
     try {
       return await context.client.create(revision, options);
     } catch (error) {
@@ -110,8 +111,16 @@ async function createRevision(
   );
 }
 
-function revisionOf(composition: LiveObject, hash: string, name: string, number: number): KubernetesObject {
+function revisionOf(
+  { rollouts = false }: Context,
+  composition: LiveObject,
+  hash: string,
+  name: string,
+  number: number,
+): KubernetesObject {
   const { metadata } = composition;
+  // Part of the create, so that no XR sees the revision without it. The first revision has no other to fall back to.
+  const isRollout = rollouts && number > 1 && objectAt(composition, "spec")["rollout"] !== undefined;
   return {
     ...typeMeta(REVISIONS),
     metadata: {
@@ -121,6 +130,7 @@ function revisionOf(composition: LiveObject, hash: string, name: string, number:
         [LABEL_COMPOSITION_NAME]: labelValue(metadata.name),
         [LABEL_COMPOSITION_HASH]: hashLabel(hash),
       },
+      ...(isRollout && { annotations: { [ANNOTATION_ROLLOUT]: "true" } }),
       ownerReferences: [controllerReferenceTo(composition)],
     },
     spec: { ...modernSpec(objectAt(composition, "spec")), revision: number },

@@ -17,6 +17,7 @@ import { fieldsOf } from "../objects/managed-fields.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { compositionOf, latestOf } from "./read-revision.ts";
+import { followsNewest, rolledOutOf } from "./rollout-state.ts";
 import { SelectionError } from "./selection-error.ts";
 
 /** The revision that a composite resource is composed with. */
@@ -153,7 +154,10 @@ async function newestRevision(
   const labels = textsAt(selector ?? definition.spec.defaultCompositionRevisionSelector, "matchLabels");
   const own = { [LABEL_COMPOSITION_NAME]: labelValue(name) };
   const revisions = await listByLabels(context, REVISIONS, { ...labels, ...own }, signal);
-  const latest = latestOf(composition, revisions);
+  const latest =
+    context.rollouts === true && Object.keys(labels).length === 0
+      ? rolledOutOf(composition, revisions, xr, followsNewest(definition, xr))
+      : latestOf(composition, revisions);
   if (latest !== undefined) return latest;
   const { error: cause } = checkComposition(documentOf(composition));
   if (cause !== undefined) {

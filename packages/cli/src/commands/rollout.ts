@@ -1,0 +1,39 @@
+import { choice, declareSettings, one, type SettingsOf } from "@xfn/program/settings";
+import type { RolloutFlags } from "../rollout/rollout-command.ts";
+import { type CommandContext, readFlags } from "./command-context.ts";
+import { CLUSTER_SETTINGS } from "./shared-settings.ts";
+
+const SETTINGS: SettingsOf<RolloutFlags> = {
+  output: one("output", "<format>", "form of the report: text, json", choice("text", "json"), "text", "text", {
+    short: "o",
+  }),
+  ...CLUSTER_SETTINGS,
+};
+
+const HELP = `
+COMPOSITION is the name of a Composition with spec.rollout, which xfn-controller rolls out with --enable-rollouts. Prints where the newest
+revision is, why, and what it would change in the composite resources that it composed in shadow. Values of secrets are masked.
+Exit code 0; 1 if the Composition does not exist or the API server refuses; 2 for wrong usage.
+
+Example:
+  $ xfn rollout databases
+  Composition databases
+    revision 2 (databases-1f0c9a7): Canary: watches 3 composite resources
+    earlier revision: databases-77ab3d0
+    in shadow, team-a would change:
+      bucket spec.forProvider.region: "eu-west-1" -> "eu-north-1"`;
+
+/** Declares `xfn rollout`. */
+export function addRollout({ program, output, finish }: CommandContext): void {
+  const command = program
+    .command("rollout")
+    .description("show the rollout of a Composition in a cluster")
+    .argument("<composition>", "the name of the Composition");
+  declareSettings(command, SETTINGS)
+    .addHelpText("after", HELP)
+    .action(async (name: string) => {
+      const flags = readFlags(command, SETTINGS);
+      const { runRollout } = await import("../rollout/rollout-command.ts");
+      finish(await runRollout(name, flags, output));
+    });
+}

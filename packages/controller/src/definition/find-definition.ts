@@ -1,0 +1,35 @@
+import type { Definition } from "@xfn/composition/definition";
+import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
+import type { Context } from "../objects/context.ts";
+import { compositeKindOf } from "../objects/definition-kinds.ts";
+import { DEFINITIONS } from "../objects/kinds.ts";
+import { textAt } from "../objects/read-objects.ts";
+import { readDefinition } from "./read-definition.ts";
+
+/** The composite resources for which a CompositionRevision is. */
+export interface RevisionComposites {
+  readonly definition: Definition;
+  readonly xrs: readonly LiveObject[];
+}
+
+/**
+ * Finds the composite resources of a revision's kind, in the caches.
+ *
+ * @returns `none` without a definition of the kind, `unknown` while they are not listed
+ */
+export function compositesOf(context: Context, revision: LiveObject): RevisionComposites | "none" | "unknown" {
+  const [apiVersion, kind] = ["apiVersion", "kind"].map((field) => textAt(revision, "spec", "compositeTypeRef", field));
+  const definitions = context.informers.peek(DEFINITIONS)?.list();
+  if (definitions === undefined) return "unknown";
+  for (const object of definitions) {
+    // Definitions are checked in full: skip those of other kinds first.
+    if (textAt(object, "spec", "names", "kind") !== kind) continue;
+    const definition = readDefinition(object);
+    if (definition === undefined) continue;
+    const composites = compositeKindOf(definition);
+    if (apiVersionOf(composites) !== apiVersion) continue;
+    const cached = context.informers.peek(composites);
+    return cached === undefined ? "unknown" : { definition, xrs: cached.list() };
+  }
+  return "none";
+}

@@ -1,0 +1,97 @@
+import type { Composition } from "@xfn/composition";
+import type { Definition } from "@xfn/composition/definition";
+import { layoutOfDefinition } from "@xfn/composition/definition";
+import type { LiveObject } from "@xfn/kubernetes";
+import { type PipelineResult, secretDetails } from "@xfn/pipeline";
+import { checkApplicable } from "../composite/apply/check-applicable.ts";
+import { observeComposed, observedEntries, readConnectionSecret } from "../composite/observe/observe-composed.ts";
+import { requireSupported, runComposition } from "../composite/run/run-composition.ts";
+import { emptyMemory } from "../composite/state/composite-memory.ts";
+import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
+import type { ReconcileContext } from "../composite/state/reconcile-context.ts";
+import { RequiredSchemas } from "../functions/required-schemas.ts";
+import { asCompositeError } from "../objects/composite-error.ts";
+import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { isSecret } from "../objects/kinds.ts";
+import { controllerOf } from "../objects/owner.ts";
+import { type Difference, differencesOf } from "./differences.ts";
+import { readOnlyContext } from "./read-only-context.ts";
+
+/** A run in shadow of a revision. */
+export interface ShadowRun {
+  readonly definition: Definition;
+  readonly revision: LiveObject;
+  readonly composition: Composition;
+  readonly xr: LiveObject;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Composes an XR with a revision that it does not use, and returns what would change. Writes nothing: the API server
+ * computes the changes in dry runs, which also show what it would refuse. Functions run, so side effects of their own
+ * happen.
+ *
+ * @throws {CompositeError | PipelineError | ApiError} as a reconcile with the revision would
+ */
+export async function shadowRun(
+  base: Context,
+  { definition, revision, composition, xr, signal }: ShadowRun,
+): Promise<Difference[]> {
+  const context: ReconcileContext = {
+    ...readOnlyContext(base),
+    definition,
+    layout: layoutOfDefinition(definition),
+    memory: emptyMemory(xr.metadata.uid, base.now),
+    pullSecrets: new PullSecretCache(),
+    schemas: new RequiredSchemas(base.now),
+    signal,
+    xr,
+    emitted: new Set(),
+    hasWritten: false,
+    fights: [],
+    conditions: [],
+    slowedMs: undefined,
+  };
+  requireSupported(context, composition);
+  const observed = await observeComposed(context);
+  const secret = await readConnectionSecret(context);
+  const entries = await observedEntries(context, composition, observed);
+  const run = await runComposition(context, { composition, revision }, entries, secret);
+  const details = entries.flatMap(({ connectionDetails = [] }) => connectionDetails);
+  if (secret !== undefined) details.push(...secretDetails(secret));
+  const secrets = secretValues([
+    ...details.map(({ value }) => value),
+    ...[...run.connectionDetails].map(([, value]) => value),
+  ]);
+  const found: Difference[] = [];
+  for (const one of run.composed) {
+    const applied = observed.entries.get(one.name);
+    const { entry, intent } = await checkApplicable(context, one, applied);
+    const options = { fieldManager: FIELD_MANAGERS.composed, signal };
+    const desired = await context.client.apply(intent, options).catch((error: unknown) => {
+      throw asCompositeError(error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));
+    });
+    found.push(...differencesOf(entry, applied, desired, secrets));
+  }
+  return [...found, ...deletions(run, observed.entries, xr)];
+}
+
+function deletions(
+  { deleted }: PipelineResult,
+  entries: ReadonlyMap<string, LiveObject>,
+  xr: LiveObject,
+): Difference[] {
+  return deleted.flatMap((name) => {
+    const object = entries.get(name);
+    return object === undefined || controllerOf(object)?.uid !== xr.metadata.uid
+      ? []
+      : differencesOf(name, object, undefined, []);
+  });
+}
+
+/** Secrets and their encoding in a Secret, without those that are empty. */
+function secretValues(values: readonly string[]): string[] {
+  const texts = [...new Set(values)].filter((one) => one !== "");
+  return texts.flatMap((one) => [one, Buffer.from(one).toString("base64")]);
+}
