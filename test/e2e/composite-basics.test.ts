@@ -401,10 +401,10 @@ describe("a composite resource", needs("api-server"), () => {
     expect(await widgets("unpatched")).toHaveLength(2);
   });
 
-  test("a Composition that is missing, or has an environment or disabled functions, is reported and changes nothing", async () => {
+  test("a Composition that is missing, or has an environment for a pipeline or disabled functions, is reported and changes nothing", async () => {
     await world.create("refused");
-    const patches = [{ type: "ToCompositeFieldPath", fromFieldPath: "spec.size", toFieldPath: "status.size" }];
-    world.compose({ resources: [template("a", {}, { patches })], environment: { patches: [] } });
+    const pipeline = [{ step: "f", functionRef: { name: "f" } }];
+    world.compose({ mode: "Pipeline", pipeline, environment: { defaultData: { size: 1 } } });
     await expect(world.reconcile("refused")).rejects.toThrow();
     expect(await synced("refused")).toMatchObject({ status: "False", reason: "EnvironmentUnsupported" });
     world.compose({ functions: [{ name: "f", type: "Container", container: { image: "f" } }] });

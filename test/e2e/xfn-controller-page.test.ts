@@ -7,6 +7,7 @@ import { findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
+import { endGroup, matching, PATIENCE_MS, type Shell, startShell } from "../harness/page-shell.ts";
 import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 import { pretendCheckout } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -14,8 +15,6 @@ import { Workspace } from "../harness/workspace.ts";
 // Runs docs/controller.md as a reader does. Each block `console terminal` runs in its own terminal. The commands of
 // `console` run in one shell, one after the other, and their output is compared with the page, where `...` matches
 // any text. A command is repeated until its output matches.
-
-const PATIENCE_MS = 60_000;
 
 const page = readFileSync(join(CHECKOUT, "docs/controller.md"), "utf8");
 const blocks = fencedBlocks(page).filter(({ language }) => language === "console");
@@ -80,47 +79,3 @@ describe("docs/controller.md", needs("api-server"), () => {
     expect(shown, said).toMatch(expected);
   });
 });
-
-/** A shell that retains its variables between commands. */
-interface Shell {
-  /** The output of a command. */
-  run(command: string): Promise<string>;
-  end(): Promise<void>;
-}
-
-function startShell(cwd: string, env: NodeJS.ProcessEnv): Shell {
-  const child = spawn("sh", [], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  let count = 0;
-  return {
-    async run(command) {
-      const mark = `--- ${++count} ---`;
-      output = "";
-      child.stdin.write(`${command}\necho '${mark}'\n`);
-      for (const end = Date.now() + 2 * PATIENCE_MS; !output.endsWith(`${mark}\n`); await sleep(20)) {
-        if (Date.now() > end) throw new Error(`${command} did not end:\n${output}`);
-      }
-      return output.slice(0, -mark.length - 1);
-    },
-    end: () => endGroup(child),
-  };
-}
-
-async function endGroup(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("close", resolve));
-  process.kill(-child.pid, "SIGINT");
-  const killed = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), 15_000);
-  await ended;
-  clearTimeout(killed);
-}
-
-/** The expected output, in which `...` matches any text. */
-function matching(shown: string): RegExp {
-  const source = shown.trimEnd().split("...").map(RegExp.escape).join("[\\s\\S]*?");
-  return new RegExp(`^${source}\\s*$`);
-}

@@ -97,7 +97,7 @@ describe("what functions require, with the roles of deploy/", needs("api-server"
     await apply(DEFINITION);
     await server.kubectl(["wait", "xrd", "--all", "--for=condition=Established", "--timeout=60s"]);
     await apply(COMPOSITION);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await controller?.[Symbol.asyncDispose]();
     fn?.stop();
@@ -162,6 +162,76 @@ describe("what functions require, with the roles of deploy/", needs("api-server"
     await look("secret", "secret");
     await expect.poll(() => synced("secret", "reason")).toBe("SecretsDisabled");
     expect(await get("xlookup", "secret", "-o", "json")).not.toContain("hunter2");
+  });
+
+  // After the others, whose XRs name no Composition: there are several from here on.
+  describe("an environment", () => {
+    const environments = async (name: string, environment: string): Promise<void> => {
+      await apply(`
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: ${name} }
+spec:
+  compositeTypeRef: { apiVersion: example.org/v1, kind: XLookup }
+  environment: ${environment}
+---
+apiVersion: example.org/v1
+kind: XLookup
+metadata: { name: ${name} }
+spec: { compositionRef: { name: ${name} } }
+`);
+    };
+    const config = async (name: string, data: string, version = "v1beta1", labels = "{}"): Promise<void> => {
+      const metadata = `{ name: ${name}, labels: ${labels} }`;
+      const apiVersion = `apiextensions.crossplane.io/${version}`;
+      await apply(`apiVersion: ${apiVersion}\nkind: EnvironmentConfig\nmetadata: ${metadata}\ndata: ${data}\n`);
+    };
+    const refs = async (name: string): Promise<string> =>
+      await get("xlookup", name, "-o", "jsonpath={.spec.environmentConfigRefs[*].name}");
+    const toSize = "patches: [{ type: ToCompositeFieldPath, fromFieldPath: size, toFieldPath: status.size }]";
+
+    test("that misses an EnvironmentConfig is a condition with its name, and is made once that exists", async () => {
+      await environments("referenced", `{ environmentConfigs: [{ ref: { name: zone } }], ${toSize} }`);
+      await expect.poll(() => synced("referenced", "reason")).toBe("InvalidEnvironment");
+      const message = await synced("referenced", "message");
+      expect(message).toContain('the EnvironmentConfig "zone" does not exist; create it, or set');
+      await config("zone", "{ size: tiny }", "v1alpha1");
+      await expect.poll(() => size("referenced"), { timeout: 60_000 }).toBe("tiny");
+      expect(await refs("referenced")).toBe("zone");
+    });
+
+    test("follows changes of the EnvironmentConfigs that it selects", async () => {
+      await config("zone", "{ size: huge }");
+      await expect.poll(() => size("referenced"), { timeout: 60_000 }).toBe("huge");
+      await config("stage", "{ size: one }", "v1beta1", "{ stage: by-label }");
+      const label = "{ key: stage, valueFromFieldPath: metadata.name }";
+      const sources = `[{ type: Selector, selector: { mode: Multiple, matchLabels: [${label}] } }]`;
+      await environments("by-label", `{ policy: { resolve: Always }, environmentConfigs: ${sources}, ${toSize} }`);
+      await expect.poll(() => size("by-label"), { timeout: 60_000 }).toBe("one");
+      await config("stage-more", "{ size: two }", "v1beta1", "{ stage: by-label }");
+      await expect.poll(() => size("by-label"), { timeout: 60_000 }).toBe("two");
+      await server.kubectl(["delete", "environmentconfig", "stage-more"]);
+      await expect.poll(() => size("by-label"), { timeout: 60_000 }).toBe("one");
+      expect(await refs("by-label")).toBe("");
+    });
+
+    test("that patches the field that selects it ends its loop, and a condition says so", async () => {
+      for (const [name, next] of ["ab", "ba"].map((pair) => [...pair]))
+        await config(`turn-${name}`, `{ next: ${next} }`, "v1beta1", `{ turn: ${name} }`);
+      const label = "{ key: turn, valueFromFieldPath: status.turn, fromFieldPathPolicy: Optional }";
+      const sources = `[{ type: Selector, selector: { matchLabels: [${label}] } }]`;
+      const toTurn = "patches: [{ type: ToCompositeFieldPath, fromFieldPath: next, toFieldPath: status.turn }]";
+      const always = "policy: { resolve: Always }";
+      await environments(
+        "turning",
+        `{ defaultData: { next: a }, ${always}, environmentConfigs: ${sources}, ${toTurn} }`,
+      );
+      const responsive = async (field: string): Promise<string> =>
+        await get("xlookup", "turning", "-o", `jsonpath={.status.conditions[?(@.type=="Responsive")].${field}}`);
+      await expect.poll(() => responsive("reason"), { timeout: 60_000 }).toBe("WatchCircuitOpen");
+      expect(await responsive("message")).toMatch(/alternates .*turn-[ab] and turn-[ab].*remove that patch/);
+      expect(await synced("turning", "status")).toBe("True");
+    });
   });
 });
 

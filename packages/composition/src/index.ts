@@ -23,7 +23,12 @@ export { isQualified } from "./api/pipeline.ts";
 export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
 export type { Combine, Patch, PatchSet, ResourceTemplate, Transform } from "./api/template.ts";
 export { EnvironmentError } from "./environment/environment-error.ts";
-export { selectEnvironment } from "./environment/select-environment.ts";
+export {
+  concernsEnvironment,
+  mergeEnvironment,
+  selectEnvironment,
+  selectEnvironmentConfigs,
+} from "./environment/select-environment.ts";
 export {
   type FieldPath,
   FieldPathError,

@@ -15,6 +15,7 @@ export type {
   WriteOptions,
 } from "./client/client.ts";
 export { type ConnectOptions, connect, DEFAULT_RATE_LIMIT } from "./client/connect.ts";
+export { impersonatingClient } from "./client/impersonating-client.ts";
 export { apiVersionOf, qualifiedKind, resourceOf } from "./client/object-identity.ts";
 export type { RequestOutcome } from "./client/request.ts";
 export { namingProblem } from "./client/resource-path.ts";

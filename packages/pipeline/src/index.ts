@@ -12,6 +12,7 @@ export type { StepResult } from "./outcome/step-result.ts";
 export { type PrintOptions, printRender } from "./render/print-render.ts";
 export { render } from "./render/render.ts";
 export type { RenderInput, RenderResult } from "./render/render-types.ts";
+export { type EnvironmentInput, environmentOf, type SelectedEnvironment } from "./steps/environment.ts";
 export { findSchema } from "./steps/openapi-schema.ts";
 export type {
   FunctionConnector,

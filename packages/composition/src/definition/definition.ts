@@ -52,12 +52,20 @@ export interface DefinitionSpec {
   defaultCompositionRevisionSelector?: { matchLabels: Record<string, string> };
   /** The Composition of all composite resources. It overrides their own. */
   enforcedCompositionRef?: { name: string };
+  /** The service account with whose rights composite resources are composed. Absent: with the controller's own. */
+  serviceAccountRef?: ServiceAccountReference;
   /** At least one; exactly one is referenceable. */
   versions: DefinitionVersion[];
   /** How an API server converts between versions, as in a CRD. */
   conversion?: JsonObject;
   /** Labels and annotations of the CRDs, beside the definition's labels. */
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+}
+
+/** A service account. */
+export interface ServiceAccountReference {
+  namespace: string;
+  name: string;
 }
 
 /** The names of a kind. */

@@ -11,6 +11,7 @@ export {
   type DefinitionVersion,
   type KindNames,
   MAX_COMPOSITE_NAME_LENGTH,
+  type ServiceAccountReference,
 } from "./definition.ts";
 export { DefinitionError } from "./definition-error.ts";
 export { hasReclaimPolicy } from "./injected-fields.ts";

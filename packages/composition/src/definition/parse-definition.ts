@@ -137,6 +137,7 @@ function readDefinition({ value }: ParsedDocument, findings: Findings): Definiti
 /** Fills in the defaults. */
 function normalizeSpec(spec: WrittenSpec, scope: DefinitionScope): DefinitionSpec {
   const { claimNames, defaultCompositionRef, enforcedCompositionRef, conversion, metadata } = spec;
+  const { serviceAccountRef } = spec;
   const { defaultCompositionRevisionSelector: revisions } = spec;
   return {
     group: spec.group,
@@ -159,6 +160,7 @@ function normalizeSpec(spec: WrittenSpec, scope: DefinitionScope): DefinitionSpe
     ...(defaultCompositionRef && { defaultCompositionRef }),
     ...(revisions && { defaultCompositionRevisionSelector: { matchLabels: revisions.matchLabels } }),
     ...(enforcedCompositionRef && { enforcedCompositionRef }),
+    ...(serviceAccountRef && { serviceAccountRef }),
     ...(conversion && { conversion }),
     ...(metadata && {
       metadata: {

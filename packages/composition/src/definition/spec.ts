@@ -25,6 +25,7 @@ import {
   DEFINITION_API_VERSIONS,
   type DefinitionScope,
   type ScaleSubresource,
+  type ServiceAccountReference,
 } from "./definition.ts";
 import { injectedFields } from "./injected-fields.ts";
 import { scopeOf, scopesOf } from "./scope.ts";
@@ -202,6 +203,18 @@ const CONVERSION = object<{ strategy: "None" | "Webhook"; webhook?: JsonObject }
   },
 );
 
+/** Names as in Kubernetes: anything else could be another user, such as in `system:serviceaccount:a:b`. */
+const SERVICE_ACCOUNT = object<ServiceAccountReference>({
+  namespace: required(
+    matching(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower-case letters, digits and dashes"),
+    "the namespace of the service account",
+  ),
+  name: required(
+    matching(253, /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, "must be lower-case letters, digits, dashes and dots"),
+    "the name of the service account",
+  ),
+});
+
 const RULES: readonly Rule[] = [
   ["self.group == oldSelf.group", "group cannot be changed: instances have it"],
   ["self.names.kind == oldSelf.names.kind", "names.kind cannot be changed: instances have it"],
@@ -246,6 +259,7 @@ function specSchema(apiVersion: string): ObjectSchema<WrittenSpec> {
         matchLabels: required(map(ANY_TEXT), "labels of revisions"),
       }),
       enforcedCompositionRef: named("a Composition"),
+      serviceAccountRef: SERVICE_ACCOUNT,
       versions: required(versionsSchema(apiVersion), "at least one version"),
       conversion: CONVERSION,
       metadata: object<NonNullable<WrittenSpec["metadata"]>>({ labels: map(ANY_TEXT), annotations: map(ANY_TEXT) }),

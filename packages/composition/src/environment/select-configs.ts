@@ -20,10 +20,7 @@ export function selectConfigs(
   at: string,
 ): string[] {
   const labels = wantedLabels(selector.matchLabels ?? [], composite, at);
-  const matching =
-    labels.size === 0
-      ? []
-      : configs.filter((config) => [...labels].every(([key, value]) => labelOf(config, key) === value));
+  const matching = configs.filter((config) => hasLabels(config, labels));
   const minMatch = Number(selector.minMatch ?? 0);
   if (matching.length < minMatch) {
     throw new EnvironmentError(
@@ -42,6 +39,25 @@ export function selectConfigs(
   const sorted = sort(matching, selector.sortByFieldPath || "metadata.name", at);
   const { maxMatch } = selector;
   return names(maxMatch === undefined || maxMatch === null ? sorted : sorted.slice(0, Number(maxMatch)));
+}
+
+/** Whether a selector matches an EnvironmentConfig. A selector whose labels the XR does not determine matches none. */
+export function matchesConfig(
+  { matchLabels = [] }: EnvironmentSelector,
+  composite: KubernetesObject,
+  config: KubernetesObject,
+): boolean {
+  try {
+    return hasLabels(config, wantedLabels(matchLabels, composite, ""));
+  } catch (error) {
+    if (error instanceof EnvironmentError) return false;
+    throw error;
+  }
+}
+
+/** Without labels, a selector matches nothing. */
+function hasLabels(config: KubernetesObject, labels: ReadonlyMap<string, string>): boolean {
+  return labels.size > 0 && [...labels].every(([key, value]) => labelOf(config, key) === value);
 }
 
 function names(configs: readonly KubernetesObject[]): string[] {

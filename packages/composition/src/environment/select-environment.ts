@@ -7,7 +7,7 @@ import { asDouble, Float64, float64, type GoValue } from "../values/go-value.ts"
 import { emptyObject, isObject, setField } from "../values/json.ts";
 import { textOf } from "../values/object-fields.ts";
 import { EnvironmentError } from "./environment-error.ts";
-import { selectConfigs } from "./select-configs.ts";
+import { matchesConfig, selectConfigs } from "./select-configs.ts";
 
 /** The type of the environment, as in Crossplane. Patches can read it. */
 const API_VERSION = "internal.crossplane.io/v1alpha1";
@@ -32,12 +32,41 @@ export function selectEnvironment(
   composite: KubernetesObject,
   configs: readonly KubernetesObject[],
 ): JsonObject | undefined {
+  const names = selectEnvironmentConfigs(composition, composite, configs);
+  return names && mergeEnvironment(composition, names, configs);
+}
+
+/**
+ * The names of the EnvironmentConfigs that a Composition selects for an XR, in order. Some may not exist.
+ *
+ * @param configs the existing EnvironmentConfigs; other objects are ignored
+ * @returns undefined if the Composition has no `environment`
+ * @throws {EnvironmentError}
+ */
+export function selectEnvironmentConfigs(
+  composition: Composition,
+  composite: KubernetesObject,
+  configs: readonly KubernetesObject[],
+): string[] | undefined {
   const { environment } = composition.spec;
-  if (environment === undefined) return undefined;
-  const known = configs.filter((config) => config.kind === "EnvironmentConfig");
+  return environment && configNames(environment, composite, configs.filter(isConfig));
+}
+
+/**
+ * Merges the environment of a Composition: `defaultData`, then the `data` of the EnvironmentConfigs with these names.
+ *
+ * @throws {EnvironmentError} `NotFound` if one does not exist, unless the Composition has `resolution: Optional`
+ */
+export function mergeEnvironment(
+  composition: Composition,
+  names: readonly string[],
+  configs: readonly KubernetesObject[],
+): JsonObject {
+  const { environment = {} } = composition.spec;
+  const known = configs.filter(isConfig);
   let merged: JsonObject = emptyObject();
   if (isObject(environment.defaultData)) merged = mergedWith(merged, environment.defaultData, "defaultData");
-  for (const name of configNames(environment, composite, known)) {
+  for (const name of names) {
     const config = known.find((one) => one.metadata?.name === name);
     const title = `the EnvironmentConfig ${JSON.stringify(name)}`;
     if (config === undefined) {
@@ -58,14 +87,42 @@ export function selectEnvironment(
   return merged;
 }
 
+/**
+ * Whether the creation, change or deletion of an EnvironmentConfig can change the environment of an XR: the Composition
+ * or the XR names it, or a selector matches it.
+ */
+export function concernsEnvironment(
+  composition: Composition,
+  composite: KubernetesObject,
+  config: KubernetesObject,
+): boolean {
+  const { environment } = composition.spec;
+  if (environment === undefined) return false;
+  const named = namedByComposite(composite);
+  const name = config.metadata?.name ?? "";
+  if (named.includes(name)) return true;
+  if (named.length > 0 && environment.policy?.resolve !== "Always") return false;
+  return (environment.environmentConfigs ?? []).some(({ type, ref, selector }) =>
+    type === "Selector" ? matchesConfig(selector ?? { matchLabels: [] }, composite, config) : ref?.name === name,
+  );
+}
+
+function isConfig({ kind }: KubernetesObject): boolean {
+  return kind === "EnvironmentConfig";
+}
+
+function namedByComposite(composite: KubernetesObject): string[] {
+  const spec = composite["spec"];
+  const refs = isObject(spec) ? spec["environmentConfigRefs"] : undefined;
+  return Array.isArray(refs) ? refs.filter(isObject).map((ref) => textOf(ref, "name")) : [];
+}
+
 function configNames(
   environment: EnvironmentConfiguration,
   composite: KubernetesObject,
   configs: readonly KubernetesObject[],
 ): string[] {
-  const spec = composite["spec"];
-  const refs = isObject(spec) ? spec["environmentConfigRefs"] : undefined;
-  const named = Array.isArray(refs) ? refs.filter(isObject).map((ref) => textOf(ref, "name")) : [];
+  const named = namedByComposite(composite);
   if (named.length > 0 && environment.policy?.resolve !== "Always") return named;
   const sources = environment.environmentConfigs ?? [];
   if (sources.length === 0) return named;

@@ -1,6 +1,7 @@
 import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import type { AccountRights } from "../account/account-rights.ts";
 import { findCrd } from "../definition/definition-crd.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
@@ -20,6 +21,8 @@ export interface ClaimMemory {
 /** One reconcile of one claim. */
 export interface ClaimContext extends Context {
   readonly definition: Definition;
+  /** The rights that the context's client has; undefined: the controller's own. */
+  readonly rights: AccountRights | undefined;
   readonly memory: ClaimMemory;
   readonly signal: AbortSignal;
   readonly claims: ResourceKind;
@@ -30,7 +33,8 @@ export interface ClaimContext extends Context {
 
 /** Reads a composite from the cache or from the controller's own writes. Reads it live if no cache has it. */
 export async function findComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
-  const { informers, composites, memory } = context;
+  const { informers, composites, memory, rights } = context;
+  if (rights?.mayRead(composites) === false) return findCompositeLive(context, name);
   const cached = informers.peek(composites)?.get(name);
   if (cached === undefined) return findCompositeLive(context, name);
   return memory.writes.newest(referenceOf(composites, name), cached);
@@ -46,18 +50,26 @@ export async function findCompositeLive(context: ClaimContext, name: string): Pr
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
     // Without a CRD there are no composites. With one, discovery lags, and the composite may exist.
-    if ((await findCrd(context, `${composites.plural}.${composites.group}`, signal)) === undefined) return undefined;
+    if (
+      (await findCrd(
+        { ...context, client: context.rights?.own ?? context.client },
+        `${composites.plural}.${composites.group}`,
+        signal,
+      )) === undefined
+    )
+      return undefined;
     throw error;
   }
 }
 
 /**
- * Patches the claim.
+ * Patches the claim, with the controller's own rights: it reports on it.
  *
  * @throws {ApiError} `Conflict` if the claim has changed since it was read
  */
 export async function patchClaim(context: ClaimContext, body: JsonObject, subresource?: "status"): Promise<void> {
-  const { client, claims, signal, memory } = context;
+  const { claims, signal, memory } = context;
+  const client = context.rights?.own ?? context.client;
   const { name, namespace, resourceVersion, uid } = context.claim.metadata;
   const { metadata, ...rest } = body;
   const preconditions = { ...(isObject(metadata) ? metadata : {}), resourceVersion, uid };

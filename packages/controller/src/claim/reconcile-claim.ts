@@ -1,6 +1,8 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
+import { accountRights } from "../account/account-rights.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
+import { CompositeError } from "../objects/composite-error.ts";
 import { type Condition, hasCondition, isTrue } from "../objects/conditions.ts";
 import { unsupportedPublishing } from "../objects/connection-secrets.ts";
 import type { Context } from "../objects/context.ts";
@@ -39,6 +41,7 @@ export function claimReconciler(context: Context, definition: Definition): Recon
   const claims = claimKindOf(definition);
   if (claims === undefined) throw new TypeError(`${definition.metadata.name ?? ""} offers no claims`);
   const composites = compositeKindOf(definition);
+  const rights = accountRights(context, definition);
   const memories = new Map<string, ClaimMemory>();
   return async (key, signal) => {
     const memory = memories.get(key) ?? emptyMemory(context);
@@ -49,7 +52,16 @@ export function claimReconciler(context: Context, definition: Definition): Recon
       return undefined;
     }
     memories.set(key, memory);
-    return reconcile({ ...context, definition, memory, signal, claims, composites, claim });
+    return reconcile({
+      ...(rights?.context ?? context),
+      rights,
+      definition,
+      memory,
+      signal,
+      claims,
+      composites,
+      claim,
+    });
   };
 }
 
@@ -80,12 +92,14 @@ async function reconcile(context: ClaimContext): Promise<Outcome | undefined> {
       await setNotSynced(context, "ReconcilePaused", message, "Normal");
       return undefined;
     }
+    await context.rights?.requireAccount(claim, context.signal);
     return isBeingDeleted(claim) ? await deleteClaim(context) : await synchronize(context);
   } catch (error) {
     if (error instanceof ClaimError) {
       await setNotSynced(context, error.code, error.message, "Warning");
       return USER_ACTION;
     }
+    if (error instanceof CompositeError) await setNotSynced(context, error.code, error.message, "Warning");
     if (isApiError(error, "Invalid", "Forbidden", "KindNotServed"))
       await setNotSynced(context, "ReconcileError", error.message, "Warning");
     throw error;

@@ -4,6 +4,7 @@ import { pinRevision } from "./apply/record-references.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
+import { runEnvironment } from "./run/run-environment.ts";
 import type { ReconcileContext } from "./state/reconcile-context.ts";
 
 /**
@@ -20,6 +21,7 @@ export async function compose(context: ReconcileContext): Promise<ComposedRun> {
   requireSupported(context, composition);
   const secret = await readConnectionSecret(context);
   const entries = await observedEntries(context, composition, observed);
-  const run = await runComposition(context, selected, entries, secret);
-  return { composition, changes, observed, entries, secret, run };
+  const environment = await runEnvironment(context, composition);
+  const run = await runComposition(context, selected, { observed: entries, secret, environment });
+  return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
 }

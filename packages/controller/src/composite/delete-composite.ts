@@ -13,7 +13,7 @@ import { servedVersions } from "../objects/served-versions.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { deleteComposed } from "./apply/delete-composed.ts";
 import { readRecorded } from "./observe/read-recorded.ts";
-import type { ReconcileContext } from "./state/reconcile-context.ts";
+import { type ReconcileContext, withOwnRights } from "./state/reconcile-context.ts";
 
 /**
  * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the
@@ -55,7 +55,9 @@ async function deleteAll(
   let listed: Promise<readonly LiveObject[]> | undefined;
   // A cluster may have thousands of CRDs: list them once, and only if a kind is not served.
   const crds = (): Promise<readonly LiveObject[]> =>
-    (listed ??= context.client.list(CRDS, { signal: context.signal }).then(({ items }) => items));
+    (listed ??= withOwnRights(context)
+      .client.list(CRDS, { signal: context.signal })
+      .then(({ items }) => items));
   for (const reference of recordedReferences(context.xr, context.layout)) {
     try {
       const found = await readReferenced(context, reference, crds);

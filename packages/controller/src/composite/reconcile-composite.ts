@@ -9,6 +9,7 @@ import {
   type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
+import { type AccountRights, accountRights } from "../account/account-rights.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { type CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { type Condition, conditionOf } from "../objects/conditions.ts";
@@ -48,6 +49,7 @@ export function compositeReconciler(context: Context, definition: Definition): R
 class CompositeReconciler {
   readonly #context: Context;
   readonly #definition: Definition;
+  readonly #rights: AccountRights | undefined;
   readonly #kind: ResourceKind;
   readonly #memories: Map<string, CompositeMemory> = new Map();
   readonly #pullSecrets: PullSecretCache = new PullSecretCache();
@@ -56,6 +58,7 @@ class CompositeReconciler {
   constructor(context: Context, definition: Definition) {
     this.#context = context;
     this.#definition = definition;
+    this.#rights = accountRights(context, definition);
     this.#kind = compositeKindOf(definition);
     this.#schemas = new RequiredSchemas(context.now);
   }
@@ -66,12 +69,17 @@ class CompositeReconciler {
     const found = await this.#find(reference, signal);
     const memory = this.#memoryOf(key, found?.metadata.uid);
     if (found === undefined || memory === undefined) return undefined;
-    const inputs = await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
+    // With an account, each reconcile checks its rights.
+    const rights = this.#rights;
+    const inputs = rights
+      ? undefined
+      : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
     if (memory.settled.has(inputs)) return undefined;
     memory.settled.set(undefined);
     memory.writes.begin();
     const context: ReconcileContext = {
-      ...this.#context,
+      ...(rights?.context ?? this.#context),
+      rights,
       definition: this.#definition,
       layout: layoutOfDefinition(this.#definition),
       memory,
@@ -132,6 +140,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   let failure: CompositeError | undefined;
   let ttlMs: number | undefined;
   try {
+    await context.rights?.require(compositeKindOf(context.definition), context.xr, context.signal);
     if (isBeingDeleted(context.xr)) return await deleteComposite(context);
     const { desired, published, failures, ...composed } = await applyRun(context, await compose(context));
     readiness = composed.readiness;

@@ -1,7 +1,7 @@
 import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
 import { DEFINITION_API_VERSIONS, definitionSpecOpenApi } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { COMPOSITIONS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, ENVIRONMENT_CONFIGS, REVISIONS } from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, root, TEXT, version } from "./crd.ts";
 import { packageCrds } from "./package-crds.ts";
 import { runtimeConfigCrd } from "./package-settings-crds.ts";
@@ -42,6 +42,11 @@ export function controllerCrds({ packages = false, functionRuntimes = false }: S
         { name: "ROLLOUT", type: "string", jsonPath: ".status.rollout.phase", priority: 1 },
         AGE,
       ]),
+    ]),
+    crd(ENVIRONMENT_CONFIGS, { shortNames: ["envcfg"] }, [
+      // As in Crossplane, it has no status. v1alpha1 is the version of Crossplane before 1.18.
+      { ...version("v1beta1", ENVIRONMENT_CONFIG_SCHEMA, [AGE], true), subresources: {} },
+      { ...version("v1alpha1", ENVIRONMENT_CONFIG_SCHEMA, [AGE]), subresources: {} },
     ]),
     ...(packages ? packageCrds() : []),
     ...(functionRuntimes ? runtimeCrds() : []),
@@ -86,6 +91,16 @@ function definitionSchema(apiVersion: string): JsonObject {
     ],
   };
 }
+
+const ENVIRONMENT_CONFIG_SCHEMA: JsonObject = {
+  type: "object",
+  properties: {
+    apiVersion: TEXT,
+    kind: TEXT,
+    metadata: { type: "object" },
+    data: { type: "object", additionalProperties: { "x-kubernetes-preserve-unknown-fields": true } },
+  },
+};
 
 const COMPOSITION_SCHEMA = root(COMPOSITION_SPEC_OPEN_API);
 

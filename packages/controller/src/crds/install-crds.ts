@@ -4,7 +4,14 @@ import { apiVersionOf, type Client, isApiError, type ResourceKind } from "@xfn/k
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { COMPOSITIONS, DEFINITIONS, FUNCTION_RUNTIMES, PACKAGE_KINDS, REVISIONS } from "../objects/kinds.ts";
+import {
+  COMPOSITIONS,
+  DEFINITIONS,
+  ENVIRONMENT_CONFIGS,
+  FUNCTION_RUNTIMES,
+  PACKAGE_KINDS,
+  REVISIONS,
+} from "../objects/kinds.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
@@ -46,7 +53,11 @@ export async function installCrds(
   await Promise.all(controllerCrds(options).map((crd) => install(client, crd, signal)));
   const packages = options.packages === true ? PACKAGE_KINDS : [];
   const runtimes = options.functionRuntimes === true ? [FUNCTION_RUNTIMES] : [];
-  await waitUntilServed(client, [DEFINITIONS, COMPOSITIONS, REVISIONS, ...packages, ...runtimes], signal);
+  await waitUntilServed(
+    client,
+    [DEFINITIONS, COMPOSITIONS, REVISIONS, ENVIRONMENT_CONFIGS, ...packages, ...runtimes],
+    signal,
+  );
 }
 
 /** The server lists a kind a moment after it has established the CRD. */

@@ -53,6 +53,25 @@ function stage(): {
   return { watches, open, enqueued };
 }
 
+test("a change of a selected object reconciles only the XRs that it concerns, before or after the change", () => {
+  const { watches, open, enqueued } = stage();
+  const all = (label: string) => ({
+    kind: CONFIG_MAPS,
+    concerns: ({ metadata }: LiveObject) => metadata.labels?.["stage"] === label,
+  });
+  watches.watch(xr("dev"), [all("dev")]);
+  watches.watch(xr("prod"), [all("prod")]);
+  expect(watches.size).toBe(1);
+  const [handlers] = open.values();
+  const labelled = (label: string) => ({ ...changed, metadata: { ...changed.metadata, labels: { stage: label } } });
+  handlers?.added?.(labelled("dev"));
+  expect(enqueued.splice(0)).toEqual(["dev"]);
+  handlers?.updated?.(labelled("prod"), labelled("dev"));
+  expect(enqueued.splice(0)).toEqual(["dev", "prod"]);
+  handlers?.deleted?.(labelled("test"));
+  expect(enqueued).toEqual([]);
+});
+
 test("a change of a required object reconciles the XRs that require it, and no others", () => {
   const { watches, open, enqueued } = stage();
   watches.watch(xr("one"), [byName("c")]);

@@ -7,7 +7,7 @@ const MAX_WATCHES = 1_000;
 interface Watch {
   readonly informer: Informer;
   /** The XRs that need it, by UID. */
-  readonly xrs: Map<string, LiveObject>;
+  readonly xrs: Map<string, { readonly xr: LiveObject; readonly concerns: Selection["concerns"] }>;
   end(): void;
 }
 
@@ -37,7 +37,7 @@ export class RequiredObjectWatches implements RequiredWatches {
     for (const [key, selection] of wanted) {
       const watch = this.#watches.get(key) ?? this.#start(key, selection);
       if (watch === undefined) wanted.delete(key);
-      else watch.xrs.set(uid, xr);
+      else watch.xrs.set(uid, { xr, concerns: selection.concerns });
     }
     if (wanted.size === 0) this.#keysOf.delete(uid);
     else this.#keysOf.set(uid, new Set(wanted.keys()));
@@ -59,14 +59,19 @@ export class RequiredObjectWatches implements RequiredWatches {
     this.#keysOf.clear();
   }
 
-  #start(key: string, { kind, ...selection }: Selection): Watch | undefined {
+  #start(key: string, { kind, concerns: _, ...selection }: Selection): Watch | undefined {
     if (this.#watches.size >= MAX_WATCHES) return undefined;
     const { informer, release } = this.#informers.acquire(kind, selection);
-    const xrs = new Map<string, LiveObject>();
-    const changed = (): void => {
-      for (const xr of xrs.values()) this.#enqueue(xr);
+    const xrs: Watch["xrs"] = new Map();
+    const changed = (...states: readonly LiveObject[]): void => {
+      for (const { xr, concerns } of xrs.values())
+        if (concerns === undefined || states.some(concerns)) this.#enqueue(xr);
     };
-    const unsubscribe = informer.subscribe({ added: changed, updated: changed, deleted: changed });
+    const unsubscribe = informer.subscribe({
+      added: (object) => changed(object),
+      updated: (object, before) => changed(object, before),
+      deleted: (last) => changed(last),
+    });
     const end = (): void => {
       unsubscribe();
       release();

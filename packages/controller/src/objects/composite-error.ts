@@ -16,7 +16,7 @@ export type CompositeErrorCode =
   | "CredentialsNotAllowed"
   /** A step calls a webhook on a host that the operator did not name. */
   | "WebhookNotAllowed"
-  /** The Composition selects an environment. */
+  /** The Composition has an environment, and `mode: Pipeline`. */
   | "EnvironmentUnsupported"
   /** Its Composition composes itself without end. */
   | "Recursive"
@@ -34,6 +34,8 @@ export type CompositeErrorCode =
   | "UnnamedResources"
   /** RBAC, a quota or admission refuses. */
   | "Forbidden"
+  /** The definition's service account does not exist. */
+  | "ServiceAccountNotFound"
   /** A pull secret is in a namespace from which none may be read. */
   | "PullSecret"
   /** The API server is busy, unreachable, or failed; the message contains its answer. */
@@ -54,7 +56,7 @@ export class CompositeError extends Error {
 
   /** Whether the same reconcile may succeed later. */
   get retryable(): boolean {
-    return this.code === "ApiServer" || this.code === "FunctionNotReady";
+    return ["ApiServer", "FunctionNotReady", "ServiceAccountNotFound"].includes(this.code);
   }
 }
 

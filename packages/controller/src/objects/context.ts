@@ -139,13 +139,15 @@ export interface InstanceProblems {
   readonly claims?: string | undefined;
 }
 
-/** Objects that a function requires: one by its name, or all with some labels. */
+/** Objects that a run reads: one by its name, or all with some labels. */
 export interface Selection {
   readonly kind: ResourceKind;
   /** Absent: cluster-scoped objects, or those of all namespaces. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Whether a change of an object concerns the XR. Default: of each object. */
+  readonly concerns?: ((object: LiveObject) => boolean) | undefined;
 }
 
 /** Watches on what functions require, shared by all XRs. */
@@ -165,5 +167,5 @@ export interface ComposedWatches {
    */
   watch(xrUid: string, kinds: readonly ResourceKind[]): void;
   /** The cache of a kind that is watched and listed; undefined otherwise: read the object live. */
-  cache(kind: ResourceKind): Cache | undefined;
+  cache(kind: ResourceKind): Pick<Cache, "get"> | undefined;
 }

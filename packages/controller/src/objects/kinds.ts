@@ -13,6 +13,13 @@ export const DEFINITIONS: ResourceKind = {
   kind: "CompositeResourceDefinition",
   plural: "compositeresourcedefinitions",
 };
+/** Data that Compositions read. The version is the one that the API server stores. */
+export const ENVIRONMENT_CONFIGS: ResourceKind = {
+  ...CROSSPLANE,
+  version: "v1beta1",
+  kind: "EnvironmentConfig",
+  plural: "environmentconfigs",
+};
 const PACKAGES = { group: "pkg.crossplane.io", version: "v1", namespaced: false } as const;
 
 export const FUNCTIONS: ResourceKind = { ...PACKAGES, kind: "Function", plural: "functions" };

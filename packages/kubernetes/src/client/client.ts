@@ -28,6 +28,11 @@ export interface ObjectReference {
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
+  /**
+   * The user whose rights the request has instead of the client's (Kubernetes, "User impersonation"). The client needs
+   * the right `impersonate`. The server adds the groups of a service account, `system:serviceaccount:NAMESPACE:NAME`.
+   */
+  readonly as?: string | undefined;
 }
 
 export interface GetOptions extends RequestOptions {

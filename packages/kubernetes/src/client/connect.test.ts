@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { CONFIG_MAP, codeOf, configMap, REFERENCE, withServer } from "../../test-support/connected-client.ts";
 import { type Exchange } from "../../test-support/fake-api-server.ts";
+import { impersonatingClient } from "./impersonating-client.ts";
 
 test.each(["h2", "https", "http"] as const)("objects are read and written over %s", async (protocol) => {
   const seen: Exchange[] = [];
@@ -204,4 +205,23 @@ test.each(["h2", "http"] as const)("a header with several values is sent once fo
     { protocol, headers: () => ({ "impersonate-group": ["dev", "ops"] }) },
   );
   expect(groups).toBe("dev, ops");
+});
+
+test("a request as another user has that user's rights alone, and none of the own user's groups", async () => {
+  const asked: unknown[] = [];
+  await withServer(
+    ({ headers, json }) => {
+      asked.push([headers["impersonate-user"], headers["impersonate-group"], headers["authorization"]]);
+      json(configMap());
+    },
+    async (client) => {
+      await client.get(REFERENCE);
+      await impersonatingClient(client, "system:serviceaccount:shop:composer").get(REFERENCE);
+    },
+    { headers: () => ({ authorization: "Bearer t", "impersonate-user": "ada", "impersonate-group": ["dev"] }) },
+  );
+  expect(asked).toEqual([
+    ["ada", "dev", "Bearer t"],
+    ["system:serviceaccount:shop:composer", undefined, "Bearer t"],
+  ]);
 });

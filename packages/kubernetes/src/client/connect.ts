@@ -70,8 +70,8 @@ export async function connect(options: ConnectOptions): Promise<ConnectedClient>
       return discovery.kind(apiVersion, kind);
     },
     forgetKinds: () => discovery.forget(),
-    raw: (method, path, { signal, body } = {}) =>
-      requester.json({ what: `${method} ${path}`, verb: "raw", resource: "", method, path, body, signal }),
+    raw: (method, path, { signal, as, body } = {}) =>
+      requester.json({ what: `${method} ${path}`, verb: "raw", resource: "", method, path, body, signal, as }),
     async close() {
       transport.close();
     },

@@ -21,12 +21,12 @@ const PAGE_SIZE = 500;
 export async function getObject(
   requests: KindRequests,
   reference: ObjectReference,
-  { signal, subresource }: GetOptions = {},
+  { signal, subresource, as }: GetOptions = {},
 ): Promise<LiveObject> {
   const kind = await requests.discovery.kind(reference.apiVersion, reference.kind);
   const what = `get ${describe(reference)}${subresource === undefined ? "" : ` (${subresource})`}`;
   const path = objectPath(kind, reference, subresource);
-  return liveObject(what, await requests.json(kind, { what, verb: "get", method: "GET", path, signal }));
+  return liveObject(what, await requests.json(kind, { what, verb: "get", method: "GET", path, signal, as }));
 }
 
 /** Lists all pages. */
@@ -37,8 +37,8 @@ export async function listObjects(
 ): Promise<ObjectList> {
   const what = `list ${kind.plural}`;
   const base = resourcePath(kind, options.namespace);
-  const { signal, metadataOnly = false } = options;
-  const request = { what, verb: "list", method: "GET", accept: acceptOf(metadataOnly, "List"), signal };
+  const { signal, metadataOnly = false, as } = options;
+  const request = { what, verb: "list", method: "GET", accept: acceptOf(metadataOnly, "List"), signal, as };
   const page = async (query: URLSearchParams): Promise<Page> => {
     const path = `${base}?${query.toString()}`;
     const read = readPage(what, kind, await requests.json(kind, { ...request, path }));
@@ -72,14 +72,14 @@ export async function* watchObjects(
   idleMs: number,
 ): AsyncGenerator<WatchEvent, void, void> {
   const what = `watch ${kind.plural}`;
-  const { signal, metadataOnly = false } = options;
+  const { signal, metadataOnly = false, as } = options;
   const query = selectors(options);
   query.set("watch", "true");
   query.set("allowWatchBookmarks", "true");
   query.set("resourceVersion", options.resourceVersion);
   query.set("timeoutSeconds", String(options.timeoutSeconds ?? watchSeconds()));
   const path = `${resourcePath(kind, options.namespace)}?${query.toString()}`;
-  const request = { what, verb: "watch", method: "GET", accept: acceptOf(metadataOnly, ""), path, signal };
+  const request = { what, verb: "watch", method: "GET", accept: acceptOf(metadataOnly, ""), path, signal, as };
   const events = readWatch(what, await requests.stream(kind, request), idleMs, signal);
   if (!metadataOnly) yield* events;
   else for await (const { type, object } of events) yield { type, object: metadataOf(kind, object) };

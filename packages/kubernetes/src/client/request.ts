@@ -26,6 +26,8 @@ export interface ApiRequest {
   /** Default: JSON. */
   readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The user to impersonate. */
+  readonly as?: string | undefined;
   /** The response lasts for minutes. Default: false. */
   readonly isLong?: boolean | undefined;
 }
@@ -119,18 +121,19 @@ export class Requester {
   }
 
   async #attempt(request: ApiRequest, body: Buffer | undefined, identity: Identity): Promise<HttpResponse> {
-    const { what, method, path, signal } = request;
+    const { what, method, path, signal, as } = request;
     const { transport, userAgent, timeoutMs } = this.#options;
     const wait = this.#bucket.reserve(performance.now());
     try {
       if (wait > 0) await sleep(wait, signal);
+      const own = identity instanceof Promise ? await identity : identity;
       return await transport.open({
         method,
         path: this.#prefix + path,
         headers: {
           accept: request.accept ?? "application/json",
           "user-agent": userAgent,
-          ...(identity instanceof Promise ? await identity : identity),
+          ...(as === undefined ? own : impersonating(as, own)),
           ...(body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
         },
         body,
@@ -176,6 +179,12 @@ export class Requester {
     }
     return bytes.length === 0 ? null : parseResponse(what, bytes);
   }
+}
+
+/** The client's own credentials with another user. Groups and extra fields of a kubeconfig's user are not that user's. */
+function impersonating(user: string, own: Awaited<Identity>): Awaited<Identity> {
+  const credentials = Object.entries(own).filter(([name]) => !name.startsWith("impersonate-"));
+  return { ...Object.fromEntries(credentials), "impersonate-user": user };
 }
 
 /** @throws {ApiError} ServerError: the response is not JSON */

@@ -56,20 +56,20 @@ async function writeObject(
   defaultManager: string,
   { verb, to, body, options, method, contentType, query = "" }: WriteRequest,
 ): Promise<LiveObject> {
-  const { signal, fieldManager = defaultManager, fieldValidation = "Ignore", dryRun, subresource } = options;
+  const { signal, as, fieldManager = defaultManager, fieldValidation = "Ignore", dryRun, subresource } = options;
   const kind = await requests.discovery.kind(to.apiVersion, to.kind);
   let path = verb === "create" ? resourcePath(kind, namespaceFor(kind, to)) : objectPath(kind, to, subresource);
   path += `?fieldManager=${encodeURIComponent(fieldManager)}&fieldValidation=${fieldValidation}${query}`;
   if (dryRun === true) path += "&dryRun=All";
   const what = `${verb} ${describe(to)}${subresource === undefined ? "" : ` (${subresource})`}`;
-  return liveObject(what, await requests.json(kind, { what, verb, method, path, body, contentType, signal }));
+  return liveObject(what, await requests.json(kind, { what, verb, method, path, body, contentType, signal, as }));
 }
 
 /** Returns the object if the server still has it, because of finalizers. */
 export async function deleteObject(
   requests: KindRequests,
   reference: ObjectReference,
-  { signal, preconditions, propagationPolicy }: DeleteOptions = {},
+  { signal, as, preconditions, propagationPolicy }: DeleteOptions = {},
 ): Promise<LiveObject | undefined> {
   const kind = await requests.discovery.kind(reference.apiVersion, reference.kind);
   const what = `delete ${describe(reference)}`;
@@ -77,7 +77,7 @@ export async function deleteObject(
   const body: JsonObject = { apiVersion: "v1", kind: "DeleteOptions" };
   if (preconditions !== undefined) body["preconditions"] = { ...preconditions };
   if (propagationPolicy !== undefined) body["propagationPolicy"] = propagationPolicy;
-  const response = await requests.json(kind, { what, verb: "delete", method: "DELETE", path, body, signal });
+  const response = await requests.json(kind, { what, verb: "delete", method: "DELETE", path, body, signal, as });
   // For a deleted object, the server returns a Status.
   return isLive(response) && response.kind === kind.kind ? response : undefined;
 }

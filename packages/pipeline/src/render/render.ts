@@ -1,16 +1,10 @@
-import {
-  type Composition,
-  connectionDetailName,
-  EnvironmentError,
-  isCompatible,
-  selectEnvironment,
-} from "@xfn/composition";
+import { type Composition, connectionDetailName } from "@xfn/composition";
 import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { asComposite, type CompositeResource, identityOf, observedEntries } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
+import { environmentOf } from "../steps/environment.ts";
 import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
-import { labelled } from "../steps/run-templates.ts";
 import { composeError, ready, synced, withConditions, withFixedTimes } from "./conditions.ts";
 import { merge } from "./merge.ts";
 import type { RenderInput, RenderResult } from "./render-types.ts";
@@ -28,8 +22,10 @@ export async function render(input: RenderInput): Promise<RenderResult> {
     return await renderComplete(input, composite);
   }
   const observed = observedEntries(input.observed ?? [], composite);
-  const environment = environmentOf(input, composite);
-  const run = { ...input, composite, observed, applied: appliedStatus(composite), ...(environment && { environment }) };
+  const { composition, environmentConfigs: configs = [] } = input;
+  const selected = environmentOf({ composition, composite, configs });
+  const environment = selected && { environment: selected.environment };
+  const run = { ...input, composite, observed, applied: appliedStatus(composite), ...environment };
   return present(await runPipeline(run));
 }
 
@@ -38,21 +34,6 @@ function appliedStatus({ status }: CompositeResource): JsonObject {
   if (!isObject(status)) return {};
   const { conditions: _, ...rest } = status;
   return { status: rest };
-}
-
-function environmentOf(
-  { composition, environmentConfigs }: RenderInput,
-  composite: CompositeResource,
-): JsonObject | undefined {
-  // A Composition for another kind must get its own error, not one about a missing environment.
-  if (!isCompatible(composition, composite)) return undefined;
-  try {
-    return selectEnvironment(composition, labelled(composite), (environmentConfigs ?? []).filter(isObject));
-  } catch (cause) {
-    if (!(cause instanceof EnvironmentError)) throw cause;
-    const message = `the environment of the composite resource cannot be made: ${cause.message}`;
-    throw new PipelineError("InvalidEnvironment", message, { cause, retryable: cause.retryable });
-  }
 }
 
 function present(run: PipelineResult): RenderResult {

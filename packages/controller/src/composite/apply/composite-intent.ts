@@ -21,8 +21,13 @@ import { sameJson } from "../../objects/same-json.ts";
 const LEGACY_RESERVED: readonly string[] = ["resourceRefs", "claimRef"];
 /** The same in that of Crossplane 2, where functions cannot select the Composition either. */
 const RESERVED: readonly string[] = ["crossplane"];
-/** Fields with the selected revision. The controller owns them until a user writes them. */
-const SELECTION: readonly string[] = ["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"];
+/** Fields with the selected revision and environment. The controller owns them until a user writes them. */
+const SELECTION: readonly string[] = [
+  "compositionRef",
+  "compositionRevisionRef",
+  "compositionUpdatePolicy",
+  "environmentConfigRefs",
+];
 const LABELS: readonly string[] = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
 
 /** Input of {@link compositeIntent}. */

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functioni
 import { type Condition, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectAt } from "../../objects/read-objects.ts";
-import { applyChanged, type ReconcileContext } from "../state/reconcile-context.ts";
+import { applyChanged, type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
 import { statusIntent } from "./composite-intent.ts";
 
 /** Input of {@link writeStatus}. */
@@ -43,7 +43,8 @@ export async function writeStatus(
       ...(isPublishing && { connectionDetails: details }),
     },
   };
-  const { object } = await applyChanged(context, intent, xr, {
+  // Conditions must tell what the account may not do.
+  const { object } = await applyChanged(desired === undefined ? withOwnRights(context) : context, intent, xr, {
     fieldManager: FIELD_MANAGERS.composite,
     subresource: "status",
     onlyIfUnchanged: true,

@@ -4,7 +4,7 @@ import { CompositeError } from "../../objects/composite-error.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { accountSecrets, authOf } from "../../package/registry/pull-secrets.ts";
 import { emitEvent } from "../state/emit-events.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import { type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
 
 /** An image that a step needs. */
 export interface PulledImage {
@@ -22,9 +22,11 @@ export interface PulledImage {
  *   Composition could send any Secret of the cluster to any registry
  */
 export async function pullAuth(
-  context: ReconcileContext,
+  reconcile: ReconcileContext,
   { step, image, secrets: named }: PulledImage,
 ): Promise<RegistryAuth | undefined> {
+  // Flags of the controller say from which namespaces every author may have pull secrets.
+  const context = withOwnRights(reconcile);
   const account = await accountSecrets(context, (one) => context.pullSecrets.read(context, one, context.signal));
   const secrets: readonly ImagePullSecret[] = [...named, ...account.map((name) => ({ name }))];
   for (const { name, namespace = context.namespace } of secrets) {

@@ -20,17 +20,19 @@ import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../apply/composite-intent.ts";
 import { emitResult } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import { type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
 import { pullAuth } from "./pull-auth.ts";
+import type { RunEnvironment } from "./run-environment.ts";
 
 /** @throws {CompositeError} for a Composition that cannot run here */
 export function requireSupported({ runner }: ReconcileContext, composition: Composition): void {
-  const { environment, functions, pipeline = [] } = composition.spec;
+  const { environment, functions, mode, pipeline = [] } = composition.spec;
   const title = `the Composition ${composition.metadata.name ?? ""}`;
-  if (environment !== undefined) {
+  if (environment !== undefined && mode === "Pipeline") {
     throw new CompositeError(
       "EnvironmentUnsupported",
-      `${title} has an environment, which is not supported yet; remove spec.environment`,
+      `${title} has an environment, which mode: Pipeline cannot read; remove spec.environment, and add a step with ` +
+        "function-environment-configs",
     );
   }
   if (functions.length + pipeline.length > 0 && runner === undefined) {
@@ -46,6 +48,14 @@ const NO_RUNNER: FunctionRunner = {
   run: () => Promise.reject(new CompositeError("FunctionsDisabled", "composition functions are disabled")),
 };
 
+/** What a run reads besides the XR. */
+export interface RunState {
+  readonly observed: ObservedResource[];
+  /** The XR's connection secret; undefined if it does not exist. */
+  readonly secret: LiveObject | undefined;
+  readonly environment: RunEnvironment;
+}
+
 /**
  * Runs the templates and functions of a Composition, and emits their results as events.
  *
@@ -55,8 +65,7 @@ const NO_RUNNER: FunctionRunner = {
 export async function runComposition(
   context: ReconcileContext,
   { composition, revision }: Pick<SelectedRevision, "composition" | "revision">,
-  observed: ObservedResource[],
-  secret: LiveObject | undefined,
+  { observed, secret, environment }: RunState,
 ): Promise<PipelineResult> {
   const { xr, layout, runner = NO_RUNNER, signal } = context;
   const required = new RequiredObjects(context);
@@ -67,9 +76,10 @@ export async function runComposition(
       composition,
       observed,
       ...(secret && isControlledBy(secret, xr) && { connectionDetails: secretDetails(secret) }),
+      ...(environment.environment && { environment: environment.environment }),
       runner,
       ...(context.webhooks && { webhooks: context.webhooks }),
-      functions: stepFunctions(context, revision, (step, image, secrets) =>
+      functions: stepFunctions(withOwnRights(context), revision, (step, image, secrets) =>
         pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
       ),
       required,
@@ -81,7 +91,7 @@ export async function runComposition(
     }),
   );
   // A failed run may not have asked for all, so the watches of the last complete one stay.
-  context.required?.watch(xr, required.selections);
+  context.required?.watch(xr, [...environment.selections, ...required.selections]);
   for (const result of run.results) if (result.severity !== "Fatal") emitResult(context, result);
   context.conditions = [
     ...(run.fatal !== undefined && composition.spec.mode === "Pipeline" ? undetermined(xr) : []),

@@ -15,6 +15,8 @@ export interface CompositeMemory {
   readonly settled: SettledInputs;
   /** The events of the last reconcile, which are not recorded again while they repeat. */
   events: ReadonlySet<string>;
+  /** The names of the EnvironmentConfigs of the last run; undefined before the first one. */
+  environment: readonly string[] | undefined;
   /** Consecutive conflicts. */
   conflicts: number;
 }
@@ -27,6 +29,7 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     fights: new FightBreaker(now),
     settled: new SettledInputs(),
     events: new Set(),
+    environment: undefined,
     conflicts: 0,
   };
 }

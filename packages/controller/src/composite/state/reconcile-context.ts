@@ -2,6 +2,7 @@ import type { Layout } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
 import { type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import type { AccountRights } from "../../account/account-rights.ts";
 import type { RequiredSchemas } from "../../functions/required-schemas.ts";
 import { type ApplyOptions, type ApplyResult } from "../../objects/apply-cache.ts";
 import type { Condition } from "../../objects/conditions.ts";
@@ -13,6 +14,8 @@ import type { PullSecretCache } from "./pull-secret-cache.ts";
 /** One reconcile of one XR. */
 export interface ReconcileContext extends Context {
   readonly definition: Definition;
+  /** The rights that the context's client has; undefined: the controller's own. */
+  readonly rights: AccountRights | undefined;
   /** Where the XR has the fields that the controller reads and writes. */
   readonly layout: Layout;
   readonly memory: CompositeMemory;
@@ -31,6 +34,11 @@ export interface ReconcileContext extends Context {
   conditions: readonly Condition[];
   /** The time until a write that the circuit breaker held back may be sent, in milliseconds. */
   slowedMs: number | undefined;
+}
+
+/** The same reconcile with the controller's own rights, for what belongs to neither the XR's author nor the XR. */
+export function withOwnRights(context: ReconcileContext): ReconcileContext {
+  return context.rights === undefined ? context : { ...context, client: context.rights.own };
 }
 
 /** Reads an object from the API server; undefined if it does not exist. */

@@ -1,0 +1,58 @@
+import type { Client, ResourceKind } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import { AccessReviews } from "./access-reviews.ts";
+
+const WIDGETS: ResourceKind = {
+  group: "example.org",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  namespaced: true,
+};
+const signal = new AbortController().signal;
+
+/** Reviews by a server that a test plays. */
+function stage(): { reviews: AccessReviews; server: { allowed: boolean; asked: unknown[] }; wait(ms: number): void } {
+  const server = { allowed: true, asked: [] as unknown[] };
+  let now = 0;
+  const client = {
+    raw: async (_: string, __: string, { body }: { body: { spec: { resourceAttributes: unknown } } }) => {
+      server.asked.push(body.spec.resourceAttributes);
+      return { status: { allowed: server.allowed } };
+    },
+  } as unknown as Client;
+  return { reviews: new AccessReviews(client, () => now), server, wait: (ms) => void (now += ms) };
+}
+
+test("answers from a cache only after a review, and reviews again after ten seconds", async () => {
+  const { reviews, server, wait } = stage();
+  expect(reviews.allows("get", WIDGETS, "shop")).toBe(false);
+  await reviews.refresh(signal);
+  expect(server.asked).toEqual([{ verb: "get", group: "example.org", resource: "widgets", namespace: "shop" }]);
+  expect(reviews.allows("get", WIDGETS, "shop")).toBe(true);
+  await reviews.refresh(signal);
+  expect(server.asked).toHaveLength(1);
+  server.allowed = false;
+  wait(10_000);
+  expect(reviews.allows("get", WIDGETS, "shop")).toBe(false);
+  await reviews.refresh(signal);
+  expect(reviews.allows("get", WIDGETS, "shop")).toBe(false);
+  expect(server.asked).toHaveLength(2);
+});
+
+test("a right in one namespace is none in another, and to get is not to list", async () => {
+  const { reviews } = stage();
+  reviews.allows("get", WIDGETS, "shop");
+  await reviews.refresh(signal);
+  expect(reviews.allows("get", WIDGETS, "bank")).toBe(false);
+  expect(reviews.allows("get", WIDGETS, undefined)).toBe(false);
+  expect(reviews.allows("list", WIDGETS, "shop")).toBe(false);
+});
+
+test("rights for which nothing asks are no longer reviewed", async () => {
+  const { reviews, server, wait } = stage();
+  reviews.allows("get", WIDGETS, "shop");
+  wait(120_001);
+  await reviews.refresh(signal);
+  expect(server.asked).toEqual([]);
+});

@@ -1,0 +1,89 @@
+import { isObject } from "@xfn/functionio";
+import type { Client, ResourceKind } from "@xfn/kubernetes";
+
+const PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/** A right that was withdrawn is seen after this time. */
+const FRESH_MS = 10_000;
+/** Rights for which no reconcile asked for this long are no longer reviewed. */
+const UNUSED_MS = 120_000;
+
+interface Review {
+  readonly attributes: { readonly [field: string]: string };
+  askedAt: number;
+  /** Undefined until the first review. */
+  allowed: { readonly value: boolean; readonly at: number } | undefined;
+}
+
+/**
+ * What a user may read, as the API server says (SelfSubjectAccessReview). The reviews are shared by all reconciles, so
+ * that a steady state costs a request per kind and ten seconds.
+ */
+export class AccessReviews {
+  readonly #client: Client;
+  readonly #now: () => number;
+  readonly #reviews: Map<string, Review> = new Map();
+  #refreshing: Promise<void> | undefined;
+
+  /**
+   * @param client with the rights of the user
+   * @param now milliseconds since the epoch
+   */
+  constructor(client: Client, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  /**
+   * Whether the user is known to have a right. False also before the first review: read live then, and the server
+   * decides. The next `refresh` reviews it.
+   */
+  allows(verb: "get" | "list", { group, plural }: ResourceKind, namespace: string | undefined): boolean {
+    const key = JSON.stringify([verb, group, plural, namespace]);
+    const askedAt = this.#now();
+    const review = this.#reviews.get(key);
+    if (review === undefined) {
+      const attributes = { verb, group, resource: plural, ...(namespace !== undefined && { namespace }) };
+      this.#reviews.set(key, { attributes, askedAt, allowed: undefined });
+      return false;
+    }
+    review.askedAt = askedAt;
+    return review.allowed?.value === true && this.#isFresh(review);
+  }
+
+  /** Reviews the rights for which reconciles have asked, unless their last review is recent. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
+    await this.#refreshing;
+  }
+
+  async #refresh(signal: AbortSignal): Promise<void> {
+    const now = this.#now();
+    for (const [key, { askedAt }] of this.#reviews) if (now - askedAt > UNUSED_MS) this.#reviews.delete(key);
+    const stale = [...this.#reviews.values()].filter((review) => !this.#isFresh(review));
+    await Promise.all(
+      stale.map(async (review) => {
+        review.allowed = { value: await this.#review(review, signal), at: this.#now() };
+      }),
+    );
+  }
+
+  async #review({ attributes }: Review, signal: AbortSignal): Promise<boolean> {
+    const body = {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes: attributes },
+    };
+    try {
+      const answer = await this.#client.raw("POST", PATH, { body, signal });
+      const status = isObject(answer) ? answer["status"] : undefined;
+      return isObject(status) && status["allowed"] === true;
+    } catch {
+      // Objects are then read live, which reports the problem.
+      return false;
+    }
+  }
+
+  #isFresh({ allowed }: Review): boolean {
+    return allowed !== undefined && this.#now() - allowed.at < FRESH_MS;
+  }
+}

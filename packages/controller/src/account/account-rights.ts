@@ -1,0 +1,122 @@
+import type { Definition, ServiceAccountReference } from "@xfn/composition/definition";
+import { type Client, impersonatingClient, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
+import type { ComposedWatches, Context, RequiredWatches } from "../objects/context.ts";
+import { referenceOf, SERVICE_ACCOUNTS } from "../objects/kinds.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { describeReference, referenceTo } from "../objects/references.ts";
+import { AccessReviews } from "./access-reviews.ts";
+
+/** A service account that was deleted or created is seen after this time. */
+const FRESH_MS = 10_000;
+
+/**
+ * The rights of a definition's service account. Reads and writes for the definition's XRs, for what they compose and for
+ * their Secrets have these rights, and no others: requests impersonate the account, and a cache, which the controller
+ * filled with its own rights, answers only what the account may read.
+ */
+export class AccountRights {
+  /** The controller's own client, for conditions, and for what belongs to the controller. */
+  readonly own: Client;
+  /** A context with the account's rights. */
+  readonly context: Context;
+  readonly #account: ServiceAccountReference;
+  readonly #reviews: AccessReviews;
+  #existence: { readonly at: number; readonly exists: Promise<boolean> } | undefined;
+
+  constructor(context: Context, account: ServiceAccountReference) {
+    const { client, composed, required, now } = context;
+    const { namespace, name } = account;
+    this.own = client;
+    this.#account = account;
+    const impersonating = impersonatingClient(client, `system:serviceaccount:${namespace}:${name}`);
+    this.#reviews = new AccessReviews(impersonating, now);
+    this.context = {
+      ...context,
+      client: impersonating,
+      composed: composed && this.#guardComposed(composed),
+      required: required && this.#guardRequired(required),
+    };
+  }
+
+  /** Whether the account is known to be allowed to read objects of a kind. If not, read them live. */
+  mayRead(kind: ResourceKind, namespace?: string): boolean {
+    return this.#reviews.allows("get", kind, namespace);
+  }
+
+  /**
+   * Checks that the account exists, and that it may read an object that the controller has in a cache.
+   *
+   * @param kind the object's kind
+   * @throws {CompositeError} `ServiceAccountNotFound`: nothing may be written; `Forbidden`
+   */
+  async require(kind: ResourceKind, object: LiveObject, signal: AbortSignal): Promise<void> {
+    await this.requireAccount(object, signal);
+    const { namespace } = object.metadata;
+    if (this.mayRead(kind, namespace)) return;
+    const reference = referenceTo(object);
+    try {
+      await findLive(this.context, reference, signal);
+    } catch (error) {
+      throw asCompositeError(error, `${this.#title} cannot read ${describeReference(reference)}`, false);
+    }
+  }
+
+  /** @param object the object that waits for the account @throws {CompositeError} `ServiceAccountNotFound` */
+  async requireAccount(object: LiveObject, signal: AbortSignal): Promise<void> {
+    if (!(await this.#exists(signal))) {
+      const waits = isBeingDeleted(object)
+        ? `its finalizer waits for the account, with whose rights everything is deleted; create ${this.#title} again`
+        : `create it, or change serviceAccountRef of the definition`;
+      throw new CompositeError("ServiceAccountNotFound", `${this.#title} does not exist; ${waits}`);
+    }
+    await this.#reviews.refresh(signal);
+  }
+
+  get #title(): string {
+    return `the service account ${this.#account.namespace}/${this.#account.name}`;
+  }
+
+  async #exists(signal: AbortSignal): Promise<boolean> {
+    const { now } = this.context;
+    if (this.#existence === undefined || now() - this.#existence.at >= FRESH_MS)
+      this.#existence = { at: now(), exists: this.#look(signal) };
+    try {
+      return await this.#existence.exists;
+    } catch (error) {
+      this.#existence = undefined;
+      throw asCompositeError(error, `the controller cannot read ${this.#title}`, false);
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = this.#account;
+    return (await findLive({ client: this.own }, referenceOf(SERVICE_ACCOUNTS, name, namespace), signal)) !== undefined;
+  }
+
+  #guardComposed(composed: ComposedWatches): ComposedWatches {
+    return {
+      watch: (xrUid, kinds) => composed.watch(xrUid, kinds),
+      cache: (kind) => {
+        const cache = composed.cache(kind);
+        if (cache === undefined) return undefined;
+        return { get: (name, namespace) => (this.mayRead(kind, namespace) ? cache.get(name, namespace) : undefined) };
+      },
+    };
+  }
+
+  #guardRequired(required: RequiredWatches): RequiredWatches {
+    return {
+      watch: (xr, selections) => required.watch(xr, selections),
+      forget: (xrUid) => required.forget(xrUid),
+      cache: (selection) =>
+        this.#reviews.allows("list", selection.kind, selection.namespace) ? required.cache(selection) : undefined,
+    };
+  }
+}
+
+/** The rights of a definition's service account; undefined if the definition has none. */
+export function accountRights(context: Context, { spec }: Definition): AccountRights | undefined {
+  return spec.serviceAccountRef && new AccountRights(context, spec.serviceAccountRef);
+}

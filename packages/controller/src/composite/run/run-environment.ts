@@ -1,0 +1,99 @@
+import { type Composition, concernsEnvironment } from "@xfn/composition";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { environmentOf } from "@xfn/pipeline";
+import { asCompositeError } from "../../objects/composite-error.ts";
+import type { Selection } from "../../objects/context.ts";
+import { ENVIRONMENT_CONFIGS, typeMeta } from "../../objects/kinds.ts";
+import { objectAt } from "../../objects/read-objects.ts";
+import { sameJson } from "../../objects/same-json.ts";
+import { COOLDOWN_MS } from "../state/fight-breaker.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+
+/** The environment of one run, and what the reconcile does about it. */
+export interface RunEnvironment {
+  /** Absent: the Composition has none. */
+  readonly environment?: JsonObject;
+  /** The fields of the XR's spec that record the selected EnvironmentConfigs. */
+  readonly changes: JsonObject;
+  /** What to watch: a change of a selected EnvironmentConfig reconciles the XR. */
+  readonly selections: readonly Selection[];
+}
+
+/** The name under which the circuit breaker knows the selection. No composed resource has it. */
+const BREAKER_KEY = "environment";
+
+/**
+ * Selects the environment of an XR from the EnvironmentConfigs of the cluster.
+ *
+ * As in Crossplane, `spec.environmentConfigRefs` of an XR in the layout of Crossplane 1 keeps the first selection, unless
+ * the Composition has `resolve: Always`.
+ *
+ * @throws {CompositeError} if EnvironmentConfigs cannot be read
+ * @throws {PipelineError} `InvalidEnvironment`. The XR is reconciled again when an EnvironmentConfig changes that concerns it
+ */
+export async function runEnvironment(context: ReconcileContext, composition: Composition): Promise<RunEnvironment> {
+  const { environment } = composition.spec;
+  if (environment === undefined) return { changes: {}, selections: [] };
+  const { xr } = context;
+  const isSelecting = (environment.environmentConfigs ?? []).length > 0 || recordedNames(xr).length > 0;
+  const concerns = (config: LiveObject): boolean => concernsEnvironment(composition, xr, config);
+  const selections: readonly Selection[] = isSelecting ? [{ kind: ENVIRONMENT_CONFIGS, concerns }] : [];
+  const configs = isSelecting ? await environmentConfigs(context) : [];
+  try {
+    const selected = environmentOf({ composition, composite: xr, configs }, (names) => heldBack(context, names));
+    if (selected === undefined) return { changes: {}, selections };
+    return { environment: selected.environment, changes: recordOf(context, composition, selected.names), selections };
+  } catch (error) {
+    context.required?.watch(xr, selections);
+    throw error;
+  }
+}
+
+async function environmentConfigs({ client, required, signal }: ReconcileContext): Promise<readonly LiveObject[]> {
+  const cached = required?.cache({ kind: ENVIRONMENT_CONFIGS });
+  if (cached !== undefined) return cached.list();
+  try {
+    return (await client.list(ENVIRONMENT_CONFIGS, { signal })).items;
+  } catch (error) {
+    throw asCompositeError(error, "cannot read the EnvironmentConfigs of the Composition's environment", false);
+  }
+}
+
+/**
+ * Keeps the last selection while selections alternate. Patches from the environment can change the fields and labels
+ * that select it, and then each reconcile would cause the next one.
+ */
+function heldBack(context: ReconcileContext, names: readonly string[]): readonly string[] {
+  const { memory, fights } = context;
+  const { environment: last, fights: breaker } = memory;
+  if (last !== undefined && sameJson([...last], [...names])) return last;
+  const intent = JSON.stringify(names);
+  const waitMs = breaker.waitMs(BREAKER_KEY, intent);
+  if (last === undefined || waitMs === 0) {
+    breaker.wrote(BREAKER_KEY, intent);
+    memory.environment = names;
+    return names;
+  }
+  context.slowedMs = Math.min(context.slowedMs ?? COOLDOWN_MS, waitMs);
+  fights.push(
+    `the environment alternates between the EnvironmentConfigs ${titleOf(last)} and ${titleOf(names)}: it patches a field ` +
+      "that selects it; remove that patch, or select by a field that no patch writes",
+  );
+  return last;
+}
+
+function titleOf(names: readonly string[]): string {
+  return names.length === 0 ? "(none)" : names.join(", ");
+}
+
+function recordOf({ xr, layout }: ReconcileContext, { spec }: Composition, names: readonly string[]): JsonObject {
+  if (!layout.isLegacy || spec.environment?.policy?.resolve === "Always") return {};
+  if (names.length === 0 || recordedNames(xr).length > 0) return {};
+  return { environmentConfigRefs: names.map((name) => ({ ...typeMeta(ENVIRONMENT_CONFIGS), name })) };
+}
+
+function recordedNames(xr: LiveObject): string[] {
+  const refs = objectAt(xr, "spec")["environmentConfigRefs"];
+  return Array.isArray(refs) ? refs.flatMap((ref) => (isObject(ref) ? String(ref["name"]) : [])) : [];
+}

@@ -1,0 +1,144 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findBinaries } from "@xfn/dev-cluster";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { type RunningController, startController } from "../harness/controller-program.ts";
+import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
+import { needs } from "../harness/needs.ts";
+import { matching, PATIENCE_MS, type Shell, startShell } from "../harness/page-shell.ts";
+import { CHECKOUT } from "../harness/paths.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// Runs docs/multi-tenancy.md from top to bottom. The controller is the service account of deploy/, with its rights and
+// no others. Blocks `yaml FILE` are files. Commands `kubectl get` are repeated until their output matches.
+
+const page = fencedBlocks(readFileSync(join(CHECKOUT, "docs/multi-tenancy.md"), "utf8"));
+const commands = page.filter(({ language }) => language === "console").flatMap(({ text }) => consoleCommands(text));
+
+describe("docs/multi-tenancy.md", needs("api-server"), () => {
+  let server: TestApiServer;
+  let controller: RunningController;
+  let workspace: Workspace;
+  let shell: Shell;
+
+  beforeAll(async () => {
+    workspace = await Workspace.create();
+    server = await startApiServer();
+    for (const file of ["namespace", "rbac"])
+      await server.kubectl(["apply", "-f", join(CHECKOUT, `deploy/base/${file}.yaml`)]);
+    const kubeconfig = await accountKubeconfig();
+    controller = await startController(kubeconfig, {
+      args: ["--namespace", "crossplane-system", "--poll-interval", "5s"],
+    });
+    for (const { language, rest, text } of page) if (language === "yaml") await workspace.write(rest, text);
+    const binaries = findBinaries().binaries ?? server.binaries;
+    shell = startShell(workspace.path(), {
+      ...workspace.environment(),
+      PATH: `${dirname(binaries.kubectl)}:${process.env["PATH"]}`,
+      KUBECONFIG: server.admin.kubeconfig,
+    });
+  }, 300_000);
+  afterAll(async () => {
+    await shell?.end();
+    await controller?.[Symbol.asyncDispose]();
+    await server?.stop();
+    await workspace?.[Symbol.asyncDispose]();
+  });
+
+  /** A kubeconfig with a token of the controller's service account. */
+  async function accountKubeconfig(): Promise<string> {
+    const shown = await server.kubectl(["config", "view", "--raw", "-o", "json"]);
+    const admin = JSON.parse(shown) as JsonObject;
+    const token = (await server.kubectl(["create", "token", "xfn-controller", "-n", "crossplane-system"])).trim();
+    const users = (Array.isArray(admin["users"]) ? admin["users"] : []).filter(isObject);
+    return await workspace.write(
+      "controller-kubeconfig",
+      JSON.stringify({
+        ...admin,
+        users: users.map(({ name }) => ({ name, user: { token } })),
+      }),
+    );
+  }
+
+  test.each(commands)("$command", async ({ command, output }) => {
+    const expected = matching(output);
+    let shown = "";
+    for (const end = Date.now() + 2 * PATIENCE_MS; ; await sleep(500)) {
+      shown = await shell.run(command);
+      if (expected.test(shown) || !command.startsWith("kubectl get") || Date.now() > end) break;
+    }
+    expect(shown).toMatch(expected);
+  });
+
+  // The page has run: its account and definition are there.
+  const reason = async (name: string): Promise<string> => await synced(name, "reason");
+  const synced = async (name: string, field: string): Promise<string> =>
+    await server.kubectl([
+      ...["get", "app", name, "-n", "shop", "-o"],
+      `jsonpath={.status.conditions[?(@.type=="Synced")].${field}}`,
+    ]);
+  const color = async (name: string, value: string): Promise<string> =>
+    await server.kubectl(["apply", "-f", "-"], {
+      input: `apiVersion: shop.example.org/v1\nkind: App\nmetadata: { name: ${name}, namespace: shop }\nspec: { color: ${value} }\n`,
+    });
+  const verbs = async (...allowed: readonly string[]): Promise<string> =>
+    await server.kubectl([
+      ...["patch", "role", "composer", "-n", "shop", "--type=json", "-p"],
+      JSON.stringify([{ op: "replace", path: "/rules/1/verbs", value: allowed }]),
+    ]);
+
+  test("a withdrawn right is not bypassed by a cache", async () => {
+    await color("api", "red");
+    await expect.poll(() => reason("api"), { timeout: 60_000 }).toBe("ReconcileSuccess");
+    // The controller watches ConfigMaps with its own rights, so its cache has the object.
+    await verbs("list", "watch", "create", "update", "patch", "delete");
+    await expect.poll(() => reason("api"), { timeout: 60_000 }).toBe("Forbidden");
+    expect(await synced("api", "message")).toMatch(
+      /"system:serviceaccount:shop:composer" cannot get resource "configmaps"/,
+    );
+    await verbs("get", "list", "watch", "create", "update", "patch", "delete");
+    await expect.poll(() => reason("api"), { timeout: 60_000 }).toBe("ReconcileSuccess");
+  });
+
+  test("composes nothing with the rights of the controller", async () => {
+    const other = `
+apiVersion: v1
+kind: Namespace
+metadata: { name: bank }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: { name: all, namespace: bank }
+rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: { name: all, namespace: bank }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: all }
+subjects: [{ kind: ServiceAccount, name: xfn-controller, namespace: crossplane-system }]
+---
+apiVersion: shop.example.org/v1
+kind: App
+metadata: { name: web, namespace: bank }
+spec: { color: green }
+`;
+    await server.kubectl(["apply", "-f", "-"], { input: other });
+    const read = [
+      "get",
+      "app",
+      "web",
+      "-n",
+      "bank",
+      "-o",
+      'jsonpath={.status.conditions[?(@.type=="Synced")].message}',
+    ];
+    await expect.poll(() => server.kubectl(read), { timeout: 60_000 }).toMatch(/shop\/composer cannot read App .*web/);
+    expect(
+      await server.kubectl(["get", "configmap", "-n", "bank", "-l", "crossplane.io/composite=web", "-o", "name"]),
+    ).toBe("");
+  });
+});
