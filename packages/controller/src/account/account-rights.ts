@@ -12,9 +12,9 @@ import { AccessReviews } from "./access-reviews.ts";
 const FRESH_MS = 10_000;
 
 /**
- * The rights of a definition's service account. Reads and writes for the definition's XRs, for what they compose and for
- * their Secrets have these rights, and no others: requests impersonate the account, and a cache, which the controller
- * filled with its own rights, answers only what the account may read.
+ * The rights of a definition's service account. Reads and writes for the definition's XRs, for what they compose and
+ * for their Secrets have these rights, and no others: requests impersonate the account, and a cache, which the
+ * controller filled with its own rights, answers only what the account may read.
  */
 export class AccountRights {
   /** The controller's own client, for conditions, and for what belongs to the controller. */

@@ -6,6 +6,8 @@ export type CompositeErrorCode =
   | "FatalResult"
   /** The Composition has functions, and functions are disabled. */
   | "FunctionsDisabled"
+  /** A step names a runner that is not allowed. */
+  | "RunnerNotAllowed"
   /** A step names a Function that the controller does not know. */
   | "FunctionNotFound"
   /** A step names a Function whose package is not installed, or whose runtime does not serve. */

@@ -20,6 +20,8 @@ export interface Context {
   readonly runner?: FunctionRunner | undefined;
   /** Calls functions of type Webhook. Absent: functions are disabled, and a step with a webhook fails. */
   readonly webhooks?: WebhookCaller | undefined;
+  /** The runners that steps may name in `container.runner.endpoint`. Absent: none. */
+  readonly runners?: RunnerDirectory | undefined;
   /** The function packages of `mode: Pipeline`. Absent: functions are disabled. */
   readonly functions?: FunctionDirectory | undefined;
   /** Packages at registries. Absent: packages are disabled. */
@@ -85,6 +87,12 @@ export interface WorkloadWatches {
   watch(): void;
   /** The caches by kind; undefined until all are listed. */
   caches(): ((kind: ResourceKind) => Cache | undefined) | undefined;
+}
+
+/** Runners by their endpoint. */
+export interface RunnerDirectory {
+  /** The runner at an endpoint; undefined if steps may not name it. */
+  at(endpoint: string): FunctionRunner | undefined;
 }
 
 /** The function packages that steps can call. */

@@ -110,6 +110,11 @@ export function runnerOptions(config: StartConfig): RunnerGrpc.RunnerClientOptio
   };
 }
 
+/** The options of the client of another runner. The token is for `--runner` alone. */
+export function allowedRunnerOptions(config: StartConfig, endpoint: string): RunnerGrpc.RunnerClientOptions {
+  return { ...runnerOptions({ ...config, runnerTokenFile: undefined }), endpoint };
+}
+
 /** The certificates for functions with an `https://` endpoint. */
 export function certificateFiles(config: StartConfig): FunctionDirectory.FunctionCertificateFiles {
   return { ca: config.functionTlsCa, cert: config.functionTlsCert, key: config.functionTlsKey };
@@ -126,11 +131,17 @@ export function checkRunner(
 ): string[] {
   // checkConfig reports this problem.
   if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined)) return [];
-  try {
-    createRunnerClient(runnerOptions(config)).close();
-    return [];
-  } catch (error) {
-    if (error instanceof RunnerSetupError) return [`--runner ${config.runner}: ${error.message}`];
-    throw error;
-  }
+  const problem = (flag: string, options: RunnerGrpc.RunnerClientOptions): string[] => {
+    try {
+      createRunnerClient(options).close();
+      return [];
+    } catch (error) {
+      if (error instanceof RunnerSetupError) return [`--${flag} ${options.endpoint ?? ""}: ${error.message}`];
+      throw error;
+    }
+  };
+  return [
+    ...problem("runner", runnerOptions(config)),
+    ...config.allowedRunners.flatMap((one) => problem("allowed-runners", allowedRunnerOptions(config, one))),
+  ];
 }

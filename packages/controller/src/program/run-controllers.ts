@@ -18,7 +18,7 @@ import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
-import type { Context, FunctionDirectory, PackageRegistry } from "../objects/context.ts";
+import type { Context, FunctionDirectory, PackageRegistry, RunnerDirectory } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
@@ -40,6 +40,7 @@ export interface ControllersInput {
   readonly client: Client;
   readonly runner: RunnerClient | undefined;
   readonly webhooks: WebhookCaller | undefined;
+  readonly runners: RunnerDirectory | undefined;
   readonly functions: FunctionDirectory | undefined;
   readonly packages: PackageRegistry | undefined;
   readonly namespace: string;
@@ -109,6 +110,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     log: { debug: log.debug.bind(log), info: log.info.bind(log), warn: log.warn.bind(log), error: log.error.bind(log) },
     runner,
     webhooks: input.webhooks,
+    runners: input.runners,
     functions: input.functions,
     packages: input.packages,
     functionPackages: config.enablePackages,

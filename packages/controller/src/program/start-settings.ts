@@ -41,6 +41,7 @@ export interface StartConfig
   /** Milliseconds. */
   readonly runtimeGrace: number;
   readonly runner: string;
+  readonly allowedRunners: readonly string[];
   readonly runnerTokenFile: string | undefined;
   readonly runnerTlsCa: string | undefined;
   readonly runnerTlsCert: string | undefined;
@@ -161,6 +162,14 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     SIDECAR_ENDPOINT,
     SIDECAR_ENDPOINT,
   ),
+  allowedRunners: many(
+    "allowed-runners",
+    "<endpoint>",
+    "other runners that steps may name in container.runner.endpoint",
+    anyText,
+    [],
+    "none",
+  ),
   runnerTokenFile: optional("runner-token-file", "<file>", "token for the runner; read for each call", anyText),
   runnerTlsCa: RUNNER_TLS.ca,
   runnerTlsCert: RUNNER_TLS.cert,
@@ -268,6 +277,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
   Functions: [
     "enableCompositionFunctions",
     "runner",
+    "allowedRunners",
     "runnerTokenFile",
     "runnerTlsCa",
     "runnerTlsCert",

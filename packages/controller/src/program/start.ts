@@ -2,11 +2,13 @@ import { type ClusterAccess, connect, KubeconfigError, loadKubeconfig } from "@x
 import type { ClosableWebhookCaller } from "@xfn/pipeline/webhook";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { growYoungSpace } from "@xfn/program/v8-tuning";
+import { AllowedRunners } from "../functions/allowed-runners.ts";
 import { allowedWebhooks } from "../functions/allowed-webhooks.ts";
 import type { PackageRegistry } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { ApiHealth } from "./api-health.ts";
 import {
+  allowedRunnerOptions,
   certificateFiles,
   checkConfig,
   checkFunctions,
@@ -64,6 +66,12 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   const runner = grpc?.createRunnerClient(runnerOptions(config));
   const functions = grpc && runner && new grpc.ConnectedFunctions(runner, config.function, certificateFiles(config));
   const webhooks = runner && config.webhookHosts.length > 0 ? await openWebhooks(config) : undefined;
+  const runners =
+    grpc &&
+    runner &&
+    new AllowedRunners([config.runner, runner], config.allowedRunners, (endpoint) =>
+      grpc.createRunnerClient(allowedRunnerOptions(config, endpoint)),
+    );
   let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
   try {
     if (config.metricsAddress !== undefined) {
@@ -78,6 +86,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       client,
       runner,
       webhooks: allowedWebhooks(config.webhookHosts, webhooks),
+      runners,
       functions,
       packages,
       namespace,
@@ -92,6 +101,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   } finally {
     webhooks?.close();
     functions?.close();
+    runners?.close();
     runner?.close();
     await Promise.all([probes?.close(), client.close()]);
     memory.stop();

@@ -181,7 +181,7 @@ export class Requester {
   }
 }
 
-/** The client's own credentials with another user. Groups and extra fields of a kubeconfig's user are not that user's. */
+/** The client's own credentials with another user, who has none of the groups of a kubeconfig's user. */
 function impersonating(user: string, own: Awaited<Identity>): Awaited<Identity> {
   const credentials = Object.entries(own).filter(([name]) => !name.startsWith("impersonate-"));
   return { ...Object.fromEntries(credentials), "impersonate-user": user };

@@ -23,6 +23,7 @@ import { explainFailure } from "../state/explain-failure.ts";
 import { type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
 import { pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
+import { stepRunner } from "./step-runner.ts";
 
 /** @throws {CompositeError} for a Composition that cannot run here */
 export function requireSupported({ runner }: ReconcileContext, composition: Composition): void {
@@ -59,7 +60,7 @@ export interface RunState {
 /**
  * Runs the templates and functions of a Composition, and emits their results as events.
  *
- * @throws {CompositeError} `FatalResult`
+ * @throws {CompositeError} `FatalResult`, `RunnerNotAllowed`
  * @throws {PipelineError}
  */
 export async function runComposition(
@@ -67,7 +68,8 @@ export async function runComposition(
   { composition, revision }: Pick<SelectedRevision, "composition" | "revision">,
   { observed, secret, environment }: RunState,
 ): Promise<PipelineResult> {
-  const { xr, layout, runner = NO_RUNNER, signal } = context;
+  const { xr, layout, signal } = context;
+  const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
   const required = new RequiredObjects(context);
   const run = await unlessTooMany(context, () =>
     runPipeline({

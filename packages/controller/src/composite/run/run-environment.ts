@@ -26,11 +26,12 @@ const BREAKER_KEY = "environment";
 /**
  * Selects the environment of an XR from the EnvironmentConfigs of the cluster.
  *
- * As in Crossplane, `spec.environmentConfigRefs` of an XR in the layout of Crossplane 1 keeps the first selection, unless
- * the Composition has `resolve: Always`.
+ * As in Crossplane, `spec.environmentConfigRefs` of an XR in the layout of Crossplane 1 keeps the first selection,
+ * unless the Composition has `resolve: Always`.
  *
  * @throws {CompositeError} if EnvironmentConfigs cannot be read
- * @throws {PipelineError} `InvalidEnvironment`. The XR is reconciled again when an EnvironmentConfig changes that concerns it
+ * @throws {PipelineError} `InvalidEnvironment`. The XR is reconciled again when an EnvironmentConfig changes that
+ *   concerns it
  */
 export async function runEnvironment(context: ReconcileContext, composition: Composition): Promise<RunEnvironment> {
   const { environment } = composition.spec;
@@ -41,7 +42,7 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
   const selections: readonly Selection[] = isSelecting ? [{ kind: ENVIRONMENT_CONFIGS, concerns }] : [];
   const configs = isSelecting ? await environmentConfigs(context) : [];
   try {
-    const selected = environmentOf({ composition, composite: xr, configs }, (names) => heldBack(context, names));
+    const selected = environmentOf({ composition, composite: xr, configs }, (names) => chosenNames(context, names));
     if (selected === undefined) return { changes: {}, selections };
     return { environment: selected.environment, changes: recordOf(context, composition, selected.names), selections };
   } catch (error) {
@@ -64,7 +65,7 @@ async function environmentConfigs({ client, required, signal }: ReconcileContext
  * Keeps the last selection while selections alternate. Patches from the environment can change the fields and labels
  * that select it, and then each reconcile would cause the next one.
  */
-function heldBack(context: ReconcileContext, names: readonly string[]): readonly string[] {
+function chosenNames(context: ReconcileContext, names: readonly string[]): readonly string[] {
   const { memory, fights } = context;
   const { environment: last, fights: breaker } = memory;
   if (last !== undefined && sameJson([...last], [...names])) return last;

@@ -1,0 +1,38 @@
+import type { Composition } from "@xfn/composition";
+import type { FunctionRunner } from "@xfn/pipeline";
+import { CompositeError } from "../../objects/composite-error.ts";
+import type { Context } from "../../objects/context.ts";
+
+/**
+ * The runner of a Composition's steps: the controller's own, or the one that a step names in
+ * `container.runner.endpoint`.
+ *
+ * @throws {CompositeError} `RunnerNotAllowed` for an endpoint that the operator has not allowed. The author of a
+ *   Composition could otherwise have the state of XRs sent anywhere
+ */
+export function stepRunner(
+  { runners }: Pick<Context, "runners">,
+  { metadata, spec }: Composition,
+  own: FunctionRunner,
+): FunctionRunner {
+  const steps = spec.mode === "Pipeline" ? (spec.pipeline ?? []) : spec.functions;
+  const others = new Map<string, FunctionRunner>();
+  for (const step of steps) {
+    const endpoint = "container" in step ? step.container.runner.endpoint : undefined;
+    if (endpoint === undefined) continue;
+    const runner = runners?.at(endpoint);
+    if (runner === undefined) {
+      throw new CompositeError(
+        "RunnerNotAllowed",
+        `step ${JSON.stringify(step.name)} of the Composition ${metadata.name ?? ""} names the runner ${JSON.stringify(endpoint)}, ` +
+          "which is not allowed; remove container.runner.endpoint, or start the controller with --allowed-runners",
+      );
+    }
+    others.set(step.name, runner);
+  }
+  if (others.size === 0) return own;
+  return {
+    maxOutputBytes: own.maxOutputBytes,
+    run: (image, input, options) => (others.get(options?.step ?? "") ?? own).run(image, input, options),
+  };
+}

@@ -1,0 +1,37 @@
+import type { RunnerClient } from "@xfn/runner-grpc";
+import type { RunnerDirectory } from "../objects/context.ts";
+
+/** The runners that steps may name. Each is connected at its first call. */
+export class AllowedRunners implements RunnerDirectory {
+  readonly #own: readonly [endpoint: string, client: RunnerClient];
+  readonly #allowed: ReadonlySet<string>;
+  readonly #connect: (endpoint: string) => RunnerClient;
+  readonly #clients: Map<string, RunnerClient> = new Map();
+
+  /**
+   * @param own the controller's own runner, which steps may always name
+   * @param allowed the endpoints of other runners
+   */
+  constructor(
+    own: readonly [endpoint: string, client: RunnerClient],
+    allowed: readonly string[],
+    connect: (endpoint: string) => RunnerClient,
+  ) {
+    this.#own = own;
+    this.#allowed = new Set(allowed);
+    this.#connect = connect;
+  }
+
+  at(endpoint: string): RunnerClient | undefined {
+    const [ownEndpoint, ownClient] = this.#own;
+    if (endpoint === ownEndpoint) return ownClient;
+    if (!this.#allowed.has(endpoint)) return undefined;
+    const client = this.#clients.get(endpoint) ?? this.#connect(endpoint);
+    this.#clients.set(endpoint, client);
+    return client;
+  }
+
+  close(): void {
+    for (const client of this.#clients.values()) client.close();
+  }
+}
