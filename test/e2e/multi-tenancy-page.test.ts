@@ -78,7 +78,12 @@ describe("docs/multi-tenancy.md", needs("api-server"), () => {
   const reason = async (name: string): Promise<string> => await synced(name, "reason");
   const synced = async (name: string, field: string): Promise<string> =>
     await server.kubectl([
-      ...["get", "app", name, "-n", "shop", "-o"],
+      "get",
+      "app",
+      name,
+      "-n",
+      "shop",
+      "-o",
       `jsonpath={.status.conditions[?(@.type=="Synced")].${field}}`,
     ]);
   const color = async (name: string, value: string): Promise<string> =>
@@ -87,7 +92,13 @@ describe("docs/multi-tenancy.md", needs("api-server"), () => {
     });
   const verbs = async (...allowed: readonly string[]): Promise<string> =>
     await server.kubectl([
-      ...["patch", "role", "composer", "-n", "shop", "--type=json", "-p"],
+      "patch",
+      "role",
+      "composer",
+      "-n",
+      "shop",
+      "--type=json",
+      "-p",
       JSON.stringify([{ op: "replace", path: "/rules/1/verbs", value: allowed }]),
     ]);
 

@@ -43,7 +43,7 @@ export function selectConfigs(
 
 /** Whether a selector matches an EnvironmentConfig. A selector whose labels the XR does not determine matches none. */
 export function matchesConfig(
-  { matchLabels = [] }: EnvironmentSelector,
+  { matchLabels }: EnvironmentSelector,
   composite: KubernetesObject,
   config: KubernetesObject,
 ): boolean {

@@ -59,9 +59,9 @@ export class RequiredObjectWatches implements RequiredWatches {
     this.#keysOf.clear();
   }
 
-  #start(key: string, { kind, concerns: _, ...selection }: Selection): Watch | undefined {
+  #start(key: string, { kind, namespace, labelSelector, fieldSelector }: Selection): Watch | undefined {
     if (this.#watches.size >= MAX_WATCHES) return undefined;
-    const { informer, release } = this.#informers.acquire(kind, selection);
+    const { informer, release } = this.#informers.acquire(kind, { namespace, labelSelector, fieldSelector });
     const xrs: Watch["xrs"] = new Map();
     const changed = (...states: readonly LiveObject[]): void => {
       for (const { xr, concerns } of xrs.values())

@@ -1,11 +1,11 @@
 import { type Composition, concernsEnvironment } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { environmentOf } from "@xfn/pipeline";
 import { asCompositeError } from "../../objects/composite-error.ts";
 import type { Selection } from "../../objects/context.ts";
 import { ENVIRONMENT_CONFIGS, typeMeta } from "../../objects/kinds.ts";
-import { objectAt } from "../../objects/read-objects.ts";
+import { objectAt, textAt } from "../../objects/read-objects.ts";
 import { sameJson } from "../../objects/same-json.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
@@ -96,5 +96,5 @@ function recordOf({ xr, layout }: ReconcileContext, { spec }: Composition, names
 
 function recordedNames(xr: LiveObject): string[] {
   const refs = objectAt(xr, "spec")["environmentConfigRefs"];
-  return Array.isArray(refs) ? refs.flatMap((ref) => (isObject(ref) ? String(ref["name"]) : [])) : [];
+  return Array.isArray(refs) ? refs.flatMap((ref) => textAt(ref, "name") ?? []) : [];
 }
