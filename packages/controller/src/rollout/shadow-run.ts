@@ -3,9 +3,11 @@ import type { Definition } from "@xfn/composition/definition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type PipelineResult, secretDetails } from "@xfn/pipeline";
+import { accountRights } from "../account/account-rights.ts";
 import { checkApplicable } from "../composite/apply/check-applicable.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "../composite/observe/observe-composed.ts";
 import { requireSupported, runComposition } from "../composite/run/run-composition.ts";
+import { runEnvironment } from "../composite/run/run-environment.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
 import type { ReconcileContext } from "../composite/state/reconcile-context.ts";
@@ -38,8 +40,11 @@ export async function shadowRun(
   base: Context,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
+  const own = readOnlyContext(base);
+  const rights = accountRights(own, definition);
   const context: ReconcileContext = {
-    ...readOnlyContext(base),
+    ...(rights?.context ?? own),
+    rights,
     definition,
     layout: layoutOfDefinition(definition),
     memory: emptyMemory(xr.metadata.uid, base.now),
@@ -53,11 +58,14 @@ export async function shadowRun(
     conditions: [],
     slowedMs: undefined,
   };
+  await rights?.requireAccount(xr, signal);
   requireSupported(context, composition);
   const observed = await observeComposed(context);
   const secret = await readConnectionSecret(context);
   const entries = await observedEntries(context, composition, observed);
-  const run = await runComposition(context, { composition, revision }, entries, secret);
+  const environment = await runEnvironment(context, composition);
+  const state = { observed: entries, secret, environment };
+  const run = await runComposition(context, { composition, revision }, state);
   const details = entries.flatMap(({ connectionDetails = [] }) => connectionDetails);
   if (secret !== undefined) details.push(...secretDetails(secret));
   const secrets = secretValues([
