@@ -129,7 +129,7 @@ describe("deploy/", needs("api-server"), () => {
     const documents = readDocuments(rendered).map(({ value }) => value);
     const role = documents.find((value) => isObject(value) && textOf(value, "name") === "xfn-controller-packages");
     const granted = isObject(role) ? JSON.stringify(role["rules"]) : "";
-    for (const part of ["functions", "functionrevisions", "functionrevisions/status", "functions/finalizers"])
+    for (const part of ["functions", "configurations", "providerrevisions/status", "functions/finalizers", "locks"])
       expect(granted).toContain(`"${part}"`);
   });
 

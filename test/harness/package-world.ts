@@ -1,9 +1,8 @@
 import {
   type Context,
   compositionRevisionReconciler,
-  FUNCTION_REVISIONS,
-  FUNCTIONS,
   functionRuntimeReconciler,
+  PACKAGES,
   type PackageRegistry,
   packageReconciler,
   packageRevisionReconciler,
@@ -31,6 +30,8 @@ export interface PackageWorld {
   /** Digests by reference, and contents of `package.yaml` by digest. */
   readonly registry: { tags: Record<string, string>; contents: Record<string, string | undefined>; down: boolean };
   runnerDown: boolean;
+  /** The time of the controller, in milliseconds. */
+  time: number;
   settle(): Promise<string[]>;
   fn(): LiveObject;
   revision(letter: string): LiveObject | undefined;
@@ -57,6 +58,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   };
   const packages: PackageRegistry = {
     digestOf: async (reference) => answer(`resolve ${reference}`, registry.tags[reference]),
+    versions: async (source) => answer(`versions ${source}`, []),
     read: async (reference, kind) => {
       const { text } = answer("read", { text: registry.contents[reference.split("@")[1] ?? ""] ?? META() });
       if (text !== "") return await parsePackage(Buffer.from(text), { package: reference, kind });
@@ -76,6 +78,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     asked,
     registry,
     runnerDown: false,
+    time: 0,
     settle,
     fn: theFunction,
     revision: (letter) => objectOf("FunctionRevision", revisionName(letter)),
@@ -112,12 +115,12 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     namespace: "xfn-system",
     pullSecretNamespaces: [],
     pollIntervalMs: 60_000,
-    now: () => 0,
+    now: () => state.time,
     ...more,
   };
-  const reconcile = packageReconciler(context, { kind: FUNCTIONS, revisionKind: FUNCTION_REVISIONS });
+  const reconcile = packageReconciler(context, PACKAGES.Function);
   const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
-    FunctionRevision: packageRevisionReconciler(context, { revisionKind: FUNCTION_REVISIONS, packageKind: "Function" }),
+    FunctionRevision: packageRevisionReconciler(context, PACKAGES.Function),
     FunctionRuntime: functionRuntimeReconciler(context),
     CompositionRevision: compositionRevisionReconciler(context),
   };

@@ -33,6 +33,7 @@ export const FUNCTION_RUNTIMES: ResourceKind = {
   kind: "FunctionRuntime",
   plural: "functionruntimes",
 };
+export const LOCKS: ResourceKind = { ...packages, version: "v1beta1", kind: "Lock", plural: "locks" };
 export const NOPS: ResourceKind = {
   group: "nop.crossplane.io",
   version: "v1alpha1",

@@ -24,6 +24,7 @@ export function packageContext(): Partial<Context> {
     runtimeGraceMs: 0,
     packages: {
       digestOf: async (reference) => digestOf(reference.slice(-1)),
+      versions: async () => [],
       read: async (reference, kind) => parsePackage(Buffer.from(METADATA), { package: reference, kind }),
     },
     functionHost: { endpoint: "unix:/run/xfn/runner.sock", ready: async () => undefined },

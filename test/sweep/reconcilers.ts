@@ -6,6 +6,7 @@ import {
   compositionRevisionReconciler,
   definitionReconciler,
   functionRuntimeReconciler,
+  PACKAGES,
   packageReconciler,
   packageRevisionReconciler,
   readDefinition,
@@ -13,7 +14,7 @@ import {
   rolloutReconciler,
 } from "@xfn/controller";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "./kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, LOCKS, REVISIONS } from "./kinds.ts";
 
 /** The reconcilers of one controller. */
 export interface Reconcilers {
@@ -36,11 +37,9 @@ export function reconcilers(context: Context): Reconcilers {
     claim: (definition) => claimReconciler(context, definition),
     readDefinition,
     others: [
-      [FUNCTIONS, packageReconciler(context, { kind: FUNCTIONS, revisionKind: FUNCTION_REVISIONS })],
-      [
-        FUNCTION_REVISIONS,
-        packageRevisionReconciler(context, { revisionKind: FUNCTION_REVISIONS, packageKind: "Function" }),
-      ],
+      [FUNCTIONS, packageReconciler(context, PACKAGES.Function)],
+      [LOCKS, async () => undefined],
+      [FUNCTION_REVISIONS, packageRevisionReconciler(context, PACKAGES.Function)],
       [REVISIONS, compositionRevisionReconciler(context)],
       [FUNCTION_RUNTIMES, functionRuntimeReconciler(context)],
     ],

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -5,7 +6,11 @@ import { condition, digestOf, META, packageWorld, SOURCE } from "../harness/pack
 
 // FunctionRuntimes with a registry and an API server in memory.
 
-const runtimeName = (letter: string): string => `fns-greeting-${letter.repeat(12)}`;
+const runtimeName = (letter: string, repository = "fns-greeting"): string =>
+  `${repository}-${createHash("sha256")
+    .update(`registry.example.org/${digestOf(letter)}`)
+    .digest("hex")
+    .slice(0, 12)}`;
 
 /** A CompositionRevision with one step for each package. */
 const compositionRevision = (name: string, ...packages: string[]): LiveObject => ({
@@ -73,7 +78,7 @@ test("a digest is recorded before its runtime exists", async () => {
   const titles = client.writes.map(({ verb, object }) => `${verb} ${object}`);
   const recorded = titles.indexOf("patch CompositionRevision/one");
   expect(client.writes[recorded]?.body).toMatchObject({ status: { functions: [{ package: other }] } });
-  const created = titles.indexOf(`create FunctionRuntime/fns-other-${"c".repeat(12)}`);
+  const created = titles.indexOf(`create FunctionRuntime/${runtimeName("c", "fns-other")}`);
   expect(created).toBeGreaterThan(recorded);
 });
 

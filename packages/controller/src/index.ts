@@ -12,9 +12,10 @@ export { CompositeError, type CompositeErrorCode } from "./objects/composite-err
 export type { ComposedWatches, Context, FunctionHost, PackageRegistry } from "./objects/context.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";
+export { PACKAGES, type PackageKinds } from "./package/package-kinds.ts";
 export { compositionRevisionReconciler } from "./package/reconcile-composition-revision.ts";
-export { type PackageKinds, packageReconciler } from "./package/reconcile-package.ts";
-export { packageRevisionReconciler, type RevisionKinds } from "./package/reconcile-revision.ts";
+export { packageReconciler } from "./package/reconcile-package.ts";
+export { packageRevisionReconciler } from "./package/reconcile-revision.ts";
 export { PackageInstallError, type PackageInstallErrorCode } from "./package/registry/install-error.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";

@@ -10,6 +10,7 @@ export {
   readPackage,
   readPackageStream,
 } from "./contents/read-package.ts";
+export { versionTags } from "./dependencies/choose-version.ts";
 export { type Dependency, packageSource } from "./dependencies/dependency.ts";
 export { type DependencyStatus, dependencyStatus } from "./dependencies/dependency-status.ts";
 export { type LockedPackage, lockEntry, readLock } from "./dependencies/lock.ts";

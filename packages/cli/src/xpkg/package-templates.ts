@@ -12,7 +12,7 @@ function configuration(name: string): Readonly<Record<string, string>> {
     "crossplane.yaml": `apiVersion: meta.pkg.crossplane.io/v1
 kind: Configuration
 metadata:
-  name: ${name}
+  name: ${JSON.stringify(name)}
   annotations:
     meta.crossplane.io/description: Says what the platform team offers with this package.
 spec:
@@ -78,7 +78,7 @@ function provider(name: string): Readonly<Record<string, string>> {
     "crossplane.yaml": `apiVersion: meta.pkg.crossplane.io/v1
 kind: Provider
 metadata:
-  name: ${name}
+  name: ${JSON.stringify(name)}
   annotations:
     meta.crossplane.io/description: Says which resources this provider manages.
 spec:

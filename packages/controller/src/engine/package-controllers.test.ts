@@ -48,8 +48,14 @@ async function stage() {
   };
   const reconciler = (kind: string) => async (key: string) => void seen.push(`${kind} ${key}`);
   const reconcilers = {
-    function: reconciler("function"),
-    functionRevision: reconciler("functionRevision"),
+    packages: [
+      {
+        kind: FUNCTIONS,
+        revisionKind: FUNCTION_REVISIONS,
+        package: reconciler("function"),
+        revision: reconciler("functionRevision"),
+      },
+    ],
     functionRuntime: reconciler("functionRuntime"),
     compositionRevision: reconciler("compositionRevision"),
   } as unknown as ConstructorParameters<typeof PackageControllers>[0]["reconcilers"];

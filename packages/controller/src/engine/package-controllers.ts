@@ -1,15 +1,39 @@
 import { isObject } from "@xfn/functionio";
-import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, PROVIDER_RUNTIMES, REVISIONS } from "../objects/kinds.ts";
+import type { InformerHandlers, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import {
+  COMPOSITIONS,
+  DEFINITIONS,
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  FUNCTIONS,
+  IMAGE_CONFIGS,
+  LOCK_NAME,
+  LOCKS,
+  PROVIDER_RUNTIMES,
+  REVISIONS,
+} from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { KindController, type KindControllerOptions } from "./kind-controller.ts";
 
+/** A server lists a kind within a second; the role of the controller may lack it. */
+const LIST_MS = 30_000;
+
+/** The reconcilers of one kind of packages. */
+export interface PackageKindReconcilers {
+  readonly kind: ResourceKind;
+  readonly revisionKind: ResourceKind;
+  readonly package: Reconcile;
+  readonly revision: Reconcile;
+}
+
 /** The reconcilers of packages: those of the kinds that are enabled. */
 export interface PackageReconcilers {
-  readonly function?: Reconcile | undefined;
-  readonly functionRevision?: Reconcile | undefined;
+  /** Of each kind of packages. */
+  readonly packages?: readonly PackageKindReconcilers[] | undefined;
+  /** Of the one Lock. */
+  readonly lock?: Reconcile | undefined;
   readonly functionRuntime?: Reconcile | undefined;
   readonly providerRuntime?: Reconcile | undefined;
   /** Reconciles the runtimes of CompositionRevisions. */
@@ -24,23 +48,32 @@ export interface PackageControllersOptions extends Pick<KindControllerOptions, "
 /** Reconciles the XRs that use a Composition. */
 type EnqueueUsers = (apiVersion: string, kind: string, composition: string) => void;
 
-/** The controllers of Functions, their revisions, and runtimes. */
+/** The controllers of packages, their revisions, the Lock, and runtimes. */
 export class PackageControllers {
   readonly #options: PackageControllersOptions;
   readonly #enqueueUsers: EnqueueUsers;
   /** By kind. */
   readonly #controllers: Map<string, KindController> = new Map();
+  readonly #releases: (() => void)[] = [];
 
   constructor(options: PackageControllersOptions, enqueueUsers: EnqueueUsers) {
     const { reconcilers } = options;
     this.#options = options;
     this.#enqueueUsers = enqueueUsers;
-    this.#start(FUNCTIONS, reconcilers.function, ({ metadata }) => this.#enqueueCallers(metadata.name));
-    this.#start(FUNCTION_REVISIONS, reconcilers.functionRevision, (revision) => {
-      this.#enqueueOwners(revision);
-      const name = controllerOf(revision)?.name;
-      if (name !== undefined) this.#enqueueCallers(name);
-    });
+    for (const { kind, revisionKind, package: reconcile, revision: reconcileRevision } of reconcilers.packages ?? []) {
+      const isFunction = kind.kind === FUNCTIONS.kind;
+      this.#start(kind, reconcile, ({ metadata }) => {
+        if (isFunction) this.#enqueueCallers(metadata.name);
+      });
+      this.#start(revisionKind, reconcileRevision, (revision) => {
+        this.#enqueueOwners(revision);
+        this.#controllers.get(LOCKS.kind)?.enqueue(LOCK_NAME);
+        const name = controllerOf(revision)?.name;
+        if (isFunction && name !== undefined) this.#enqueueCallers(name);
+      });
+    }
+    this.#start(LOCKS, reconcilers.lock, () => this.#enqueueAll(reconcilers.packages ?? [], false));
+    if (reconcilers.packages !== undefined) this.#watchSettings(reconcilers.packages);
     this.#start(REVISIONS, reconcilers.compositionRevision, () => undefined);
     this.#start(PROVIDER_RUNTIMES, reconcilers.providerRuntime, (runtime) => this.#enqueueOwners(runtime));
     this.#start(FUNCTION_RUNTIMES, reconcilers.functionRuntime, (runtime) => {
@@ -56,14 +89,20 @@ export class PackageControllers {
     });
   }
 
-  /** Waits for the first lists: without them, an XR would report that a Function does not exist. */
+  /**
+   * Waits for the first lists: without them, an XR would report that a Function does not exist. A kind that the server
+   * does not list does not hold up XRs for longer than half a minute: those that need it say what is missing.
+   */
   async whenListed(signal: AbortSignal): Promise<void> {
     const { informers } = this.#options.context;
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
     await Promise.all(
       [...this.#controllers.values()].map(async ({ kind }) => {
         const { informer, release } = informers.acquire(kind);
         try {
-          await informer.whenSynced(signal);
+          await informer.whenSynced(inTime);
+        } catch (error) {
+          if (signal.aborted || !inTime.aborted) throw error;
         } finally {
           release();
         }
@@ -81,6 +120,7 @@ export class PackageControllers {
   }
 
   async stop(graceMs?: number): Promise<void> {
+    for (const release of this.#releases) release();
     await Promise.all([...this.#controllers.values()].map((controller) => controller.stop(graceMs)));
   }
 
@@ -96,6 +136,31 @@ export class PackageControllers {
     const { functions, informers } = this.#options.context;
     const cache = informers.peek(FUNCTION_RUNTIMES);
     if (cache !== undefined) functions?.closeUnused((runtime) => cache.get(runtime) !== undefined);
+  }
+
+  /** Reconciles packages whose ImageConfig changed, and revisions whose Composition or definition did. */
+  #watchSettings(packages: readonly PackageKindReconcilers[]): void {
+    const configs = (): void => this.#enqueueAll(packages, true);
+    this.#watch(IMAGE_CONFIGS, { added: configs, updated: configs, deleted: configs });
+    const revisions = packages.map(({ revisionKind }) => revisionKind.kind);
+    const established = (object: LiveObject): void => {
+      const owner = controllerOf(object);
+      if (owner !== undefined && revisions.includes(owner.kind)) this.#controllers.get(owner.kind)?.enqueue(owner.name);
+    };
+    for (const kind of [DEFINITIONS, COMPOSITIONS])
+      this.#watch(kind, { updated: (_, before) => established(before), deleted: established });
+  }
+
+  #watch(kind: ResourceKind, handlers: InformerHandlers): void {
+    const { informer, release } = this.#options.context.informers.acquire(kind);
+    this.#releases.push(informer.subscribe(handlers), release);
+  }
+
+  #enqueueAll(packages: readonly PackageKindReconcilers[], withPackages: boolean): void {
+    for (const { kind, revisionKind } of packages) {
+      if (withPackages) this.#controllers.get(kind.kind)?.enqueueAll();
+      this.#controllers.get(revisionKind.kind)?.enqueueAll();
+    }
   }
 
   #enqueueOwners(object: LiveObject): void {

@@ -6,6 +6,7 @@ import { CompositeError } from "../objects/composite-error.ts";
 import type { Context, PackageUse } from "../objects/context.ts";
 import { activePackage } from "../package/active-function.ts";
 import { isLayout } from "../package/pinned-packages.ts";
+import { imageSettings } from "../package/registry/image-configs.ts";
 import { runtimePackage } from "../package/runtime-of-step.ts";
 
 /** A message names this many Functions. */
@@ -40,19 +41,22 @@ export function stepFunctions(
         step,
         auth: async (image) => await authOf(step, image, secrets),
       });
+      const packaged = (image: string, secrets: readonly string[]): FunctionCaller => {
+        const settings = imageSettings(context, image);
+        const configured = settings.pullSecret === undefined ? [] : [settings.pullSecret];
+        return functions.byPackage(settings.image, useWith([...secrets, ...configured]));
+      };
       if (functionRef.name === undefined) {
         const { package: reference } = functionRef;
         const isPinned = functionRuntimes && !isLayout(reference);
         const image = isPinned ? await runtimePackage(context, revision, reference) : reference;
-        return (isPinned ? await deployed(image) : undefined) ?? functions.byPackage(image, useWith([]));
+        return (isPinned ? await deployed(image) : undefined) ?? packaged(image, []);
       }
       const caller = functions.byName(functionRef.name, useWith([]));
       if (caller !== undefined) return caller;
       if (functionPackages) {
         const { image, pullSecrets } = await activePackage(context, functionRef.name);
-        return (
-          (functionRuntimes ? await deployed(image) : undefined) ?? functions.byPackage(image, useWith(pullSecrets))
-        );
+        return (functionRuntimes ? await deployed(image) : undefined) ?? packaged(image, pullSecrets);
       }
       throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
     },

@@ -124,6 +124,8 @@ export interface PackageUse {
 export interface PackageRegistry {
   /** The digest that a reference names now. */
   digestOf(reference: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<string>;
+  /** The tags of a repository that are versions. */
+  versions(source: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<readonly string[]>;
   /** Reads and checks a package of a kind. */
   read(
     reference: string,

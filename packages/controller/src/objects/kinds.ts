@@ -48,6 +48,8 @@ export const PROVIDER_RUNTIMES: ResourceKind = {
 const PACKAGE_SETTINGS = { ...PACKAGES, version: "v1beta1" } as const;
 
 export const LOCKS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "Lock", plural: "locks" };
+/** The name of the one Lock, as Crossplane names it. */
+export const LOCK_NAME = "lock";
 export const IMAGE_CONFIGS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "ImageConfig", plural: "imageconfigs" };
 export const RUNTIME_CONFIGS: ResourceKind = {
   ...PACKAGE_SETTINGS,

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
 import type { Context } from "../objects/context.ts";
@@ -15,6 +16,8 @@ export interface CheckedPackage {
   readonly resolved: string;
   readonly capabilities: readonly string[];
   readonly dependencies: readonly Dependency[];
+  /** All but the metadata. */
+  readonly objects: readonly JsonObject[];
 }
 
 /** A package, and what it must be. */
@@ -42,18 +45,18 @@ export async function checkPackage(
     context,
     object,
     { image, action },
-    async (registry, auth) => {
+    async (registry, auth, pulled) => {
       // Revisions that Crossplane created name a tag.
-      const digest = digestIn(image) ?? (await registry.digestOf(image, auth, signal));
-      const pinned = pinnedReference(image, digest);
-      return { resolved: pinned, contents: await registry.read(pinned, kind, auth, signal) };
+      const digest = digestIn(image) ?? (await registry.digestOf(pulled, auth, signal));
+      const contents = await registry.read(pinnedReference(pulled, digest), kind, auth, signal);
+      return { resolved: pinnedReference(image, digest), contents };
     },
     signal,
   );
   if (!anyCrossplane) requireCompatible(contents, image);
   const { capabilities } = objectAt(contents.metadata, "spec");
   const texts = (Array.isArray(capabilities) ? capabilities : []).filter((one) => typeof one === "string");
-  return { resolved, capabilities: texts, dependencies: contents.dependencies };
+  return { resolved, capabilities: texts, dependencies: contents.dependencies, objects: contents.objects };
 }
 
 function requireCompatible(contents: PackageContents, image: string): void {

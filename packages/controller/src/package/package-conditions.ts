@@ -1,5 +1,6 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
+import { CONFIGURATION_REVISIONS } from "../objects/kinds.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 
 // Types and reasons of conditions are Crossplane's.
@@ -15,7 +16,12 @@ export function numberOf(revision: LiveObject): number {
 
 /** Whether the content of a revision is valid and its runtime serves. */
 export function isHealthy(revision: LiveObject): boolean {
-  return isTrue(revision, "RevisionHealthy") && isTrue(revision, "RuntimeHealthy");
+  return isTrue(revision, "RevisionHealthy") && (!hasRuntime(revision) || isTrue(revision, "RuntimeHealthy"));
+}
+
+/** Whether a program of a revision's package runs. */
+function hasRuntime({ kind }: LiveObject): boolean {
+  return kind !== CONFIGURATION_REVISIONS.kind;
 }
 
 /** Why a revision is not healthy; undefined if it is, or if nothing is known yet. */
@@ -38,8 +44,8 @@ function noteOn(revision: LiveObject, note: string | undefined): string | undefi
   const missing = Number(foundDependencies) - Number(installedDependencies);
   if (!(missing > 0) || skipsDependencies(revision)) return note;
   const absent =
-    `dependencies of the package (${missing}) are not installed with it; install those that it needs, and set ` +
-    "spec.skipDependencyResolution";
+    `dependencies of the package (${missing}) are not installed; the events of its revision say why. Correct that, or ` +
+    "set spec.skipDependencyResolution";
   return note === undefined ? absent : `${note}; ${absent}`;
 }
 

@@ -1,13 +1,14 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { revisionName } from "@xfn/package";
-import type { Condition } from "../objects/conditions.ts";
-import { typeMeta } from "../objects/kinds.ts";
+import { type Condition, isTrue } from "../objects/conditions.ts";
+import { FUNCTION_REVISIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { mergePatch } from "../objects/merge-patch.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";
+import type { ImageSettings } from "./registry/image-configs.ts";
 import { pinnedReference } from "./registry/package-names.ts";
 
 /** Fields of a package that its revision has too. */
@@ -31,6 +32,8 @@ export interface PlanInput {
   readonly revisions: readonly LiveObject[];
   /** Why the registry could not be asked for a newer package. */
   readonly note?: string | undefined;
+  /** What ImageConfigs say of the package. Default: nothing. */
+  readonly settings?: ImageSettings | undefined;
 }
 
 /** What a reconcile of a package writes, in this order. Empty if everything is as desired. */
@@ -49,7 +52,7 @@ export interface PackagePlan {
  * An older revision stays active until the current one is active and healthy, unlike in Crossplane: XRs that work go on
  * working when an upgrade does not.
  */
-export function planPackage({ object, revisionKind, digest, revisions, note }: PlanInput): PackagePlan {
+export function planPackage({ object, revisionKind, digest, revisions, note, settings }: PlanInput): PackagePlan {
   const source = textAt(object, "spec", "package") ?? "";
   const image = pinnedReference(source, digest);
   const name = revisionName(object.metadata.name, digest);
@@ -58,7 +61,7 @@ export function planPackage({ object, revisionKind, digest, revisions, note }: P
   const others = own.filter((revision) => revision !== current);
   const spec = { ...sharedFields(object), image, ...stateOf(object, current), revision: numberFor(current, others) };
   const change = current && changeOf(current, spec);
-  const isReady = current !== undefined && change === undefined && isActive(current) && isHealthy(current);
+  const isReady = current !== undefined && change === undefined && isActive(current) && canReplace(current);
   const outdated = isReady ? others.filter(isActive) : [];
   return {
     create: current === undefined ? revisionOf(object, revisionKind, name, spec) : undefined,
@@ -67,7 +70,12 @@ export function planPackage({ object, revisionKind, digest, revisions, note }: P
       ...outdated.map((revision) => ({ revision, spec: { desiredState: "Inactive" } })),
     ],
     remove: expired(object, current === undefined ? own.length + 1 : own.length, others),
-    status: { currentRevision: name, currentIdentifier: source, resolvedPackage: image },
+    status: {
+      currentRevision: name,
+      currentIdentifier: source,
+      resolvedPackage: pinnedReference(settings?.image ?? source, digest),
+      appliedImageConfigRefs: settings?.applied ?? null,
+    },
     conditions: [
       installedCondition(current, note),
       healthyCondition(
@@ -76,6 +84,11 @@ export function planPackage({ object, revisionKind, digest, revisions, note }: P
       ),
     ],
   };
+}
+
+/** Whether a revision can do without the older one. The controller calls functions, so only those must run first. */
+function canReplace(revision: LiveObject): boolean {
+  return revision.kind === FUNCTION_REVISIONS.kind ? isHealthy(revision) : isTrue(revision, "RevisionHealthy");
 }
 
 /** Whether a plan changes no revision. */

@@ -141,7 +141,8 @@ async function resolve(
     context,
     revision,
     { image: name, action },
-    async (registry, auth) => pinnedReference(name, digestIn(name) ?? (await registry.digestOf(name, auth, signal))),
+    async (registry, auth, image) =>
+      pinnedReference(name, digestIn(name) ?? (await registry.digestOf(image, auth, signal))),
     signal,
   );
   return { package: name, resolvedPackage, runtime: runtimeName(resolvedPackage) };

@@ -1,4 +1,4 @@
-import { isApiError, type LiveObject, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -9,20 +9,16 @@ import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { isActive } from "./package-conditions.ts";
+import type { PackageKinds } from "./package-kinds.ts";
 import { isAsPlanned, knownDigest, type PackagePlan, planPackage } from "./plan-package.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
+import { imageSettings } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
 
 /** How often a registry is asked whether a tag moved, with the pull policy Always: as often as Crossplane asks. */
 const PULL_MS = 60_000;
-
-/** A kind of packages, with the kind of their revisions. */
-export interface PackageKinds {
-  readonly kind: ResourceKind;
-  readonly revisionKind: ResourceKind;
-}
 
 /**
  * Reconciles the revisions of packages (https://docs.crossplane.io/latest/packages/functions/). The key is the
@@ -32,16 +28,24 @@ export interface PackageKinds {
  * registry does, revisions that exist are not touched until the package's digest is known.
  */
 export function packageReconciler(context: Context, kinds: PackageKinds): Reconcile {
+  const answers = new Map<string, Answer>();
   return async (name, signal) => {
-    if (isPackageSettled(context, kinds, name)) return undefined;
+    const last = answers.get(name);
+    if (isPackageSettled(context, kinds, name, last)) return dueIn(context, last);
     const object = await findLive(context, referenceOf(kinds.kind, name), signal);
-    if (object === undefined || isBeingDeleted(object)) return undefined;
+    if (object === undefined || isBeingDeleted(object)) {
+      answers.delete(name);
+      return undefined;
+    }
     if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     const labelSelector = selectorText({ [LABEL_PACKAGE]: labelValue(name) });
     const { items: revisions } = await context.client.list(kinds.revisionKind, { labelSelector, signal });
     try {
-      const { digest, note } = await resolve(context, object, signal);
-      const plan = planPackage({ object, revisionKind: kinds.revisionKind, digest, revisions, note });
+      const answer = isFresh(context, object, last) ? last : await resolve(context, object, signal);
+      const { digest, note } = answer;
+      if (pullPolicyOf(object) === "Always") answers.set(name, answer);
+      const settings = imageSettings(context, textAt(object, "spec", "package") ?? "");
+      const plan = planPackage({ object, revisionKind: kinds.revisionKind, digest, revisions, note, settings });
       await execute(context, object, plan, signal);
     } catch (error) {
       if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
@@ -50,19 +54,55 @@ export function packageReconciler(context: Context, kinds: PackageKinds): Reconc
       await setPackageStatus(context, object, failedConditions(`${error.message}${rest}`, serving), {}, signal);
       throw error;
     }
-    return pullPolicyOf(object) === "Always" ? { requeueAfterMs: PULL_MS } : undefined;
+    return pullPolicyOf(object) === "Always" ? dueIn(context, answers.get(name)) : undefined;
   };
 }
 
+/** What a registry answered for a package with the pull policy Always. Events do not ask it again before it is due. */
+interface Answer {
+  readonly uid: string;
+  readonly source: string;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+  readonly digest: string;
+  readonly note?: string | undefined;
+}
+
+function isFresh({ now }: Context, object: LiveObject, answer: Answer | undefined): answer is Answer {
+  if (answer === undefined || pullPolicyOf(object) !== "Always") return false;
+  const isSame = answer.uid === object.metadata.uid && answer.source === textAt(object, "spec", "package");
+  return isSame && now() - answer.at < PULL_MS;
+}
+
+function dueIn({ now }: Context, answer: Answer | undefined): { requeueAfterMs: number } | undefined {
+  const restMs = answer === undefined ? 0 : answer.at + PULL_MS - now();
+  return restMs > 0 ? { requeueAfterMs: restMs } : undefined;
+}
+
 /** Whether the caches of packages and revisions show that a reconcile would change nothing. */
-function isPackageSettled({ informers, now }: Context, { kind, revisionKind }: PackageKinds, name: string): boolean {
+function isPackageSettled(
+  context: Context,
+  { kind, revisionKind }: PackageKinds,
+  name: string,
+  answer: Answer | undefined,
+): boolean {
+  const { informers, now } = context;
   const object = informers.peek(kind)?.get(name);
   const revisions = informers.peek(revisionKind)?.list();
   if (object === undefined || revisions === undefined || isBeingDeleted(object)) return false;
   if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return true;
   const digest = knownDigest(object);
-  if (digest === undefined || pullPolicyOf(object) === "Always") return false;
-  const plan = planPackage({ object, revisionKind, digest, revisions });
+  const isAsked = pullPolicyOf(object) === "Always";
+  if (digest === undefined || (isAsked && !isFresh(context, object, answer))) return false;
+  const settings = imageSettings(context, textAt(object, "spec", "package") ?? "");
+  const plan = planPackage({
+    object,
+    revisionKind,
+    digest,
+    revisions,
+    note: isAsked ? answer?.note : undefined,
+    settings,
+  });
   const isSame = Object.keys(changedFields(object, plan.status)).length === 0;
   return isSame && isAsPlanned(plan) && withConditions(object, plan.conditions, now()) === undefined;
 }
@@ -72,29 +112,32 @@ function pullPolicyOf(object: LiveObject): string {
 }
 
 /** The digest of the package that `spec.package` names. @throws {PackageInstallError} */
-async function resolve(
-  context: Context,
-  object: LiveObject,
-  signal: AbortSignal,
-): Promise<{ digest: string; note?: string }> {
+async function resolve(context: Context, object: LiveObject, signal: AbortSignal): Promise<Answer> {
   const source = textAt(object, "spec", "package") ?? "";
+  const asked = { uid: object.metadata.uid, source, at: context.now() };
   const known = knownDigest(object);
   const policy = pullPolicyOf(object);
   const action = `cannot resolve spec.package ${source}`;
   const pinned = pinnedIn(source, action) ?? (policy === "Always" ? undefined : known);
-  if (pinned !== undefined) return { digest: pinned };
+  if (pinned !== undefined) return { ...asked, digest: pinned };
   if (policy === "Never") {
     const message = `${action}: with the packagePullPolicy Never, spec.package must have a digest; add it, or use IfNotPresent`;
     throw new PackageInstallError("Unavailable", message);
   }
   try {
     const ask = { image: source, action };
-    const digest = await askRegistry(context, object, ask, (from, auth) => from.digestOf(source, auth, signal), signal);
-    return { digest };
+    const digest = await askRegistry(
+      context,
+      object,
+      ask,
+      (from, auth, image) => from.digestOf(image, auth, signal),
+      signal,
+    );
+    return { ...asked, digest };
   } catch (error) {
     // The package is installed, and only its registry does not answer now.
     if (!(error instanceof PackageInstallError) || known === undefined) throw error;
-    return { digest: known, note: `cannot check for a newer package: ${error.message}` };
+    return { ...asked, digest: known, note: `cannot check for a newer package: ${error.message}` };
   }
 }
 

@@ -1,35 +1,30 @@
-import { type JsonObject, someOf } from "@xfn/functionio";
-import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import type { Dependency, PackageKind } from "@xfn/package";
+import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { referenceOf } from "../objects/kinds.ts";
+import { CONFIGURATION_REVISIONS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
-import { checkPackage, hostEndpoint } from "./check-package.ts";
-import { isActive, skipsDependencies } from "./package-conditions.ts";
+import { findLive, textAt } from "../objects/read-objects.ts";
+import { hostEndpoint } from "./check-package.ts";
+import { isActive } from "./package-conditions.ts";
+import type { PackageKinds } from "./package-kinds.ts";
+import { imageSettings } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
+import { DependencyResolver } from "./resolve-dependencies.ts";
+import { ignoresConstraints, imageOf, type Part, RevisionContents, VALID } from "./revision-content.ts";
 import { disownRuntime, ensureRuntime, isJoined, isOwnedRuntime, knownRuntime } from "./runtime-object.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
 
-const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
 const SERVED: Condition = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" };
 
-/** An event names this many dependencies. */
-const MAX_NAMED = 10;
-
-/** A kind of revisions, and the kind of package that each must have. */
-export interface RevisionKinds {
-  readonly revisionKind: ResourceKind;
-  readonly packageKind: PackageKind;
-}
-
-/** A part of a revision's status. */
-interface Part {
-  readonly conditions: readonly Condition[];
-  readonly fields: JsonObject;
-}
+/** The CRDs of a provider are of use without its program, so it is installed. */
+const NO_PROVIDER_RUNTIME: Condition = {
+  type: "RuntimeHealthy",
+  status: "False",
+  reason: "UnhealthyPackageRevision",
+  message:
+    "nothing runs the program of the provider; start the controller with --enable-function-runtimes, or run it yourself",
+};
 
 /** A package that is not valid. */
 interface Refusal {
@@ -39,17 +34,23 @@ interface Refusal {
 }
 
 /**
- * Reconciles revisions of packages with a function: checks the package, and makes its function callable. The key is the
- * revision's name. With `--enable-function-runtimes`, an active revision owns a FunctionRuntime.
+ * Reconciles revisions of packages: checks the package, installs what it depends on, establishes its objects, and makes
+ * its function callable. The key is the revision's name. With `--enable-function-runtimes`, an active revision of a
+ * Function owns a FunctionRuntime.
  *
  * The package of a digest never changes, so each is read once. A registry that is down later changes nothing.
  */
-export function packageRevisionReconciler(context: Context, kinds: RevisionKinds): Reconcile {
+export function packageRevisionReconciler(
+  context: Context,
+  kinds: PackageKinds,
+  resolver: DependencyResolver = new DependencyResolver(context),
+): Reconcile {
+  const contents = new RevisionContents(context, kinds, resolver);
   /** Packages that are not valid, by revision: they are not read again with each poll. */
   const refused = new Map<string, Refusal>();
   return async (name, signal) => {
     const cached = context.informers.peek(kinds.revisionKind)?.get(name);
-    if (cached !== undefined && isRevisionSettled(context, cached, refused.get(name))) return undefined;
+    if (cached !== undefined && isRevisionSettled(context, contents, cached, refused.get(name))) return undefined;
     const revision = await findLive(context, referenceOf(kinds.revisionKind, name), signal);
     if (revision === undefined || isBeingDeleted(revision)) refused.delete(name);
     if (revision === undefined || isBeingDeleted(revision) || isPaused(revision)) return undefined;
@@ -65,11 +66,11 @@ export function packageRevisionReconciler(context: Context, kinds: RevisionKinds
       };
       return { conditions: [condition], fields: {} };
     };
-    const subject = subjectOf(revision);
+    const subject = subjectOf(context, revision);
     let checked: Part;
     try {
       if (refused.get(name)?.subject !== subject) refused.delete(name);
-      checked = refused.get(name)?.part ?? (await check(context, kinds, revision, signal));
+      checked = refused.get(name)?.part ?? (await contents.install(revision, signal));
     } catch (error) {
       checked = failed("RevisionHealthy", error);
       if (failure?.code === "InvalidPackage") refused.set(name, { subject, part: checked });
@@ -87,17 +88,9 @@ function isPaused({ metadata }: LiveObject): boolean {
   return metadata.annotations?.[ANNOTATION_PAUSED] === "true";
 }
 
-function imageOf(revision: LiveObject): string {
-  return textAt(revision, "spec", "image") ?? "";
-}
-
-function ignoresConstraints(revision: LiveObject): boolean {
-  return objectAt(revision, "spec")["ignoreCrossplaneConstraints"] === true;
-}
-
 /** What decides whether a revision's package is valid. */
-function subjectOf(revision: LiveObject): string {
-  return `${imageOf(revision)}${ignoresConstraints(revision) ? ", for any Crossplane" : ""}`;
+function subjectOf(context: Context, revision: LiveObject): string {
+  return `${imageSettings(context, imageOf(revision)).image}${ignoresConstraints(revision) ? ", for any Crossplane" : ""}`;
 }
 
 /**
@@ -105,19 +98,27 @@ function subjectOf(revision: LiveObject): string {
  *
  * @param refusal of a package that the revision had or has
  */
-function isRevisionSettled(context: Context, revision: LiveObject, refusal: Refusal | undefined): boolean {
+function isRevisionSettled(
+  context: Context,
+  contents: RevisionContents,
+  revision: LiveObject,
+  refusal: Refusal | undefined,
+): boolean {
   if (isBeingDeleted(revision)) return false;
   if (isPaused(revision)) return true;
   if (!isRuntimeSettled(context, revision)) return false;
-  const isRefused = refusal?.subject === subjectOf(revision);
+  const isRefused = refusal?.subject === subjectOf(context, revision);
   const conditions = isRefused ? refusal.part.conditions : [VALID];
   // The write of a refusal may have failed.
   if (withConditions(revision, conditions, context.now()) !== undefined) return false;
-  return isRefused || textAt(revision, "status", "resolvedImage") === imageOf(revision);
+  return isRefused || contents.isSettled(revision);
 }
 
 function isRuntimeSettled(context: Context, revision: LiveObject): boolean {
   const { functionHost, functionRuntimes = false, now } = context;
+  if (revision.kind === CONFIGURATION_REVISIONS.kind) return true;
+  if (revision.kind === PROVIDER_REVISIONS.kind && !functionRuntimes)
+    return !isActive(revision) || withConditions(revision, [NO_PROVIDER_RUNTIME], now()) === undefined;
   const runtime = functionRuntimes ? knownRuntime(context, imageOf(revision), revision) : undefined;
   const isOwned = runtime !== undefined && isOwnedRuntime(runtime, revision);
   if (!isActive(revision)) return !isOwned && textAt(revision, "status", "endpoint") === undefined;
@@ -129,39 +130,13 @@ function isRuntimeSettled(context: Context, revision: LiveObject): boolean {
   return isSame && withConditions(revision, conditions, now()) === undefined;
 }
 
-/** Checks the package of a revision, unless its status says that this was done. @throws {PackageInstallError} */
-async function check(
-  context: Context,
-  { packageKind }: RevisionKinds,
-  revision: LiveObject,
-  signal: AbortSignal,
-): Promise<Part> {
-  const image = imageOf(revision);
-  const isKnown = textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
-  if (isKnown) return { conditions: [VALID], fields: {} };
-  const anyCrossplane = ignoresConstraints(revision);
-  const wanted = { image, kind: packageKind, anyCrossplane };
-  const { capabilities, dependencies } = await checkPackage(context, revision, wanted, signal);
-  if (!skipsDependencies(revision)) warnOfDependencies(context, revision, dependencies);
-  const foundDependencies = dependencies.length === 0 ? null : dependencies.length;
-  return {
-    conditions: [VALID],
-    fields: { resolvedImage: image, capabilities: [...capabilities], foundDependencies },
-  };
-}
-
-/** A function may need none of them to run, so it is installed. */
-function warnOfDependencies({ events }: Context, revision: LiveObject, dependencies: readonly Dependency[]): void {
-  if (dependencies.length === 0) return;
-  const names = dependencies.map((one) => `${one.kind} ${one.package} ${one.constraint}`);
-  const message = `the package depends on ${someOf(names, MAX_NAMED)}: dependencies are not installed with a package`;
-  events.record(revision, { type: "Warning", reason: "ResolveDependencies", message });
-}
-
 /** Makes the function of an active revision callable. @throws {PackageInstallError} */
 async function serve(context: Context, revision: LiveObject, signal: AbortSignal): Promise<Part> {
   const image = imageOf(revision);
   const { functionRuntimes = false } = context;
+  if (revision.kind === CONFIGURATION_REVISIONS.kind) return { conditions: [], fields: {} };
+  if (revision.kind === PROVIDER_REVISIONS.kind && !functionRuntimes)
+    return { conditions: isActive(revision) ? [NO_PROVIDER_RUNTIME] : [], fields: {} };
   if (!isActive(revision)) {
     if (functionRuntimes) await disownRuntime(context, image, revision, signal);
     return { conditions: [], fields: {} };

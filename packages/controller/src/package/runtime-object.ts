@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
@@ -17,13 +18,15 @@ import { secretNames } from "./registry/pull-secrets.ts";
 // function has one, however many objects need it: all of them own it, and none controls it.
 
 /**
- * The name of the runtime of a package with a digest: the repository and the start of the digest, for all controllers.
+ * The name of the runtime of a package with a digest, for all controllers: the repository, and the start of a hash over
+ * the registry and the digest. Two registries can have the same package, for other credentials.
  *
  * @throws {ImageError} `InvalidReference`
  */
 export function runtimeName(image: string): string {
-  const { repository, digest = "" } = parseReference(image);
-  return revisionName(repository.replaceAll("_", "-"), digest);
+  const { registry, repository, digest = "" } = parseReference(image);
+  const hash = createHash("sha256").update(`${registry}/${digest}`).digest("hex");
+  return revisionName(repository.replaceAll("_", "-"), hash);
 }
 
 /** The kind of the runtimes that an object needs: ProviderRevisions have ProviderRuntimes. */

@@ -1,21 +1,28 @@
 import type { PackageReconcilers } from "../engine/package-controllers.ts";
 import type { Context } from "../objects/context.ts";
-import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
+import { PACKAGES } from "../package/package-kinds.ts";
+import { pruneLock } from "../package/package-lock.ts";
 import { compositionRevisionReconciler } from "../package/reconcile-composition-revision.ts";
 import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
+import { DependencyResolver } from "../package/resolve-dependencies.ts";
 import { functionRuntimeReconciler, providerRuntimeReconciler } from "../runtime/reconcile-runtime.ts";
 
 /** The reconcilers of packages and runtimes, as far as they are enabled. */
 export function packageReconcilers(context: Context): PackageReconcilers {
   const { functionPackages = false, functionRuntimes = false } = context;
+  const resolver = new DependencyResolver(context);
   return {
     ...(functionPackages && {
-      function: packageReconciler(context, { kind: FUNCTIONS, revisionKind: FUNCTION_REVISIONS }),
-      functionRevision: packageRevisionReconciler(context, {
-        revisionKind: FUNCTION_REVISIONS,
-        packageKind: "Function",
-      }),
+      packages: Object.values(PACKAGES).map((kinds) => ({
+        ...kinds,
+        package: packageReconciler(context, kinds),
+        revision: packageRevisionReconciler(context, kinds, resolver),
+      })),
+      lock: async (_, signal) => {
+        await pruneLock(context, signal);
+        return undefined;
+      },
     }),
     ...(functionRuntimes && {
       functionRuntime: functionRuntimeReconciler(context),

@@ -125,7 +125,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   ),
   enablePackages: toggle(
     "enable-packages",
-    "install Functions of pkg.crossplane.io as packages; requires --enable-composition-functions",
+    "install Functions, Configurations and Providers of pkg.crossplane.io; requires --enable-composition-functions",
   ),
   enableFunctionRuntimes: toggle(
     "enable-function-runtimes",
@@ -265,7 +265,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
 
 /** Settings of `xfn-controller crds`. */
 export const CRDS_SETTINGS: SettingsOf<Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes">> = {
-  enablePackages: toggle("enable-packages", "also those of Functions and their revisions", { variable: false }),
+  enablePackages: toggle("enable-packages", "also those of packages and their revisions", { variable: false }),
   enableFunctionRuntimes: toggle("enable-function-runtimes", "also those of FunctionRuntimes and ProviderRuntimes", {
     variable: false,
   }),

@@ -86,9 +86,15 @@ export class RegistryClient implements ImageSource {
     return size === undefined ? first : resumedBlob(first, openAt, size, this.options.retry, signal);
   }
 
-  /** Returns the repository's tags, in the registry's order. */
-  tags({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
-    return this.#pages(`tags/list?n=${TAGS_PER_PAGE}`, "tags", signal, readTags);
+  /**
+   * Returns the repository's tags, in the registry's order.
+   *
+   * @param maxTags more are an error. Default: as many as fit into 32 MiB
+   * @throws ImageError TooLarge
+   */
+  tags(options: { signal?: AbortSignal | undefined; maxTags?: number | undefined } = {}): Promise<string[]> {
+    const { signal, maxTags } = options;
+    return this.#pages(`tags/list?n=${TAGS_PER_PAGE}`, "tags", signal, readTags, maxTags);
   }
 
   /**
@@ -113,7 +119,13 @@ export class RegistryClient implements ImageSource {
     await Promise.all([this.session, ...this.#mirrors].map(({ transport }) => transport.close()));
   }
 
-  async #pages<T>(path: string, what: string, signal: AbortSignal | undefined, read: ReadPage<T>): Promise<T[]> {
+  async #pages<T>(
+    path: string,
+    what: string,
+    signal: AbortSignal | undefined,
+    read: ReadPage<T>,
+    max: number = Number.POSITIVE_INFINITY,
+  ): Promise<T[]> {
     return await this.#fromAny(signal, async ({ transport, get }) => {
       const found: T[] = [];
       let bytes = 0;
@@ -126,6 +138,7 @@ export class RegistryClient implements ImageSource {
         bytes += page.length;
         if (bytes > MAX_LIST_BYTES) throw new ImageError("TooLarge", `${what}: more than ${MAX_LIST_BYTES} bytes`);
         for (const item of await read(page, signal)) found.push(item);
+        if (found.length > max) throw new ImageError("TooLarge", `${what}: the repository has more than ${max}`);
         next = nextPage(response, transport.registry);
       }
       return found;

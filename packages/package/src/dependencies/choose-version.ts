@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { compare, type SemVer } from "semver";
 import { DependencyError } from "../errors/dependency-error.ts";
 import { parseTag } from "../version/version.ts";
@@ -30,28 +31,60 @@ export function chooseVersion(
     return fail("Conflict", problem, "let all of them name one digest, or constraints");
   }
   if (tags === undefined) return undefined;
-  const newestFirst = versionsIn(tags);
+  const versions = versionsIn(tags);
   const fits = (version: SemVer, want: Want): boolean =>
     want.read.kind === "constraint" && want.read.constraint.allows(version);
-  const chosen = newestFirst.find(({ version }) => wants.every((want) => fits(version, want)));
+  const chosen = versions.find(({ version }) => wants.every((want) => fits(version, want)));
   if (chosen !== undefined) return chosen.tag;
-  const unmet = wants.filter((want) => !newestFirst.some(({ version }) => fits(version, want)));
+  const unmet = wants.filter((want) => !versions.some(({ version }) => fits(version, want)));
   if (unmet.length === 0) {
     const problem = `no version of ${source} is one that all packages want: ${describeWants(wants)}`;
     return fail("Conflict", problem, "use versions of these packages that want the same");
   }
-  const newest = newestFirst[0]?.tag;
+  const newest = versions[0]?.tag;
   const problem = `no version of ${source} is one that a package wants: ${describeWants(unmet)}`;
   const state = newest === undefined ? "the repository has no tag that is a version" : `the newest is ${newest}`;
   return fail("Missing", `${problem}; ${state}`, "push such a version, or use another version of that package");
 }
 
+/** A tag that names one version. */
+interface TaggedVersion {
+  readonly tag: string;
+  readonly version: SemVer;
+}
+
+/** The versions of lists that {@link versionTags} returned. */
+const parsed: WeakMap<readonly string[], readonly TaggedVersion[]> = new WeakMap();
+
+/** A parse takes some microseconds. */
+const TAGS_PER_TURN = 500;
+
+/**
+ * Selects the tags that name one version, the newest first. Gives way to other work, because repositories can have many
+ * thousands of tags. The result is quick to resolve against.
+ */
+export async function versionTags(tags: readonly string[]): Promise<readonly string[]> {
+  const versions: TaggedVersion[] = [];
+  for (let at = 0; at < tags.length; at += TAGS_PER_TURN) {
+    versions.push(...tags.slice(at, at + TAGS_PER_TURN).flatMap(taggedVersion));
+    await setImmediate();
+  }
+  versions.sort(newestFirst);
+  const selected = versions.map(({ tag }) => tag);
+  parsed.set(selected, versions);
+  return selected;
+}
+
 /** The tags that name one version, the newest first. The registry's order does not matter. */
-export function versionsIn(tags: readonly string[]): { readonly tag: string; readonly version: SemVer }[] {
-  return tags
-    .flatMap((tag) => {
-      const version = parseTag(tag);
-      return version === undefined ? [] : [{ tag, version }];
-    })
-    .toSorted((a, b) => compare(b.version, a.version) || (a.tag < b.tag ? -1 : 1));
+export function versionsIn(tags: readonly string[]): readonly TaggedVersion[] {
+  return parsed.get(tags) ?? tags.flatMap(taggedVersion).toSorted(newestFirst);
+}
+
+function taggedVersion(tag: string): TaggedVersion[] {
+  const version = parseTag(tag);
+  return version === undefined ? [] : [{ tag, version }];
+}
+
+function newestFirst(a: TaggedVersion, b: TaggedVersion): number {
+  return compare(b.version, a.version) || (a.tag < b.tag ? -1 : 1);
 }

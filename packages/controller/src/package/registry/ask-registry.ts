@@ -2,13 +2,15 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError, type ImageErrorCode } from "@xfn/oci-rootfs";
 import { PackageError } from "@xfn/package";
 import type { Context, PackageRegistry } from "../../objects/context.ts";
+import { imageSettings } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 import { packageAuth } from "./pull-secrets.ts";
 
 /**
- * Asks the registry of a package, with the credentials of the object that names it.
+ * Asks the registry of a package, with the credentials of the object that names it and of ImageConfigs.
  *
  * @param action what failed, such as `cannot resolve spec.package registry.example.org/a:v1`
+ * @param ask gets the image as ImageConfigs rewrite it
  * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
  * @throws {ApiError} if a pull secret cannot be read
  */
@@ -16,14 +18,15 @@ export async function askRegistry<T>(
   context: Context,
   object: LiveObject,
   { image, action }: { readonly image: string; readonly action: string },
-  ask: (registry: PackageRegistry, auth: Parameters<PackageRegistry["digestOf"]>[1]) => Promise<T>,
+  ask: (registry: PackageRegistry, auth: Parameters<PackageRegistry["digestOf"]>[1], image: string) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const { packages } = context;
   if (packages === undefined) throw new PackageInstallError("Unavailable", `${action}: packages are disabled`);
-  const { auth, missing } = await packageAuth(context, object, image, signal);
+  const settings = imageSettings(context, image);
+  const { auth, missing } = await packageAuth(context, object, settings, signal);
   try {
-    return await ask(packages, auth);
+    return await ask(packages, auth, settings.image);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PackageError) throw new PackageInstallError("InvalidPackage", error.message, { cause: error });
@@ -32,14 +35,15 @@ export async function askRegistry<T>(
     const absent = missing.length === 0 ? "" : `; there is no Secret ${missing.join(", ")}`;
     const wayOut = WAYS_OUT[code] === undefined ? "" : `; ${WAYS_OUT[code]}`;
     const options = { cause: error, retryable: retryable || code === "RegistryUnavailable" };
-    throw new PackageInstallError("Unavailable", `${action}: ${rawMessage}${absent}${wayOut}`, options);
+    const place = settings.image === image ? "" : ` at ${settings.image}, as an ImageConfig says`;
+    throw new PackageInstallError("Unavailable", `${action}${place}: ${rawMessage}${absent}${wayOut}`, options);
   }
 }
 
 const WAYS_OUT: { readonly [Code in ImageErrorCode]?: string } = {
   NotFound: "check the tag or digest, or push the package",
   Unauthorized:
-    "name a Secret of type kubernetes.io/dockerconfigjson, in the controller's namespace, in spec.packagePullSecrets",
+    "name a Secret of type kubernetes.io/dockerconfigjson, in the controller's namespace, in spec.packagePullSecrets or in an ImageConfig",
   RegistryUnavailable: "the controller asks again",
   InvalidReference: "name the package as registry.example.org/repository:tag",
 };

@@ -4,8 +4,10 @@ export type PackageInstallErrorCode =
   | "Unavailable"
   /** It is no package, one of another kind, or one for another version of Crossplane. */
   | "InvalidPackage"
-  /** Another object has the name of its revision. */
+  /** Another owner controls its revision, or an object of it. */
   | "NameTaken"
+  /** The API server refuses an object of the package. */
+  | "NotEstablished"
   /** No runner can serve its function. */
   | "NoRuntime";
 

@@ -5,6 +5,7 @@ import type { RegistryAuth } from "@xfn/pipeline";
 import type { Context } from "../../objects/context.ts";
 import { referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
 import { findLive, objectAt } from "../../objects/read-objects.ts";
+import type { ImageSettings } from "./image-configs.ts";
 
 /** The types of pull secrets, with their keys (Kubernetes, "Pull an Image from a Private Registry"). */
 const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
@@ -47,15 +48,16 @@ export interface PackageAuth {
 }
 
 /**
- * Finds the credentials for a package in the Secrets of its `packagePullSecrets`, in their order, then in those of the
- * controller's service account. All are in the controller's namespace, so that a package cannot use other Secrets.
+ * Finds the credentials for a package in Secrets: first those of its `packagePullSecrets`, in their order, then that of
+ * an ImageConfig, then those of the controller's service account. All are in the controller's namespace, so that a
+ * package cannot use other Secrets.
  *
  * @throws {ApiError}
  */
 export async function packageAuth(
   context: Context,
   object: LiveObject,
-  image: string,
+  { image, pullSecret }: Pick<ImageSettings, "image" | "pullSecret">,
   signal: AbortSignal,
 ): Promise<PackageAuth> {
   const { namespace } = context;
@@ -63,7 +65,8 @@ export async function packageAuth(
   const { packagePullSecrets, pullSecrets } = objectAt(object, "spec");
   const named = secretNames(packagePullSecrets ?? pullSecrets);
   const missing: string[] = [];
-  for (const name of [...named, ...(await accountSecrets(context, read))]) {
+  const configured = pullSecret === undefined ? [] : [pullSecret];
+  for (const name of [...named, ...configured, ...(await accountSecrets(context, read))]) {
     const secret = await read(referenceOf(SECRETS, name, namespace));
     if (secret === undefined) missing.push(`${namespace}/${name}`);
     const auth = secret && authOf(secret, image);

@@ -1,7 +1,10 @@
 import { ImageError, parseReference, type RegistryAuth, type RegistryOptions } from "@xfn/oci-rootfs";
 import { RegistryClient } from "@xfn/oci-rootfs/registry";
-import { type PackageContents, type PackageKind, readPackage } from "@xfn/package";
+import { type PackageContents, type PackageKind, readPackage, versionTags } from "@xfn/package";
 import type { PackageRegistry } from "../../objects/context.ts";
+
+/** Packages with a version for each commit have some thousands. */
+const MAX_TAGS = 20_000;
 
 /** Reads packages at registries. */
 export class RegistryPackages implements PackageRegistry {
@@ -21,6 +24,17 @@ export class RegistryPackages implements PackageRegistry {
       return (await client.manifest({ tag }, signal)).digest;
     } catch (error) {
       throw ImageError.from(error, { image: reference });
+    } finally {
+      await client.close();
+    }
+  }
+
+  async versions(source: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<readonly string[]> {
+    const client = new RegistryClient(parseReference(source), { ...this.#options, auth });
+    try {
+      return await versionTags(await client.tags({ signal, maxTags: MAX_TAGS }));
+    } catch (error) {
+      throw ImageError.from(error, { image: source });
     } finally {
       await client.close();
     }

@@ -1,0 +1,192 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import type { ApplyCache } from "../objects/apply-cache.ts";
+import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
+import { describeReference, referenceTo } from "../objects/references.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
+import { claimOf, withoutControl } from "./revision-owners.ts";
+
+/** Requests at a time: providers have hundreds of CRDs. */
+const PARALLEL = 8;
+
+/** A message names this many objects. */
+const MAX_NAMED = 5;
+
+/** An object that a revision writes. */
+interface Planned {
+  readonly intent: KubernetesObject;
+  readonly existing: LiveObject | undefined;
+}
+
+/**
+ * Creates or updates the objects of a revision's package, and makes the revision their controller. Checks all of them
+ * before the first write: a package with an object that another owner controls, or that the API server rejects, changes
+ * nothing.
+ *
+ * An object without a controller becomes the revision's, as in Crossplane.
+ *
+ * @param siblings the other revisions of the package
+ * @returns `status.objectRefs`
+ * @throws {PackageInstallError} `NameTaken` or `NotEstablished`
+ * @throws {ApiError}
+ */
+export async function establishObjects(
+  context: Context,
+  applies: ApplyCache,
+  { revision, siblings }: { readonly revision: LiveObject; readonly siblings: readonly LiveObject[] },
+  objects: readonly JsonObject[],
+  signal: AbortSignal,
+): Promise<JsonObject[]> {
+  const intents = objects.map((object) => intentOf(object, revision));
+  const found = await inParallel(intents, (intent) => existingOf(context, intent, signal));
+  const planned: Planned[] = [];
+  const references: JsonObject[] = [];
+  const taken: string[] = [];
+  for (const [index, intent] of intents.entries()) {
+    const existing = found[index];
+    const claim = claimOf(revision, siblings, existing);
+    const reference = referenceTo(intent);
+    if (claim.may) {
+      const { metadata } = intent;
+      planned.push({
+        intent: { ...intent, metadata: { ...metadata, ownerReferences: claim.ownerReferences } },
+        existing,
+      });
+    } else if (claim.by === "other") taken.push(`${describeReference(reference)} of the ${claim.controller}`);
+    else if (existing !== undefined) references.push(recordOf(existing));
+  }
+  if (taken.length > 0) throw new PackageInstallError("NameTaken", takenMessage(taken));
+  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
+  const changed = planned.filter(
+    ({ intent, existing }) => existing === undefined || !applies.isApplied(intent, existing, options),
+  );
+  const { client } = context;
+  await inParallel(changed, async ({ intent }) =>
+    client.apply(intent, { ...options, dryRun: true }).catch((error: unknown) => refused(intent, error)),
+  );
+  const written = await inParallel(planned, async ({ intent, existing }) =>
+    applies
+      .apply(client, intent, existing, { ...options, onlyIfUnchanged: true })
+      .catch((error: unknown) => refused(intent, error)),
+  );
+  if (changed.length > 0) client.forgetKinds();
+  return [...references, ...written.map(({ object }) => recordOf(object))];
+}
+
+/**
+ * Gives up control of the objects that a revision established. It stays an owner of them, so that they live as long as
+ * one revision or the package does.
+ *
+ * @throws {ApiError}
+ */
+export async function releaseObjects(context: Context, revision: LiveObject, signal: AbortSignal): Promise<void> {
+  await inParallel(establishedBy(revision), async (reference) => {
+    const existing = await findLive(context, reference, signal).catch(unlessNotServed);
+    if (existing === undefined || isBeingDeleted(existing) || !isControlledBy(existing, revision)) return;
+    const { resourceVersion } = existing.metadata;
+    const ownerReferences = withoutControl(existing, revision.metadata.uid);
+    const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
+    await context.client.patch(reference, "merge", { metadata: { resourceVersion, ownerReferences } }, options);
+  });
+}
+
+/** The objects that the status of a revision has; undefined if none were established yet. */
+export function objectRefsOf(revision: LiveObject): readonly JsonObject[] | undefined {
+  const { objectRefs } = objectAt(revision, "status");
+  return Array.isArray(objectRefs) ? (objectRefs as JsonObject[]) : undefined;
+}
+
+function establishedBy(revision: LiveObject): ObjectReference[] {
+  return (objectRefsOf(revision) ?? []).flatMap((one) => {
+    const [apiVersion, kind, name] = ["apiVersion", "kind", "name"].map((field) => textAt(one, field));
+    return apiVersion === undefined || kind === undefined || name === undefined ? [] : [{ apiVersion, kind, name }];
+  });
+}
+
+/** What the package says of an object, without fields that the API server sets. */
+function intentOf(object: JsonObject, revision: LiveObject): KubernetesObject {
+  const { status: _, metadata: __, ...rest } = object;
+  const labels = { ...textsAt(object, "metadata", "labels"), ...textsAt(revision, "spec", "commonLabels") };
+  const annotations = {
+    ...textsAt(object, "metadata", "annotations"),
+    ...textsAt(revision, "spec", "commonAnnotations"),
+  };
+  return {
+    ...rest,
+    metadata: {
+      name: textAt(object, "metadata", "name") ?? "",
+      ...(Object.keys(labels).length > 0 && { labels }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+    },
+  };
+}
+
+async function existingOf(
+  context: Context,
+  intent: KubernetesObject,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
+  const reference = referenceTo(intent);
+  const existing = await findLive(context, reference, signal).catch((error: unknown) => refused(intent, error));
+  if (existing === undefined || !isBeingDeleted(existing)) return existing;
+  const message = `the ${describeReference(reference)} of the package is being deleted; the controller waits for it`;
+  throw new PackageInstallError("NotEstablished", message, { retryable: true });
+}
+
+function recordOf({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
+  return { apiVersion, kind, name, uid };
+}
+
+function takenMessage(taken: readonly string[]): string {
+  const rest = taken.length > MAX_NAMED ? `, and ${taken.length - MAX_NAMED} more` : "";
+  const list = `${taken.slice(0, MAX_NAMED).join(", ")}${rest}`;
+  return `cannot take over objects that another owner controls: ${list}; delete them, or remove them from the package`;
+}
+
+/** @throws {PackageInstallError} if the object is at fault, otherwise the error */
+function refused(intent: KubernetesObject, error: unknown): never {
+  const what = describeReference(referenceTo(intent));
+  const options = { cause: error, retryable: true };
+  if (isApiError(error, "KindNotServed")) {
+    const message = `the package has the ${what}, and this API server does not serve ${intent.apiVersion ?? ""}`;
+    throw new PackageInstallError("NotEstablished", `${message}; use a package without it`, options);
+  }
+  if (isApiError(error, "Invalid")) {
+    const message = `the API server rejects the ${what} of the package: ${error.message}; correct the package`;
+    throw new PackageInstallError("NotEstablished", message, options);
+  }
+  if (isApiError(error, "Forbidden")) {
+    const message = `the controller may not write the ${what} of the package: ${error.message}; extend its ClusterRole`;
+    throw new PackageInstallError("NotEstablished", message, options);
+  }
+  throw error;
+}
+
+function unlessNotServed(error: unknown): undefined {
+  if (!isApiError(error, "KindNotServed")) throw error;
+  return undefined;
+}
+
+/** Maps in the order of the items. After a failure, no further items begin. */
+async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let failed = false;
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      if (failed) return;
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: PARALLEL }, worker));
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
+  return results;
+}

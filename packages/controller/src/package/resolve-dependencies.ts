@@ -1,0 +1,130 @@
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { parseReference } from "@xfn/oci-rootfs";
+import {
+  type DependencyStatus,
+  dependencyStatus,
+  type Installation,
+  type LockedPackage,
+  resolveDependencies,
+} from "@xfn/package";
+import { conditionOf } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { typeMeta } from "../objects/kinds.ts";
+import { textAt } from "../objects/read-objects.ts";
+import { PACKAGES } from "./package-kinds.ts";
+import { KnownVersions } from "./registry/known-versions.ts";
+
+/** The dependencies of a revision, and what keeps them from being installed. */
+export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "installed" | "invalid"> {
+  /** Empty if all of them are installed in versions that the package wants. */
+  readonly problems: readonly string[];
+}
+
+/** Installs the dependencies of packages. */
+export class DependencyResolver {
+  readonly #context: Context;
+  readonly #versions: KnownVersions = new KnownVersions();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /**
+   * Creates the packages that a package depends on and that are not installed, in the newest version that all packages
+   * want. What is installed is never changed.
+   *
+   * @param packages all installed packages
+   * @param source the one that the revision is of
+   * @throws {PackageInstallError} `Unavailable` if a registry cannot list versions
+   * @throws {ApiError}
+   */
+  async resolve(
+    revision: LiveObject,
+    packages: readonly LockedPackage[],
+    source: string,
+    signal: AbortSignal,
+  ): Promise<ResolvedDependencies> {
+    const status = dependencyStatus(packages, source);
+    const { found, installed, invalid } = status;
+    if (status.problems.length === 0) return { found, installed, invalid, problems: [] };
+    const isOwn = (sources: readonly string[]): boolean => sources.includes(source);
+    const missing = new Set(status.problems.flatMap((one) => (one.code === "Missing" ? [one.package] : [])));
+    const problems = status.problems.filter(({ package: one }) => !missing.has(one)).map(({ message }) => message);
+    // Those that another package needs are installed by the reconcile of that package's revision.
+    const own = [...missing].filter((one) => isOwn(wantersOf(packages, one)));
+    const present = new Map(own.map((one) => [one, this.#pendingPackage(one)]));
+    const tags = new Map<string, readonly string[]>();
+    let resolution = resolveDependencies(packages, tags);
+    const unlisted = resolution.unlisted.filter((one) => own.includes(one) && present.get(one) === undefined);
+    for (const one of unlisted) tags.set(one, await this.#versions.of(this.#context, revision, one, signal));
+    if (unlisted.length > 0) resolution = resolveDependencies(packages, tags);
+    for (const one of missing) {
+      const pending = present.get(one) ?? this.#pendingPackage(one);
+      const install = resolution.install.find((found) => found.source === one);
+      const problem = resolution.problems.find((found) => found.package === one);
+      if (pending !== undefined) problems.push(pendingMessage(one, pending));
+      else if (own.includes(one) && install !== undefined)
+        problems.push(await this.#install(revision, install, signal));
+      else problems.push(problem?.message ?? `${one} is being installed`);
+    }
+    return { found, installed, invalid, problems };
+  }
+
+  /** The object of a package that is not in the Lock yet. */
+  #pendingPackage(source: string): LiveObject | undefined {
+    for (const { kind } of Object.values(PACKAGES)) {
+      const found = this.#context.informers
+        .peek(kind)
+        ?.list()
+        .find((one) => sourceOf(one) === source);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** @returns the state of the dependency */
+  async #install(
+    revision: LiveObject,
+    { kind, name, package: image }: Installation,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { client, events } = this.#context;
+    const object = { ...typeMeta(PACKAGES[kind].kind), metadata: { name }, spec: { package: image } };
+    try {
+      await client.create(object, { fieldManager: FIELD_MANAGERS.package, signal });
+    } catch (error) {
+      if (!isApiError(error, "AlreadyExists")) throw error;
+      const reason = `the ${kind} ${name} exists with another package`;
+      return `cannot install ${image}: ${reason}; delete it, or install ${image} yourself with another name`;
+    }
+    const message = `created the ${kind} ${name} for the dependency ${image}`;
+    events.record(revision, { type: "Normal", reason: "ResolveDependencies", message });
+    return `${image} is being installed as the ${kind} ${name}`;
+  }
+}
+
+function wantersOf(packages: readonly LockedPackage[], source: string): string[] {
+  return packages
+    .filter(({ dependencies }) => dependencies.some((one) => one.package === source))
+    .map((one) => one.source);
+}
+
+function sourceOf(object: LiveObject): string | undefined {
+  try {
+    const { registry, repository } = parseReference(textAt(object, "spec", "package") ?? "");
+    return `${registry}/${repository}`;
+  } catch {
+    // The condition of that object says so.
+    return undefined;
+  }
+}
+
+function pendingMessage(source: string, object: LiveObject): string {
+  const { kind, metadata } = object;
+  const why =
+    textAt(conditionOf(object, "Installed"), "status") === "False"
+      ? textAt(conditionOf(object, "Installed"), "message")
+      : textAt(conditionOf(object, "Healthy"), "message");
+  return `${source} is being installed as the ${kind} ${metadata.name}${why === undefined ? "" : `: ${why}`}`;
+}

@@ -1,0 +1,183 @@
+import { type JsonObject, someOf } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { dependencyStatus, type LockedPackage } from "@xfn/package";
+import { ApplyCache } from "../objects/apply-cache.ts";
+import { type Condition, isTrue } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { COMPOSITIONS, DEFINITIONS } from "../objects/kinds.ts";
+import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+import { type CheckedPackage, checkPackage } from "./check-package.ts";
+import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
+import { isActive } from "./package-conditions.ts";
+import type { PackageKinds } from "./package-kinds.ts";
+import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
+import { imageSettings } from "./registry/image-configs.ts";
+import type { DependencyResolver, ResolvedDependencies } from "./resolve-dependencies.ts";
+import { isOutdated, siblingsOf } from "./revision-owners.ts";
+import { changedFields } from "./set-status.ts";
+
+export const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
+
+/** An event names this many problems. */
+const MAX_NAMED = 5;
+
+/** A part of a revision's status. */
+export interface Part {
+  readonly conditions: readonly Condition[];
+  readonly fields: JsonObject;
+}
+
+/** Checks the packages of revisions of one kind, resolves their dependencies, and establishes their objects. */
+export class RevisionContents {
+  readonly #context: Context;
+  readonly #kinds: PackageKinds;
+  readonly #resolver: DependencyResolver;
+  readonly #applies: ApplyCache = new ApplyCache();
+
+  constructor(context: Context, kinds: PackageKinds, resolver: DependencyResolver) {
+    this.#context = context;
+    this.#kinds = kinds;
+    this.#resolver = resolver;
+  }
+
+  /** Whether the status of a healthy revision and the caches show that {@link install} would change nothing. */
+  isSettled(revision: LiveObject): boolean {
+    if (!this.#isKnown(revision)) return false;
+    if (!isActive(revision)) return objectRefsOf(revision) === undefined;
+    if (isOutdated(revision, siblingsOf(this.#context, this.#kinds, revision))) return true;
+    if (!this.#isEstablished(revision)) return false;
+    const packages = lockedPackages(this.#context);
+    const entry = this.#entryIn(packages, revision);
+    if (entry === undefined) return false;
+    const status = dependencyStatus(packages, entry.source);
+    return (
+      status.problems.length === 0 &&
+      Object.keys(changedFields(revision, countsOf({ ...status, problems: [] }))).length === 0
+    );
+  }
+
+  /**
+   * Installs the content of a revision, as far as its status does not say that this was done. An inactive one gives up
+   * control of its objects.
+   *
+   * @throws {PackageInstallError}
+   * @throws {ApiError}
+   */
+  async install(revision: LiveObject, signal: AbortSignal): Promise<Part> {
+    const context = this.#context;
+    if (!isActive(revision)) {
+      await releaseObjects(context, revision, signal);
+      const known = await this.#checked(revision, signal);
+      return { ...known, fields: { ...known.fields, objectRefs: null } };
+    }
+    const siblings = siblingsOf(context, this.#kinds, revision);
+    if (isOutdated(revision, siblings)) return this.#checked(revision, signal);
+    const isKnown = this.#isKnown(revision);
+    let contents: CheckedPackage | undefined;
+    let packages = lockedPackages(context);
+    let entry = this.#entryIn(packages, revision);
+    if (entry === undefined) {
+      contents = await this.#read(revision, signal);
+      entry = entryOf(this.#kinds, revision, contents.dependencies);
+      const names = siblings.map(({ metadata }) => metadata.name);
+      packages = await lockPackage(context, entry, names, signal);
+    }
+    const dependencies = await this.#resolver.resolve(revision, packages, entry.source, signal);
+    const counts = countsOf(dependencies);
+    if (dependencies.problems.length > 0 && !isKnown) return waiting(dependencies, counts);
+    this.#warnOf(revision, dependencies, counts);
+    if (isKnown && this.#isEstablished(revision)) return { conditions: [VALID], fields: counts };
+    contents ??= await this.#read(revision, signal);
+    const objects = contents.objects.filter(isEstablishable);
+    const owners = { revision, siblings };
+    const objectRefs = await establishObjects(context, this.#applies, owners, objects, signal);
+    return { conditions: [VALID], fields: { ...this.#fieldsOf(revision, contents), ...counts, objectRefs } };
+  }
+
+  /** Checks the package of a revision whose objects belong to a newer one, or to none. */
+  async #checked(revision: LiveObject, signal: AbortSignal): Promise<Part> {
+    if (this.#isKnown(revision)) return { conditions: [VALID], fields: {} };
+    return { conditions: [VALID], fields: this.#fieldsOf(revision, await this.#read(revision, signal)) };
+  }
+
+  #read(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage> {
+    const anyCrossplane = ignoresConstraints(revision);
+    const wanted = { image: imageOf(revision), kind: this.#kinds.packageKind, anyCrossplane };
+    return checkPackage(this.#context, revision, wanted, signal);
+  }
+
+  #fieldsOf(revision: LiveObject, { capabilities }: CheckedPackage): JsonObject {
+    const { image, applied } = imageSettings(this.#context, imageOf(revision));
+    return { resolvedImage: image, appliedImageConfigRefs: applied, capabilities: [...capabilities] };
+  }
+
+  #isKnown(revision: LiveObject): boolean {
+    const { image } = imageSettings(this.#context, imageOf(revision));
+    return textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
+  }
+
+  /** Definitions and Compositions are watched. The controller does not look for changes of CRDs. */
+  #isEstablished(revision: LiveObject): boolean {
+    const siblings = siblingsOf(this.#context, this.#kinds, revision).map(({ metadata }) => metadata.uid);
+    return (
+      objectRefsOf(revision)?.every((reference) => {
+        const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference["kind"]);
+        const cache = watched && this.#context.informers.peek(watched);
+        if (cache === undefined) return true;
+        const object = cache.get(textAt(reference, "name") ?? "");
+        const owner = object && controllerOf(object)?.uid;
+        if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
+        return owner === revision.metadata.uid || siblings.includes(owner);
+      }) ?? false
+    );
+  }
+
+  #entryIn(packages: readonly LockedPackage[], revision: LiveObject): LockedPackage | undefined {
+    const { packageKind } = this.#kinds;
+    return packages.find(({ kind, name }) => kind === packageKind && name === revision.metadata.name);
+  }
+
+  /** A dependency that goes missing later does not stop what is installed. */
+  #warnOf(revision: LiveObject, { problems }: ResolvedDependencies, counts: JsonObject): void {
+    if (problems.length === 0 || Object.keys(changedFields(revision, counts)).length === 0) return;
+    const message = someOf([...problems], MAX_NAMED);
+    this.#context.events.record(revision, { type: "Warning", reason: "ResolveDependencies", message });
+  }
+}
+
+/** The package of a revision, with its digest. */
+export function imageOf(revision: LiveObject): string {
+  return textAt(revision, "spec", "image") ?? "";
+}
+
+/** Whether the package of a revision may be for another version of Crossplane. */
+export function ignoresConstraints(revision: LiveObject): boolean {
+  return objectAt(revision, "spec")["ignoreCrossplaneConstraints"] === true;
+}
+
+function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {
+  const count = (number: number): number | null => (found === 0 ? null : number);
+  return {
+    foundDependencies: count(found),
+    installedDependencies: count(installed),
+    invalidDependencies: count(invalid),
+  };
+}
+
+/** The Lock reports the installation of a dependency, so this is no failure to retry. */
+function waiting({ problems }: ResolvedDependencies, counts: JsonObject): Part {
+  const message = `cannot resolve dependencies: ${problems.join("; ")}`;
+  const condition: Condition = {
+    type: "RevisionHealthy",
+    status: "False",
+    reason: "UnhealthyPackageRevision",
+    message,
+  };
+  return { conditions: [condition], fields: counts };
+}
+
+/** The webhooks of a provider need its runtime: without one, the API server would reject each write they check. */
+function isEstablishable({ apiVersion }: JsonObject): boolean {
+  return typeof apiVersion !== "string" || !apiVersion.startsWith("admissionregistration.k8s.io/");
+}

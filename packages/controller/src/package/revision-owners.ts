@@ -1,0 +1,77 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { Context } from "../objects/context.ts";
+import { LABEL_PACKAGE } from "../objects/labels.ts";
+import { controllerOf, controllerReferenceTo } from "../objects/owner.ts";
+import { isActive, numberOf } from "./package-conditions.ts";
+import type { PackageKinds } from "./package-kinds.ts";
+
+/** The other revisions of a revision's package, as far as the cache has them. */
+export function siblingsOf({ informers }: Context, kinds: PackageKinds, revision: LiveObject): LiveObject[] {
+  const label = revision.metadata.labels?.[LABEL_PACKAGE];
+  const owner = controllerOf(revision)?.uid;
+  return (informers.peek(kinds.revisionKind)?.list() ?? []).filter(
+    (other) =>
+      other.metadata.uid !== revision.metadata.uid &&
+      other.metadata.labels?.[LABEL_PACKAGE] === label &&
+      controllerOf(other)?.uid === owner,
+  );
+}
+
+/** Whether a revision is active, and another active one of its package has a higher number. */
+export function isOutdated(revision: LiveObject, siblings: readonly LiveObject[]): boolean {
+  return siblings.some((other) => isActive(other) && numberOf(other) > numberOf(revision));
+}
+
+/** Who may write an object of a package. */
+export type Claim =
+  /** The revision: nothing else controls the object. */
+  | { readonly may: true; readonly ownerReferences: JsonObject[] }
+  /** Another revision of the package, which is newer. */
+  | { readonly may: false; readonly by: "newer" }
+  /** Another owner. */
+  | { readonly may: false; readonly by: "other"; readonly controller: string };
+
+/**
+ * Decides whether a revision may control an object of its package. Control passes from one revision to the next in a
+ * single write: the garbage collector never sees an object without an owner. The package owns the object too, so that a
+ * revision that leaves the object out does not delete it, as in Crossplane.
+ */
+export function claimOf(
+  revision: LiveObject,
+  siblings: readonly LiveObject[],
+  existing: LiveObject | undefined,
+): Claim {
+  const holder = existing && controllerOf(existing);
+  const sibling = siblings.find(({ metadata }) => metadata.uid === holder?.uid);
+  if (holder !== undefined && holder.uid !== revision.metadata.uid) {
+    if (sibling === undefined) return { may: false, by: "other", controller: `${holder.kind} ${holder.name}` };
+    if (isActive(sibling) && numberOf(sibling) > numberOf(revision)) return { may: false, by: "newer" };
+  }
+  const parent = controllerOf(revision);
+  const kept = (existing === undefined ? [] : referencesOf(existing)).filter(({ uid }) =>
+    siblings.some(({ metadata }) => metadata.uid === uid),
+  );
+  return {
+    may: true,
+    ownerReferences: [
+      ...kept.map(asPlainOwner),
+      ...(parent === undefined ? [] : [asPlainOwner({ ...parent })]),
+      controllerReferenceTo(revision),
+    ],
+  };
+}
+
+/** The owner references with one that is no longer the controller. */
+export function withoutControl(object: LiveObject, uid: string): JsonObject[] {
+  return referencesOf(object).map((one) => (one["uid"] === uid ? asPlainOwner(one) : one));
+}
+
+function asPlainOwner({ apiVersion = null, kind = null, name = null, uid = null }: JsonObject): JsonObject {
+  return { apiVersion, kind, name, uid, controller: false, blockOwnerDeletion: false };
+}
+
+function referencesOf({ metadata }: LiveObject): JsonObject[] {
+  const references = metadata["ownerReferences"];
+  return Array.isArray(references) ? references.filter(isObject) : [];
+}

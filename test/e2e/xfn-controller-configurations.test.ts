@@ -1,0 +1,310 @@
+import { copyImage } from "@xfn/oci-rootfs/registry";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildGrpcImage } from "../harness/grpc-function.ts";
+import { needs } from "../harness/needs.ts";
+import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
+import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
+import { storeOf } from "../harness/shell-function.ts";
+
+// Configurations and Providers as packages: their objects, their dependencies, and ImageConfigs.
+
+const meta = (kind: string, spec = "{}"): string =>
+  `apiVersion: meta.pkg.crossplane.io/v1\nkind: ${kind}\nmetadata: { name: mine }\nspec: ${spec}\n`;
+
+const definition = (group: string): string => `
+apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: { name: xthings.${group} }
+spec:
+  group: ${group}
+  names: { kind: XThing, plural: xthings }
+  versions:
+    - name: v1
+      served: true
+      referenceable: true
+      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object } } } }
+`;
+
+const composition = (name: string, group: string, value = "a"): string => `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: ${name} }
+spec:
+  compositeTypeRef: { apiVersion: ${group}/v1, kind: XThing }
+  resources:
+    - name: settings
+      base: { apiVersion: v1, kind: ConfigMap, metadata: { namespace: default }, data: { value: ${value} } }
+`;
+
+const crd = (group: string): string => `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: buckets.${group} }
+spec:
+  group: ${group}
+  scope: Cluster
+  names: { kind: Bucket, plural: buckets }
+  versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
+`;
+
+const stream = (...documents: readonly string[]): string => documents.join("---\n");
+
+const NEEDS = needs("api-server", "docker-registry", "crun");
+
+describe("xfn-controller installs Configurations", NEEDS, () => {
+  let cluster: PackageCluster;
+  let closed: TestRegistry;
+
+  beforeAll(async () => {
+    closed = await startRegistry({ auth: true });
+    cluster = await startPackageCluster({
+      controller: ["--poll-interval", "2s"],
+      access: () => ["--insecure-registry", closed.host],
+    });
+  }, 300_000);
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+    await closed?.stop();
+  });
+
+  const get = (...args: readonly string[]): Promise<string> => cluster.get(...args);
+  const kubectl = (...args: readonly string[]): Promise<string> => cluster.server.kubectl(args);
+  let built = 0;
+  /** Publishes a package with this content. @param to such as `acme/app:v1.0.0` */
+  const publish = async (to: string, content: string): Promise<void> => {
+    const name = await buildGrpcImage(cluster.workspace, { name: `package-${(built += 1)}`, packageFile: content });
+    await cluster.publish(name, to);
+  };
+  const install = (kind: string, name: string, to: string, spec: object = {}): Promise<string> =>
+    cluster.apply(
+      JSON.stringify({
+        apiVersion: "pkg.crossplane.io/v1",
+        kind,
+        metadata: { name },
+        spec: { package: `${cluster.registry.host}/${to}`, ...spec },
+      }),
+    );
+  const healthy = (what: string): Promise<string> => kubectl("wait", what, "--for=condition=Healthy", "--timeout=60s");
+  const message = (what: string, type = "Healthy"): Promise<string> =>
+    get(what, "-o", `jsonpath={.status.conditions[?(@.type=='${type}')].message}`);
+  const owners = async (what: string): Promise<string[]> => {
+    const path = "{range .metadata.ownerReferences[*]}{.kind} {.controller}{'\\n'}{end}";
+    return (await get(what, "-o", `jsonpath=${path}`)).split("\n").map((line) => line.trim());
+  };
+  const valueOf = (name: string): Promise<string> =>
+    get("composition", name, "-o", "jsonpath={.spec.resources[0].base.data.value}");
+  const states = async (): Promise<string[]> => {
+    const path = '{range .items[*]}{.spec.image} {.spec.desiredState}{"\\n"}{end}';
+    const lines = (await get("configurationrevisions", "-o", `jsonpath=${path}`)).split("\n").filter(Boolean);
+    return lines.map((line) => line.replace(/^.*?\/(.*)@sha256:\S+/, "$1")).toSorted();
+  };
+  const poll: typeof expect.poll = (what, options) => expect.poll(what, { timeout: 60_000, ...options });
+
+  test("with the function that it depends on", async () => {
+    const { host } = cluster.registry;
+    const wants = `{ dependsOn: [{ function: ${host}/fns/ready, version: ">=v1.0.0, <v2" }] }`;
+    for (const tag of ["v0.9.0", "v1.0.0", "v1.2.0", "v2.0.0"]) await publish(`fns/ready:${tag}`, meta("Function"));
+    const app = (version: string, ...more: readonly string[]): Promise<void> =>
+      publish(
+        `acme/app:${version}`,
+        stream(meta("Configuration", wants), definition("app.org"), composition("app", "app.org", version), ...more),
+      );
+    await app("v1.0.0", composition("app-extra", "app.org"));
+    await app("v2.0.0");
+    await install("Configuration", "app", "acme/app:v1.0.0");
+    await healthy("configuration/app");
+    await kubectl("wait", "configuration/app", "--for=condition=Installed", "--timeout=60s");
+    await kubectl("wait", "xrd/xthings.app.org", "--for=condition=Established", "--timeout=60s");
+    expect(await get("function", "fns-ready", "-o", "jsonpath={.spec.package}")).toBe(`${host}/fns/ready:v1.2.0`);
+    await healthy("function/fns-ready");
+    expect(await get("lock", "lock", "-o", "jsonpath={.packages[*].source}")).toBe(
+      `${host}/acme/app ${host}/fns/ready`,
+    );
+    expect(await owners("composition/app")).toEqual(["Configuration false", "ConfigurationRevision true"]);
+    const counts = "jsonpath={.items[0].status.foundDependencies} {.items[0].status.installedDependencies}";
+    expect(await get("configurationrevisions", "-o", counts)).toBe("1 1");
+  });
+
+  test("and keeps their objects through an upgrade and a rollback", async () => {
+    const uid = (): Promise<string> => get("xrd", "xthings.app.org", "-o", "jsonpath={.metadata.uid}");
+    const before = await uid();
+    await install("Configuration", "app", "acme/app:v2.0.0");
+    await poll(() => valueOf("app")).toBe("v2.0.0");
+    await poll(states).toEqual(["acme/app:v1.0.0 Inactive", "acme/app:v2.0.0 Active"]);
+    expect(await owners("composition/app")).toEqual([
+      "ConfigurationRevision false",
+      "Configuration false",
+      "ConfigurationRevision true",
+    ]);
+    // Only the older version has it, and nothing controls it any more.
+    await poll(() => owners("composition/app-extra")).not.toContain("ConfigurationRevision true");
+    await install("Configuration", "app", "acme/app:v1.0.0");
+    await poll(() => valueOf("app")).toBe("v1.0.0");
+    await poll(states).toEqual(["acme/app:v1.0.0 Active", "acme/app:v2.0.0 Inactive"]);
+    await poll(() => owners("composition/app-extra")).toContain("ConfigurationRevision true");
+    expect(await uid()).toBe(before);
+    expect(await get("lock", "lock", "-o", "jsonpath={.packages[*].version}")).toBe("v1.0.0 v1.2.0");
+  });
+
+  test("and restores an object that a user deletes", async () => {
+    await kubectl("delete", "composition", "app", "--timeout=60s");
+    await poll(() => valueOf("app").catch(() => "")).toBe("v1.0.0");
+    await healthy("configuration/app");
+  });
+
+  test("and activates a revision when the user says so", async () => {
+    await install("Configuration", "app", "acme/app:v2.0.0", { revisionActivationPolicy: "Manual" });
+    await poll(() => message("configuration/app", "Installed")).toContain("set its spec.desiredState to Active");
+    expect(await valueOf("app")).toBe("v1.0.0");
+    const path = "{range .items[?(@.spec.desiredState=='Inactive')]}{.metadata.name}{end}";
+    const name = await get("configurationrevisions", "-o", `jsonpath=${path}`);
+    await kubectl("patch", "configurationrevision", name, "--type=merge", "-p", '{"spec":{"desiredState":"Active"}}');
+    await poll(() => valueOf("app")).toBe("v2.0.0");
+    await poll(states).toEqual(["acme/app:v1.0.0 Inactive", "acme/app:v2.0.0 Active"]);
+  });
+
+  test("but takes over no object of another owner, and then writes nothing", async () => {
+    await publish(
+      "acme/thief:v1.0.0",
+      stream(meta("Configuration"), definition("thief.org"), composition("app", "app.org", "stolen")),
+    );
+    await install("Configuration", "thief", "acme/thief:v1.0.0");
+    await poll(() => message("configuration/thief")).toMatch(
+      /cannot take over objects that another owner controls: Composition app of the ConfigurationRevision app-\w+; delete/,
+    );
+    expect(await get("xrd", "-o", "name")).not.toContain("thief.org");
+    expect(await valueOf("app")).toBe("v2.0.0");
+    await kubectl("delete", "configuration/thief", "--timeout=60s");
+  });
+
+  test.each([
+    ["another kind", meta("Provider"), "is a Provider and not a Configuration"],
+    ["two crossplane.yaml", stream(meta("Configuration"), meta("Configuration")), "has exactly one crossplane.yaml"],
+    ["a Secret", stream(meta("Configuration"), "apiVersion: v1\nkind: Secret\nmetadata: { name: a }\n"), "Secret.v1"],
+    [
+      "another Crossplane",
+      meta("Configuration", "{ crossplane: { version: <v1.0.0 } }"),
+      "ignoreCrossplaneConstraints",
+    ],
+    [
+      "a definition that the API server rejects",
+      stream(meta("Configuration"), definition("bad.org").replace("referenceable: true", "referenceable: 3")),
+      "the API server rejects the CompositeResourceDefinition xthings.bad.org",
+    ],
+    [
+      "a kind that is not served",
+      stream(
+        meta("Configuration"),
+        "apiVersion: ops.crossplane.io/v1alpha1\nkind: Operation\nmetadata: { name: a }\nspec: {}\n",
+      ),
+      "this API server does not serve ops.crossplane.io/v1alpha1",
+    ],
+  ])("and refuses a package with %s", async (what, content, reason) => {
+    const name = what.replaceAll(" ", "-").toLowerCase().replace("secret", "s").slice(0, 20);
+    await publish(`bad/${name}:v1.0.0`, content);
+    await install("Configuration", name, `bad/${name}:v1.0.0`);
+    await poll(() => message(`configuration/${name}`)).toContain(reason);
+    await kubectl("delete", `configuration/${name}`, "--timeout=60s");
+  });
+
+  test("and says which dependencies cannot be resolved, until they can", async () => {
+    const { host } = cluster.registry;
+    const needing = (...wants: readonly string[]): string =>
+      meta("Configuration", `{ dependsOn: [${wants.map((want) => `{ ${want} }`).join(", ")}] }`);
+    await publish("acme/old:v1.0.0", needing(`function: ${host}/fns/ready, version: <v1.0.0`));
+    await publish("acme/none:v1.0.0", needing(`provider: ${host}/acme/later, version: ">=v3.0.0"`));
+    await publish("acme/left:v1.0.0", needing(`configuration: ${host}/acme/right, version: "*"`));
+    await publish("acme/right:v1.0.0", needing(`configuration: ${host}/acme/left, version: "*"`));
+    for (const one of ["old", "none", "left"]) await install("Configuration", one, `acme/${one}:v1.0.0`);
+    await poll(() => message("configuration/old")).toContain(
+      `fns/ready is installed at v1.2.0: ${host}/acme/old wants`,
+    );
+    await poll(() => message("configuration/none")).toContain(
+      `cannot list the versions of the dependency ${host}/acme/later`,
+    );
+    await poll(() => message("configuration/left")).toContain(
+      `${host}/acme/left -> ${host}/acme/right -> ${host}/acme/left`,
+    );
+    await publish("acme/later:v2.0.0", meta("Provider"));
+    await poll(() => message("configuration/none"), { timeout: 120_000 }).toContain("the newest is v2.0.0");
+    await publish("acme/later:v3.1.0", meta("Provider"));
+    await kubectl("wait", "configuration/none", "--for=condition=Healthy", "--timeout=120s");
+    expect(await get("provider", "acme-later", "-o", "jsonpath={.spec.package}")).toBe(`${host}/acme/later:v3.1.0`);
+    await install("Configuration", "old", "acme/old:v1.0.0", { skipDependencyResolution: true });
+    await healthy("configuration/old");
+    // Otherwise each of the two is installed again for the other one.
+    await install("Configuration", "acme-right", "acme/right:v1.0.0", { skipDependencyResolution: true });
+    await healthy("configuration/left");
+    await kubectl("delete", "configurations/old", "configurations/none", "configurations/left", "--timeout=60s");
+    await kubectl("delete", "configurations/acme-right", "providers/acme-later", "--timeout=60s");
+  }, 400_000);
+
+  test("and the CRDs of a Provider, which nothing runs", async () => {
+    await publish("acme/provider:v1.0.0", stream(meta("Provider"), crd("aws.org")));
+    await install("Provider", "provider", "acme/provider:v1.0.0");
+    await kubectl("wait", "provider/provider", "--for=condition=Installed", "--timeout=60s");
+    await poll(() => message("provider/provider")).toContain("nothing runs the program of the provider");
+    await kubectl("wait", "crd/buckets.aws.org", "--for=condition=Established", "--timeout=60s");
+    await kubectl("delete", "provider/provider", "--timeout=60s");
+    await poll(() => get("crd", "-o", "name")).not.toContain("buckets.aws.org");
+  });
+
+  test("from another registry, with the pull secret that an ImageConfig names", async () => {
+    const { host } = cluster.registry;
+    await publish("acme/private:v1.0.0", stream(meta("Configuration"), definition("private.org")));
+    await copyImage({
+      from: `package-${built}`,
+      to: `${closed.host}/mirror/private:v1.0.0`,
+      store: await storeOf(cluster.workspace),
+      insecureRegistries: [closed.host],
+      toAuth: { username: REGISTRY_USER, password: REGISTRY_PASSWORD },
+    });
+    const config = (name: string, prefix: string, spec: object): Promise<string> =>
+      cluster.apply(
+        JSON.stringify({
+          apiVersion: "pkg.crossplane.io/v1beta1",
+          kind: "ImageConfig",
+          metadata: { name },
+          spec: { matchImages: [{ prefix }], ...spec },
+        }),
+      );
+    await config("nowhere", `${host}/acme`, { rewriteImage: { prefix: "127.0.0.1:1/nowhere" } });
+    await config("moved", `${host}/acme/private`, { rewriteImage: { prefix: `${closed.host}/mirror/private` } });
+    await install("Configuration", "private", "acme/private:v1.0.0");
+    await poll(() => message("configuration/private")).toMatch(/as an ImageConfig says: .*spec\.packagePullSecrets/);
+    await secret("wrong", "no");
+    await config("auth", closed.host, { registry: { authentication: { pullSecretRef: { name: "wrong" } } } });
+    await poll(() => message("configuration/private")).toContain("Secret");
+    await secret("right", REGISTRY_PASSWORD);
+    await config("auth", closed.host, { registry: { authentication: { pullSecretRef: { name: "right" } } } });
+    await healthy("configuration/private");
+    const applied = "jsonpath={.status.appliedImageConfigRefs[*].name} {.status.resolvedPackage}";
+    expect(await get("configuration", "private", "-o", applied)).toMatch(
+      new RegExp(`^moved auth ${closed.host}/mirror/private:v1\\.0\\.0@sha256:`),
+    );
+    await kubectl("delete", "imageconfigs", "--all");
+    await kubectl("delete", "configuration/private", "--timeout=60s");
+  });
+
+  test("and leaves nothing of a deleted one", async () => {
+    await kubectl("delete", "configuration/app", "function/fns-ready", "--timeout=60s");
+    await poll(() =>
+      get("xrd,compositions,compositionrevisions,configurationrevisions,functionrevisions", "-o", "name"),
+    ).toBe("");
+    await poll(() => get("lock", "lock", "-o", "jsonpath={.packages}")).toBe("[]");
+    expect(await get("crd", "-o", "name")).not.toContain("app.org");
+  });
+
+  const authsOf = (host: string, password: string): string =>
+    JSON.stringify({ auths: { [host]: { auth: Buffer.from(`${REGISTRY_USER}:${password}`).toString("base64") } } });
+  const secret = (name: string, password: string): Promise<string> =>
+    cluster.apply(
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name, namespace: "crossplane-system" },
+        type: "kubernetes.io/dockerconfigjson",
+        stringData: { ".dockerconfigjson": authsOf(closed.host, password) },
+      }),
+    );
+});
