@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
@@ -173,7 +174,7 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
   });
 
   test("and a Function shares the runtime of its version", async () => {
-    const source = `${cluster.registry.host}/${REPOSITORY}:v0.8.2`;
+    const source = `xpkg.crossplane.io/${REPOSITORY}:v0.8.2`;
     await apply(
       `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: { name: fn }\nspec: { package: "${source}" }\n`,
     );
@@ -289,7 +290,8 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
       );
       expect(status).toBe(200);
       const digest = headers.get("docker-content-digest") ?? "";
-      return `${image.split(":")[0]?.replaceAll("/", "-") ?? ""}-${digest.split(":")[1]?.slice(0, 12) ?? ""}`;
+      const hash = createHash("sha256").update(`${cluster.registry.host}/${digest}`).digest("hex");
+      return `${image.split(":")[0]?.replaceAll("/", "-") ?? ""}-${hash.slice(0, 12)}`;
     }
   });
 
