@@ -217,7 +217,9 @@ describe("a claim", needs("api-server"), () => {
       await world.reconcileClaim("none");
       await world.setStatus(nameOf(await world.compositeOf("none")), ready());
       await world.reconcileClaim("none");
-      expect(conditionsOf(await world.claim("none"))["Ready"]).toBe("True Available");
+      const claim = await world.claim("none");
+      expect(conditionsOf(claim)).toEqual({ Synced: "False NoConnectionSecret", Ready: "False Waiting" });
+      expect(messageOf(claim, "Synced")).toContain("spec.writeConnectionSecretsToNamespace");
       await world.reconcileClaim("none");
       expect(world.events.filter(({ reason }) => reason === "NoConnectionSecret")).toHaveLength(1);
     });

@@ -251,7 +251,7 @@ describe("a composite resource", needs("api-server"), () => {
   test("with a connection secret it takes six requests to create, and four when it is ready", async () => {
     const place = { name: "published", namespace: "default" };
     const theirs = { name: "widget-details", namespace: "default" };
-    const details = { connectionDetails: [{ fromConnectionSecretKey: "user" }] };
+    const details = { connectionDetails: ["user", "password"].map((key) => ({ fromConnectionSecretKey: key })) };
     const writes = { writeConnectionSecretToRef: theirs };
     world.compose({ resources: [template("a", writes, details), template("b", writes), template("c", writes)] });
     await world.create("publishes", { writeConnectionSecretToRef: place });
@@ -262,7 +262,7 @@ describe("a composite resource", needs("api-server"), () => {
       kind: "Secret",
       metadata: theirs,
       type: "connection.crossplane.io/v1alpha1",
-      stringData: { user: "ada" },
+      stringData: { user: "ada", password: "secret" },
     });
     for (const { metadata } of (await widgets("publishes")) as { metadata: { name: string } }[])
       await makeReady(metadata.name);

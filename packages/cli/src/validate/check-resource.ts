@@ -1,9 +1,9 @@
 import { type Composition, checkComposition, checkConnectionKeys, type Finding } from "@xfn/composition";
-import { MAX_COMPOSITE_NAME_LENGTH } from "@xfn/composition/definition";
+import { checkPublication, MAX_COMPOSITE_NAME_LENGTH, PUBLICATION_KIND } from "@xfn/composition/definition";
 import { checkPatches } from "@xfn/composition/schema";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { identityOf, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
+import { identityOf, isDefinition, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { byPosition, schemaErrors } from "./schema-errors.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
@@ -26,9 +26,9 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
   if (isKind(value, "apiextensions.crossplane.io", "Composition")) {
     return resultOf(document, compositionFindings(document, extensions));
   }
-  if (isKind(value, "apiextensions.crossplane.io", "CompositeResourceDefinition")) {
-    return resultOf(document, checkDefinitionFully(document).findings);
-  }
+  if (isDefinition(value)) return resultOf(document, checkDefinitionFully(document).findings);
+  if (isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND))
+    return resultOf(document, checkPublication(document).findings);
   return { ...nothing, status: "missingSchema" };
 }
 

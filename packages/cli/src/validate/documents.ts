@@ -1,4 +1,5 @@
 import type { Finding } from "@xfn/composition";
+import { DEFINITION_FORMS, DEFINITION_KIND } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import type { FieldError, ResourceResult } from "./result.ts";
@@ -58,4 +59,9 @@ export function resultOf(document: ParsedDocument, findings: readonly Finding[])
 /** Whether a document has a kind, in any version of its API group. */
 export function isKind(value: JsonValue, group: string, kind: string): value is JsonObject {
   return isObject(value) && textAt(value, "kind") === kind && textAt(value, "apiVersion").startsWith(`${group}/`);
+}
+
+/** Whether a document is a definition of any kind. */
+export function isDefinition(value: JsonValue): value is JsonObject {
+  return [DEFINITION_KIND, ...DEFINITION_FORMS].some((kind) => isKind(value, "apiextensions.crossplane.io", kind));
 }

@@ -1,9 +1,19 @@
 import type { Finding } from "@xfn/composition";
-import { checkDefinition, claimCrd, compositeCrd, type Definition, DefinitionError } from "@xfn/composition/definition";
+import {
+  checkDefinition,
+  checkPublication,
+  claimCrd,
+  compositeCrd,
+  type Definition,
+  DefinitionError,
+  type LowerOptions,
+  lowerDefinition,
+  PUBLICATION_KIND,
+} from "@xfn/composition/definition";
 import { checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
+import { isDefinition, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
 import type { ResourceResult } from "./result.ts";
 
 /** The schema of a kind. */
@@ -32,13 +42,23 @@ export function readExtensions(documents: readonly ParsedDocument[]): Extensions
     // Users often pass a definition together with its CRD; the first one wins.
     if (!kinds.has(key)) kinds.set(key, kind);
   };
+  const published = new Set(
+    documents
+      .filter(({ value }) => isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND))
+      .map(({ value }) => textAt(value, "metadata", "name")),
+  );
   for (const document of documents) {
     const { value } = document;
-    if (isKind(value, "apiextensions.crossplane.io", "CompositeResourceDefinition")) {
-      const { definition, findings } = checkDefinitionFully(document);
+    if (isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND)) {
+      const { findings } = checkPublication(document);
+      if (findings.length > 0) results.push(resultOf(document, findings));
+    } else if (isDefinition(value)) {
+      const isPublished = published.has(textAt(value, "metadata", "name"));
+      const { definition, findings } = checkDefinitionFully(document, { isPublished });
       if (definition !== undefined) definitions.push(definition);
       if (findings.length > 0) results.push(resultOf(document, findings));
-      for (const [key, schema] of schemasOfDefinition(value)) add(key, { schema, composed: true });
+      for (const [key, schema] of schemasOfDefinition(lowerDefinition(value, { isPublished })))
+        add(key, { schema, composed: true });
     } else if (isKind(value, "apiextensions.k8s.io", "CustomResourceDefinition")) {
       const { schemas, findings } = schemasOfCrd(document, value);
       if (findings.length > 0) results.push(resultOf(document, findings));
@@ -49,16 +69,19 @@ export function readExtensions(documents: readonly ParsedDocument[]): Extensions
 }
 
 /** All findings on a definition, with those on the CEL rules in its schemas. */
-export function checkDefinitionFully(document: ParsedDocument): {
+export function checkDefinitionFully(
+  document: ParsedDocument,
+  options: LowerOptions = {},
+): {
   definition?: Definition;
   findings: readonly Finding[];
 } {
-  const { definition, findings } = checkDefinition(document);
+  const { definition, findings } = checkDefinition(document, options);
   if (definition === undefined) return { findings };
   // Check both, because composite resources and claims have different fields, which rules may read.
   const rules = [compositeCrd, claimCrd].flatMap((make, index) => {
     if (index === 1 && definition.spec.claimNames === undefined) return [];
-    return crdVersions(make(document.value as JsonObject)).flatMap(({ schema, path }) =>
+    return crdVersions(make(lowerDefinition(document.value as JsonObject, options))).flatMap(({ schema, path }) =>
       findingsOf(document, () => void compileSchema(schema, path)),
     );
   });

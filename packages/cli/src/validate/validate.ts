@@ -1,9 +1,10 @@
+import { PUBLICATION_KIND } from "@xfn/composition/definition";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { checkResource, compositionFindings } from "./check-resource.ts";
-import { isKind, resultOf } from "./documents.ts";
+import { isDefinition, isKind, resultOf } from "./documents.ts";
 import { type OutputFormat, printResults, summaryOf } from "./print-results.ts";
 import { readSources, readsStdin } from "./read-sources.ts";
 import type { ResourceResult } from "./result.ts";
@@ -48,7 +49,8 @@ export async function validate(
 /** Whether a document belongs into the extensions. */
 function hasSchema({ value }: ParsedDocument): boolean {
   return (
-    isKind(value, "apiextensions.crossplane.io", "CompositeResourceDefinition") ||
+    isDefinition(value) ||
+    isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND) ||
     isKind(value, "apiextensions.k8s.io", "CustomResourceDefinition")
   );
 }

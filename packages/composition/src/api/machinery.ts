@@ -5,6 +5,15 @@ import { isObject } from "../values/json.ts";
 export interface Layout {
   /** XRs of Crossplane 1 and of `scope: LegacyCluster` have them in `spec`, others in `spec.crossplane`. */
   readonly isLegacy: boolean;
+  /** XRs in the legacy layout that publish no connection details, and have no claims. */
+  readonly isPrivate?: boolean | undefined;
+  /** The field of the spec that names the claim. Default: `claimRef`. */
+  readonly claimField?: "requirementRef" | undefined;
+}
+
+/** Whether XRs of a layout publish connection details in a Secret. */
+export function publishesDetails({ isLegacy, isPrivate = false }: Layout): boolean {
+  return isLegacy && !isPrivate;
 }
 
 /** The path of these fields in an XR. */

@@ -11,12 +11,15 @@ import type { injectedFields } from "./injected-fields.ts";
 
 type InjectedFields = ReturnType<typeof injectedFields>;
 
+/** Where findings about a schema go. */
+export type SchemaFindings = Pick<Findings, "error" | "warning" | "errors">;
+
 /** Checks the schema that an author gives for composite resources. */
 export function checkAuthorSchema(
   schema: JsonObject,
   at: JsonPath,
   injected: InjectedFields,
-  findings: Findings,
+  findings: SchemaFindings,
 ): void {
   const before = findings.errors;
   const decoded = schemaProps(schema, at, {

@@ -5,16 +5,19 @@ import { checkOwnDefault } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
 import { nodeOf } from "../schema/structural/node.ts";
 import { emptyObject, isObject } from "../values/json.ts";
+import { DEFINITION_API_VERSION, DEFINITION_FORMS, DEFINITION_KIND, FORM_API_VERSION } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { definitionType } from "./definition-type.ts";
 import {
   CLAIM_COLUMNS,
-  CLAIM_SPEC_FIELDS,
+  claimSpecFields,
   compositeColumns,
   compositeSpecFields,
   statusFields,
+  type Written,
 } from "./injected-fields.ts";
-import { scopeOf } from "./scope.ts";
+import { lowerDefinition } from "./lower.ts";
+import { isNamespaced, scopeOf } from "./scope.ts";
 
 /**
  * Keywords at the root of the author's schemas of `spec` and `status` that only our CRDs retain. Crossplane v1.13
@@ -43,25 +46,25 @@ export const KEPT_KEYWORDS: readonly string[] = [
 export const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x-kubernetes-validations"];
 
 /**
- * Converts a CompositeResourceDefinition to the CRD of its composite resources, in the form of an API server, with the
+ * Converts a definition of any kind to the CRD of its composite resources, in the form of an API server. Adds the
  * fields of its scope's layout. The definition need not be checked. Does not validate the CRD: `parseDefinition` does.
  *
  * @throws {DefinitionError} with every value that has the wrong type
  */
 export function compositeCrd(xrd: JsonObject): JsonObject {
   const definition = read(xrd);
-  const { spec } = definition;
-  const scope = scopeOf(xrd);
-  return crd(definition, definition.metadata.name ?? "", spec.names, scope === "Namespaced" ? scope : "Cluster", {
+  const { spec, written } = definition;
+  const { scope } = written;
+  return crd(definition, definition.metadata.name ?? "", spec.names, isNamespaced(scope) ? "Namespaced" : "Cluster", {
     category: "composite",
-    fields: compositeSpecFields(scope, schemasOf(definition)),
+    fields: compositeSpecFields(written, schemasOf(definition)),
     status: statusFields(scope),
     columns: compositeColumns(scope),
   });
 }
 
 /**
- * Converts a CompositeResourceDefinition to the CRD of its claims, like {@link compositeCrd}.
+ * Converts a definition to the CRD of its claims, like {@link compositeCrd}.
  *
  * @throws {DefinitionError} also if it offers no claim (`NotOffered`), or a claim with the names of the composite
  * resource
@@ -79,7 +82,7 @@ export function claimCrd(xrd: JsonObject): JsonObject {
   if (conflicts.length > 0) throw new DefinitionError("Invalid", conflicts);
   return crd(definition, `${claimNames.plural}.${group}`, claimNames, "Namespaced", {
     category: "claim",
-    fields: CLAIM_SPEC_FIELDS,
+    fields: claimSpecFields(definition.written),
     status: statusFields("LegacyCluster"),
     columns: CLAIM_COLUMNS,
   });
@@ -93,8 +96,8 @@ export function compositeKind(xrd: JsonObject): {
 } {
   const definition = read(xrd);
   const { group, names, versions } = definition.spec;
-  const scope = scopeOf(xrd);
-  const fields = { fields: compositeSpecFields(scope, schemasOf(definition)), status: statusFields(scope) };
+  const { written } = definition;
+  const fields = { fields: compositeSpecFields(written, schemasOf(definition)), status: statusFields(written.scope) };
   const schemas = versions.map(({ name, schema }): [string, JsonObject] => {
     return [name, wholeSchema(schema.openAPIV3Schema, fields)];
   });
@@ -121,6 +124,8 @@ interface Names extends JsonObject {
 
 // A definition that `definitionType` decoded.
 interface DecodedDefinition {
+  /** The kind as its author wrote it, and its API version where that identifies an owner. */
+  written: Written & { readonly apiVersion: string };
   metadata: { name?: string; uid?: string; labels?: JsonObject };
   spec: {
     group: string;
@@ -151,15 +156,21 @@ interface Flavour {
   columns: readonly JsonObject[];
 }
 
-function read(xrd: JsonObject): DecodedDefinition {
+function read(given: JsonObject): DecodedDefinition {
   const issues: Finding[] = [];
-  const definition = decodeDefinition(xrd, { wrong: (path, message) => issues.push(finding(path, message)) });
-  if (issues.length > 0 || definition === undefined) throw new DefinitionError("Invalid", issues);
-  return definition;
+  const xrd = lowerDefinition(given);
+  const decoded = decodeDefinition(xrd, { wrong: (path, message) => issues.push(finding(path, message)) });
+  if (issues.length > 0 || decoded === undefined) throw new DefinitionError("Invalid", issues);
+  const form = DEFINITION_FORMS.find((kind) => kind === xrd["kind"]);
+  const type =
+    form === undefined
+      ? { apiVersion: DEFINITION_API_VERSION, kind: DEFINITION_KIND }
+      : { apiVersion: FORM_API_VERSION, kind: form };
+  return { ...decoded, written: { ...type, scope: scopeOf(xrd) } };
 }
 
 /** Decodes a definition and its schemas to the API server's form. */
-function decodeDefinition(xrd: JsonObject, report: TypeReport): DecodedDefinition | undefined {
+function decodeDefinition(xrd: JsonObject, report: TypeReport): Omit<DecodedDefinition, "written"> | undefined {
   const definition = definitionType(xrd, [], report) as unknown as DecodedDefinition | undefined;
   for (const [index, version] of (definition?.spec.versions ?? []).entries()) {
     const path = ["spec", "versions", index, "schema", "openAPIV3Schema"];
@@ -175,7 +186,7 @@ function finding(path: JsonPath, message: string): Finding {
 }
 
 function crd(
-  { metadata, spec }: DecodedDefinition,
+  { metadata, spec, written }: DecodedDefinition,
   name: string,
   names: Names,
   scope: string,
@@ -184,8 +195,8 @@ function crd(
   const labels = merged(metadata.labels, spec.metadata?.labels);
   const annotations = spec.metadata?.annotations;
   const owner: JsonObject = {
-    apiVersion: "apiextensions.crossplane.io/v1",
-    kind: "CompositeResourceDefinition",
+    apiVersion: written.apiVersion,
+    kind: written.kind,
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
     controller: true,

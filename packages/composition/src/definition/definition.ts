@@ -4,10 +4,25 @@ import type { JsonObject, ObjectMeta } from "@xfn/functionio";
 export const DEFINITION_API_VERSION = "apiextensions.crossplane.io/v1";
 
 /** The API versions in which authors write definitions. In that of Crossplane 2, XRs are namespaced by default. */
-export const DEFINITION_API_VERSIONS: readonly string[] = [DEFINITION_API_VERSION, "apiextensions.crossplane.io/v2"];
+export const DEFINITION_API_VERSIONS: readonly [string, ...string[]] = [
+  DEFINITION_API_VERSION,
+  "apiextensions.crossplane.io/v2",
+];
 
 /** The kind of a definition. */
 export const DEFINITION_KIND = "CompositeResourceDefinition";
+
+/** The API version of {@link DEFINITION_FORMS}. */
+export const FORM_API_VERSION = "apiextensions.crossplane.io/v1alpha1";
+
+/** The other kinds of definitions, as Crossplane's design "Resource Composition" has them. */
+export const DEFINITION_FORMS = ["InfrastructureDefinition", "ApplicationDefinition"] as const;
+
+/** A kind of {@link DEFINITION_FORMS}. */
+export type DefinitionForm = (typeof DEFINITION_FORMS)[number];
+
+/** Offers an InfrastructureDefinition's composite resources to namespaces, as requirements. */
+export const PUBLICATION_KIND = "InfrastructurePublication";
 
 /**
  * The longest name of a composite resource. Composed resources have it as the value of a label, which is no longer. A
@@ -17,17 +32,19 @@ export const MAX_COMPOSITE_NAME_LENGTH = 63;
 
 /**
  * The scope of a definition's XRs. Those of `LegacyCluster` are cluster-scoped like those of `Cluster`, with the fields
- * of Crossplane 1 in their spec. Only they can be claimed, and publish connection details.
+ * of Crossplane 1 in their spec. Only they can be claimed, and publish connection details. Those of `LegacyNamespaced`,
+ * which only an ApplicationDefinition has, are namespaced with such fields.
  */
-export type DefinitionScope = "Namespaced" | "Cluster" | "LegacyCluster";
+export type DefinitionScope = "Namespaced" | "Cluster" | "LegacyCluster" | "LegacyNamespaced";
 
 /**
- * A kind of composite resource, and optionally of claims for it. Definitions of all API versions are converted to this
- * form, which has the field names of Crossplane.
+ * A kind of composite resource, and optionally of claims for it. Definitions of all kinds and API versions are lowered
+ * to this model, which has the field names of a CompositeResourceDefinition.
  */
 export interface Definition {
   apiVersion: string;
-  kind: "CompositeResourceDefinition";
+  /** The kind that its author wrote. */
+  kind: typeof DEFINITION_KIND | DefinitionForm;
   metadata: ObjectMeta;
   spec: DefinitionSpec;
 }

@@ -4,17 +4,22 @@ export { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
 export {
   DEFINITION_API_VERSION,
   DEFINITION_API_VERSIONS,
+  DEFINITION_FORMS,
   DEFINITION_KIND,
   type Definition,
+  type DefinitionForm,
   type DefinitionScope,
   type DefinitionSpec,
   type DefinitionVersion,
+  FORM_API_VERSION,
   type KindNames,
   MAX_COMPOSITE_NAME_LENGTH,
+  PUBLICATION_KIND,
   type ServiceAccountReference,
 } from "./definition.ts";
 export { DefinitionError } from "./definition-error.ts";
 export { hasReclaimPolicy } from "./injected-fields.ts";
-export { checkDefinition, type ParseDefinitionOptions, parseDefinition } from "./parse-definition.ts";
-export { layoutOf, layoutOfDefinition, scopeOf } from "./scope.ts";
-export { definitionSpecOpenApi } from "./spec.ts";
+export { isForm, type LowerOptions, lowerDefinition } from "./lower.ts";
+export { checkDefinition, checkPublication, type ParseDefinitionOptions, parseDefinition } from "./parse-definition.ts";
+export { claimFieldOf, isNamespaced, layoutOf, layoutOfDefinition, scopeOf } from "./scope.ts";
+export { definitionSpecOpenApi, formSpecOpenApi } from "./spec-open-api.ts";

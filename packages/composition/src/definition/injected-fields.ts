@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { isObject } from "../values/json.ts";
 import type { Definition, DefinitionScope } from "./definition.ts";
+import { claimFieldOf, layoutOf } from "./scope.ts";
 
 // The fields that are injected into the schemas of XRs and claims: those of Crossplane v1.13 for XRs of its layout, and
 // those of Crossplane 2 for the others.
@@ -63,10 +64,12 @@ const SHARED: JsonObject = {
   },
 };
 
+const CLAIM_REFERENCE = ["apiVersion", "kind", "namespace", "name", "uid"];
+
 /** The fields of the spec of every composite resource of Crossplane 1. */
 const LEGACY_SPEC_FIELDS: Readonly<JsonObject> = {
   ...SHARED,
-  claimRef: texts(["apiVersion", "kind", "namespace", "name", "uid"], ["apiVersion", "kind", "namespace", "name"]),
+  claimRef: texts(CLAIM_REFERENCE, ["apiVersion", "kind", "namespace", "name"]),
   environmentConfigRefs: OBJECT_REFERENCES,
   resourceRefs: RESOURCE_REFERENCES,
   writeConnectionSecretToRef: texts(["name", "namespace"], ["name", "namespace"]),
@@ -81,6 +84,19 @@ const RECLAIM_POLICY: JsonObject = {
   ...choice("Delete", "Retain"),
 };
 
+/** The same of an InfrastructureDefinition. */
+const INFRASTRUCTURE_SPEC_FIELDS: Readonly<JsonObject> = {
+  ...SELECTION,
+  requirementRef: texts(CLAIM_REFERENCE, ["namespace", "name"]),
+  environmentConfigRefs: OBJECT_REFERENCES,
+  resourceRefs: RESOURCE_REFERENCES,
+  writeConnectionSecretToRef: texts(["name", "namespace"], ["name", "namespace"]),
+  reclaimPolicy: RECLAIM_POLICY,
+};
+
+/** The same of an ApplicationDefinition, whose composite resources compose in their own namespace. */
+const APPLICATION_SPEC_FIELDS: Readonly<JsonObject> = { ...SELECTION, resourceRefs: LOCAL_REFERENCES };
+
 /** The fields of the spec of composite resources of Crossplane 2. Namespaced ones compose in their own namespace. */
 function modernSpecFields(scope: DefinitionScope): JsonObject {
   const resourceRefs = scope === "Namespaced" ? LOCAL_REFERENCES : RESOURCE_REFERENCES;
@@ -93,13 +109,22 @@ function modernSpecFields(scope: DefinitionScope): JsonObject {
   };
 }
 
+/** The kind and the scope of a definition. */
+export interface Written {
+  readonly kind: string;
+  readonly scope: DefinitionScope;
+}
+
 /**
  * The fields of the spec of composite resources.
  *
  * @param schemas the author's, of all versions
  */
-export function compositeSpecFields(scope: DefinitionScope, schemas: readonly JsonObject[]): Readonly<JsonObject> {
+export function compositeSpecFields(written: Written, schemas: readonly JsonObject[]): Readonly<JsonObject> {
+  const { scope } = written;
+  if (scope === "LegacyNamespaced") return APPLICATION_SPEC_FIELDS;
   if (scope !== "LegacyCluster") return modernSpecFields(scope);
+  if (claimFieldOf(written) === "requirementRef") return INFRASTRUCTURE_SPEC_FIELDS;
   return definesReclaimPolicy(schemas) ? LEGACY_SPEC_FIELDS : { ...LEGACY_SPEC_FIELDS, reclaimPolicy: RECLAIM_POLICY };
 }
 
@@ -112,9 +137,17 @@ export function injectedFields(
   return { spec: { ...LEGACY_SPEC_FIELDS, ...(offersClaim && CLAIM_SPEC_FIELDS) }, status: statusFields(scope) };
 }
 
+/** The fields that the author of an InfrastructureDefinition or an ApplicationDefinition cannot define. */
+export function reservedFields(scope: DefinitionScope): Readonly<JsonObject> {
+  return scope === "LegacyNamespaced"
+    ? APPLICATION_SPEC_FIELDS
+    : { ...INFRASTRUCTURE_SPEC_FIELDS, ...REQUIREMENT_SPEC_FIELDS };
+}
+
 /** Whether the composite resources of a definition have a reclaim policy. */
-export function hasReclaimPolicy({ spec }: Definition): boolean {
+export function hasReclaimPolicy({ kind, spec }: Definition): boolean {
   if (spec.scope !== "LegacyCluster") return false;
+  if (kind === "InfrastructureDefinition") return true;
   return !definesReclaimPolicy(spec.versions.map(({ schema }) => schema.openAPIV3Schema));
 }
 
@@ -127,13 +160,26 @@ function fieldAt(schema: JsonValue | undefined, name: string): JsonValue | undef
   return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** The fields of every claim's spec. */
-export const CLAIM_SPEC_FIELDS: Readonly<JsonObject> = {
+/** The fields of the spec of every claim. */
+const CLAIM_SPEC_FIELDS: Readonly<JsonObject> = {
   ...SHARED,
   compositeDeletePolicy: choice("Background", "Foreground"),
   resourceRef: texts(["apiVersion", "kind", "name"], ["apiVersion", "kind", "name"]),
   writeConnectionSecretToRef: NAME,
 };
+
+/** The fields of every requirement's spec. The kind of its composite is always the same, so the name identifies it. */
+const REQUIREMENT_SPEC_FIELDS: Readonly<JsonObject> = {
+  ...SELECTION,
+  compositeDeletePolicy: choice("Background", "Foreground"),
+  resourceRef: texts(["apiVersion", "kind", "name"], ["name"]),
+  writeConnectionSecretToRef: NAME,
+};
+
+/** The fields of the spec of a definition's claims. */
+export function claimSpecFields(written: Pick<Written, "kind">): Readonly<JsonObject> {
+  return claimFieldOf(written) === "requirementRef" ? REQUIREMENT_SPEC_FIELDS : CLAIM_SPEC_FIELDS;
+}
 
 /** The fields of the status of all composite resources. */
 const STATUS_FIELDS: Readonly<JsonObject> = {
@@ -163,7 +209,7 @@ export function statusFields(scope: DefinitionScope): Readonly<JsonObject> {
 
 /** The columns of `kubectl get` for composite resources, after the author's columns. */
 export function compositeColumns(scope: DefinitionScope): readonly JsonObject[] {
-  if (scope === "LegacyCluster") return columns("COMPOSITION", ".spec.compositionRef.name");
+  if (layoutOf(scope).isLegacy) return columns("COMPOSITION", ".spec.compositionRef.name");
   const revision = ".spec.crossplane.compositionRevisionRef.name";
   return columns("COMPOSITION", ".spec.crossplane.compositionRef.name", {
     name: "COMPOSITIONREVISION",

@@ -251,3 +251,55 @@ describe("the scope", () => {
     expect(check(GOOD.replace(given, more))).toEqual([expect.stringContaining("spec.properties.resourceRefs")]);
   });
 });
+
+describe("an InfrastructureDefinition", () => {
+  const INFRASTRUCTURE = `apiVersion: apiextensions.crossplane.io/v1alpha1
+kind: InfrastructureDefinition
+metadata: {name: dbs.example.org}
+spec:
+  connectionDetails: [user]
+  crdSpecTemplate:
+    group: example.org
+    version: v1alpha1
+    names: {kind: Db, plural: dbs}
+    validation:
+      openAPIV3Schema:
+        type: object
+        properties:
+          size: {type: int}
+`;
+  const parse = (text: string, isPublished = false) => {
+    const [document] = readDocuments(text);
+    if (document === undefined) throw new Error("no document");
+    return parseDefinition(document, { isPublished });
+  };
+
+  test("is lowered to the model, with int as integer", () => {
+    expect(check(INFRASTRUCTURE)).toEqual([
+      "warning spec.crdSpecTemplate.validation.openAPIV3Schema.properties.size.type 14:18 int is read as integer, which schemas of CRDs have",
+    ]);
+    const { kind, spec } = parse(INFRASTRUCTURE);
+    expect(kind).toBe("InfrastructureDefinition");
+    expect(spec).toMatchObject({ scope: "LegacyCluster", connectionSecretKeys: ["user"] });
+    expect(spec.claimNames).toBeUndefined();
+    expect(spec.versions[0]?.schema.openAPIV3Schema["properties"]).toEqual({
+      spec: { type: "object", properties: { size: { type: "integer" } } },
+    });
+  });
+
+  test("offers requirements if it is published", () => {
+    expect(parse(INFRASTRUCTURE, true).spec.claimNames).toMatchObject({
+      kind: "DbRequirement",
+      plural: "dbrequirements",
+    });
+  });
+
+  test("that defines a field of every composite resource, or has another name, is refused", () => {
+    expect(check(INFRASTRUCTURE.replace("size: {type: int}", "resourceRef: {type: string}"))).toEqual([
+      expect.stringContaining("properties.resourceRef 14:11 is a field that every composite resource has already"),
+    ]);
+    expect(check(INFRASTRUCTURE.replace("name: dbs.", "name: other."))).toContainEqual(
+      expect.stringContaining("must be <plural>.<group>, here dbs.example.org"),
+    );
+  });
+});

@@ -4,18 +4,24 @@ import { map } from "../api-schema/list.ts";
 import { conforms, type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, name, required, text, textThat } from "../api-schema/schema.ts";
 import type { Finding } from "../reader/composition-error.ts";
-import { type FieldReader, Findings } from "../reader/field-reader.ts";
+import { FieldReader, Findings } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import {
   DEFINITION_API_VERSION,
   DEFINITION_API_VERSIONS,
+  DEFINITION_FORMS,
   DEFINITION_KIND,
   type Definition,
+  type DefinitionForm,
   type DefinitionScope,
   type DefinitionSpec,
+  FORM_API_VERSION,
   type KindNames,
+  PUBLICATION_KIND,
 } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
+import { FORM_SPECS, PUBLICATION_SPEC, type WrittenApplication, type WrittenPublication } from "./form-spec.ts";
+import { isForm, type LowerOptions, lowerDefinition } from "./lower.ts";
 import { scopeOf } from "./scope.ts";
 import { specOf } from "./spec.ts";
 import type { WrittenNames, WrittenSpec } from "./written.ts";
@@ -28,24 +34,32 @@ interface Metadata extends JsonObject {
   annotations?: { [key: string]: string };
 }
 
-/** A definition as its author writes it. */
-interface WrittenDefinition {
+/** A document as its author writes it. */
+interface Written<Spec> {
   kind: string;
   apiVersion: string;
   metadata: Metadata;
-  spec: WrittenSpec;
+  spec: Spec;
   status?: JsonValue;
 }
 
-function definitionSchema(version: string): ObjectSchema<WrittenDefinition> {
-  return object<WrittenDefinition>(
+type WrittenDefinition = Written<WrittenSpec>;
+
+/** A document of a kind in these API versions. */
+function documentSchema<Spec>(
+  kind: string,
+  apiVersions: readonly [string, ...string[]],
+  spec: ObjectSchema<Spec>,
+  check: (definition: FieldReader) => void,
+): ObjectSchema<Written<Spec>> {
+  return object<Written<JsonObject>>(
     {
-      kind: required(name(), DEFINITION_KIND),
+      kind: required(name(), kind),
       apiVersion: required(
         textThat(name().openApi, (apiVersion) =>
-          DEFINITION_API_VERSIONS.includes(apiVersion) ? undefined : `expected ${DEFINITION_API_VERSIONS.join(" or ")}`,
+          apiVersions.includes(apiVersion) ? undefined : `expected ${apiVersions.join(" or ")}`,
         ),
-        DEFINITION_API_VERSION,
+        apiVersions[0],
       ),
       metadata: required(
         object<Metadata>(
@@ -58,15 +72,28 @@ function definitionSchema(version: string): ObjectSchema<WrittenDefinition> {
         ),
         "the definition's name",
       ),
-      spec: required(specOf(version), "the kind that it defines"),
+      spec: required(spec as unknown as ObjectSchema<JsonObject>, "the kind that it defines"),
       status: ANY,
     },
-    { check: checkName },
+    { check },
+  ) as unknown as ObjectSchema<Written<Spec>>;
+}
+
+function definitionSchema(version: string): ObjectSchema<WrittenDefinition> {
+  return documentSchema(DEFINITION_KIND, DEFINITION_API_VERSIONS, specOf(version), (one) =>
+    checkName(one, one.value("spec")),
   );
 }
 
-function checkName(definition: FieldReader): void {
-  const [metadata, spec] = [definition.value("metadata"), definition.value("spec")];
+function formSchema(kind: DefinitionForm): ObjectSchema<Written<WrittenApplication>> {
+  return documentSchema(kind, [FORM_API_VERSION], FORM_SPECS[kind], (one) => {
+    const spec = one.value("spec");
+    checkName(one, isObject(spec) ? spec["crdSpecTemplate"] : undefined);
+  });
+}
+
+function checkName(definition: FieldReader, spec: JsonValue | undefined): void {
+  const metadata = definition.value("metadata");
   if (!isObject(metadata) || !isObject(spec) || !isObject(spec["names"])) return;
   const [title, { plural }, group] = [metadata["name"], spec["names"], spec["group"]];
   if (typeof title !== "string" || typeof plural !== "string" || typeof group !== "string") return;
@@ -82,21 +109,55 @@ const SCHEMAS: ReadonlyMap<unknown, ObjectSchema<WrittenDefinition>> = new Map(
 /** For a document of another version, which gets an error about that. */
 const STORED_SCHEMA = definitionSchema(DEFINITION_API_VERSION);
 
+const FORM_SCHEMAS: ReadonlyMap<unknown, ObjectSchema<Written<WrittenApplication>>> = new Map(
+  DEFINITION_FORMS.map((kind) => [kind, formSchema(kind)]),
+);
+
+const PUBLICATION_SCHEMA = documentSchema<WrittenPublication>(
+  PUBLICATION_KIND,
+  [FORM_API_VERSION],
+  PUBLICATION_SPEC,
+  (publication) => {
+    const [metadata, spec] = [publication.value("metadata"), publication.value("spec")];
+    const reference = isObject(spec) ? spec["infrastructureDefinitionReference"] : undefined;
+    const expected = isObject(reference) ? reference["name"] : undefined;
+    if (!isObject(metadata) || typeof expected !== "string" || metadata["name"] === expected) return;
+    const message = `must be the name of the published InfrastructureDefinition, here ${expected}`;
+    publication.findings.error("Invalid", ["metadata", "name"], message);
+  },
+);
+
+/**
+ * Checks an InfrastructurePublication. The findings include the warnings.
+ *
+ * @returns an error with all findings of severity `error`; undefined if there are none
+ */
+export function checkPublication(document: ParsedDocument): { error?: DefinitionError; findings: Finding[] } {
+  const collected = new Findings(document);
+  const { value } = document;
+  if (isObject(value)) PUBLICATION_SCHEMA.checkObject(new FieldReader(value, [], collected));
+  else collected.error("Invalid", [], `expected an ${PUBLICATION_KIND}, found ${kindOf(value)}`);
+  const findings = collected.sorted();
+  if (collected.errors === 0) return { findings };
+  const errors = findings.filter(({ severity }) => severity === "error");
+  return { error: new DefinitionError("Invalid", errors, document.source), findings };
+}
+
 /** Options of {@link parseDefinition}. */
-export interface ParseDefinitionOptions {
+export interface ParseDefinitionOptions extends LowerOptions {
   /** Called for each warning: unknown fields, and fields without effect. */
   onWarning?: (finding: Finding) => void;
 }
 
 /**
- * Reads a CompositeResourceDefinition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
+ * Reads a definition of any kind from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
  * Reports all errors for which an API server would reject the definition or its CRDs: names, versions, schemas that are
  * not structural, invalid defaults. CEL rules are not compiled.
  *
  * @throws {DefinitionError} with all errors of the file: field path, line and column
  */
 export function parseDefinition(document: ParsedDocument, options: ParseDefinitionOptions = {}): Definition {
-  const { definition, error, findings } = checkDefinition(document);
+  const { definition, error, findings } = checkDefinition(document, options);
   if (definition === undefined) throw error;
   for (const finding of findings) options.onWarning?.(finding);
   return definition;
@@ -108,20 +169,21 @@ export type CheckedDefinition =
   | { definition?: undefined; error: DefinitionError; findings: Finding[] };
 
 /** Checks a definition like {@link parseDefinition}, without throwing. The findings include the warnings. */
-export function checkDefinition(document: ParsedDocument): CheckedDefinition {
+export function checkDefinition(document: ParsedDocument, options: LowerOptions = {}): CheckedDefinition {
   const collected = new Findings(document);
-  const definition = readDefinition(document, collected);
+  const definition = readDefinition(document, options, collected);
   const findings = collected.sorted();
   if (definition !== undefined && collected.errors === 0) return { definition, findings };
   const errors = findings.filter(({ severity }) => severity === "error");
   return { error: new DefinitionError("Invalid", errors, document.source), findings };
 }
 
-function readDefinition({ value }: ParsedDocument, findings: Findings): Definition | undefined {
+function readDefinition({ value }: ParsedDocument, options: LowerOptions, findings: Findings): Definition | undefined {
   if (!isObject(value)) {
     findings.error("Invalid", [], `expected a ${DEFINITION_KIND}, found ${kindOf(value)}`);
     return undefined;
   }
+  if (isForm(value)) return readForm(value, options, findings);
   const { kind } = value;
   if (typeof kind === "string" && kind !== "" && kind !== DEFINITION_KIND) {
     // More findings would only repeat that this is the wrong file.
@@ -132,6 +194,15 @@ function readDefinition({ value }: ParsedDocument, findings: Findings): Definiti
   const { metadata, spec } = value;
   const lowered = normalizeSpec(spec, scopeOf(value));
   return { apiVersion: DEFINITION_API_VERSION, kind: DEFINITION_KIND, metadata, spec: lowered };
+}
+
+function readForm(value: JsonObject, options: LowerOptions, findings: Findings): Definition | undefined {
+  const form = DEFINITION_FORMS.find((one) => one === value["kind"]);
+  const schema = FORM_SCHEMAS.get(form);
+  if (form === undefined || schema === undefined || !conforms(value, schema, findings)) return undefined;
+  const lowered = lowerDefinition(value, options);
+  const spec = normalizeSpec(lowered["spec"] as unknown as WrittenSpec, scopeOf(lowered));
+  return { apiVersion: FORM_API_VERSION, kind: form, metadata: value.metadata, spec };
 }
 
 /** Fills in the defaults. */

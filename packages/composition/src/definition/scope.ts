@@ -9,21 +9,34 @@ export function scopesOf(apiVersion: unknown): readonly [DefinitionScope, ...Def
   return ["LegacyCluster", "Namespaced", "Cluster"];
 }
 
-/** The scope of a definition as written. One that is not checked may have any other value: the default counts. */
+/** The scope of a lowered definition. One that is not checked may have any other value: the default counts. */
 export function scopeOf(xrd: JsonObject): DefinitionScope {
   const spec = xrd["spec"];
   const scope = isObject(spec) ? spec["scope"] : undefined;
   // A stored LegacyCluster definition can be read in every version.
   if (scope === "Namespaced" || scope === "Cluster" || scope === "LegacyCluster") return scope;
+  if (scope === "LegacyNamespaced" && xrd["kind"] === "ApplicationDefinition") return scope;
   return scopesOf(xrd["apiVersion"])[0];
 }
 
 /** The layout of XRs of a scope. */
 export function layoutOf(scope: DefinitionScope): Layout {
+  if (scope === "LegacyNamespaced") return { isLegacy: true, isPrivate: true };
   return { isLegacy: scope === "LegacyCluster" };
 }
 
 /** The layout of a definition's XRs. */
-export function layoutOfDefinition({ spec }: Definition): Layout {
-  return layoutOf(spec.scope);
+export function layoutOfDefinition({ kind, spec }: Pick<Definition, "kind" | "spec">): Layout {
+  const claimField = claimFieldOf({ kind });
+  return { ...layoutOf(spec.scope), ...(claimField === "requirementRef" && { claimField }) };
+}
+
+/** Whether XRs of a scope are namespaced. */
+export function isNamespaced(scope: DefinitionScope): boolean {
+  return scope === "Namespaced" || scope === "LegacyNamespaced";
+}
+
+/** The field of a composite's spec that names its claim, or its requirement. */
+export function claimFieldOf({ kind }: { readonly kind?: unknown }): "claimRef" | "requirementRef" {
+  return kind === "InfrastructureDefinition" ? "requirementRef" : "claimRef";
 }

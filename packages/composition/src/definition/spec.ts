@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/functionio";
 import { eachDuplicate, list, map, texts } from "../api-schema/list.ts";
-import { ANY_OBJECT, named, type ObjectOpenApi, type ObjectSchema, object } from "../api-schema/object.ts";
+import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";
 import {
   choice,
   custom,
@@ -9,6 +9,7 @@ import {
   FLAG,
   INTEGER,
   name,
+  type RequiredField,
   type Rule,
   required,
   type Schema,
@@ -57,7 +58,8 @@ const KIND = textThat(name(63, { pattern: "^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-
     : "must be letters, digits and dashes, at most 63, beginning with a letter",
 );
 
-const NAMES = object<WrittenNames>(
+/** The names of a kind. */
+export const NAMES: ObjectSchema<WrittenNames> = object<WrittenNames>(
   {
     kind: required(KIND, "the kind, such as XDatabase"),
     plural: required(LABEL_TEXT, "the kind's plural in lower case, such as xdatabases"),
@@ -97,12 +99,21 @@ const SCALE = object<ScaleSubresource & { labelSelectorPath?: string }>({
 
 const AUTHOR_SCHEMA = "the schema of the composite resource";
 
+/** The name of a version. */
+export const VERSION_NAME: RequiredField<string> = required(
+  matching(63, LABEL, "must be lower-case letters, digits and dashes, beginning with a letter"),
+  "the version, such as v1alpha1",
+);
+
+/** An API group. */
+export const GROUP_NAME: RequiredField<string> = required(
+  matching(253, GROUP, "must be a domain name of two or more lower-case parts, such as example.org"),
+  "the API group of the new kind, such as example.org",
+);
+
 const VERSION = object<WrittenVersion>(
   {
-    name: required(
-      matching(63, LABEL, "must be lower-case letters, digits and dashes, beginning with a letter"),
-      "the version, such as v1alpha1",
-    ),
+    name: VERSION_NAME,
     served: required(FLAG, "true if the API server must serve this version"),
     referenceable: required(FLAG, "true if compositions are written for this version"),
     deprecated: FLAG,
@@ -204,7 +215,7 @@ const CONVERSION = object<{ strategy: "None" | "Webhook"; webhook?: JsonObject }
 );
 
 /** Names as in Kubernetes: anything else could be another user, such as in `system:serviceaccount:a:b`. */
-const SERVICE_ACCOUNT = object<ServiceAccountReference>({
+export const SERVICE_ACCOUNT: ObjectSchema<ServiceAccountReference> = object<ServiceAccountReference>({
   namespace: required(
     matching(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower-case letters, digits and dashes"),
     "the namespace of the service account",
@@ -244,10 +255,7 @@ function specSchema(apiVersion: string): ObjectSchema<WrittenSpec> {
   const scopes = scopesOf(apiVersion);
   return object<WrittenSpec>(
     {
-      group: required(
-        matching(253, GROUP, "must be a domain name of two or more lower-case parts, such as example.org"),
-        "the API group of the new kind, such as example.org",
-      ),
+      group: GROUP_NAME,
       names: required(NAMES, "the kind and its plural"),
       scope: defaulted(choice<DefinitionScope>(...scopes), scopes[0]),
       claimNames: NAMES,
@@ -295,9 +303,4 @@ const SPECS: ReadonlyMap<string, ObjectSchema<WrittenSpec>> = new Map(
 /** The spec of a definition in an API version; an unknown version counts as the stored one. */
 export function specOf(apiVersion: string): ObjectSchema<WrittenSpec> {
   return (SPECS.get(apiVersion) ?? SPECS.get(DEFINITION_API_VERSION)) as ObjectSchema<WrittenSpec>;
-}
-
-/** The schema of the spec for the CRD of definitions. */
-export function definitionSpecOpenApi(apiVersion: string): ObjectOpenApi {
-  return specOf(apiVersion).openApi;
 }

@@ -1,3 +1,4 @@
+import { claimFieldOf } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -50,7 +51,7 @@ function compositeIntent(context: ClaimContext, name: string, existing: LiveObje
   const spec: JsonObject = {
     ...yielding(wantedSpec(claim, definition), "spec"),
     ...reclaimField(context, existing),
-    claimRef: claimReference(context),
+    [claimFieldOf(definition)]: claimReference(context),
   };
   return {
     ...typeMeta(composites),

@@ -1,3 +1,4 @@
+import { claimFieldOf } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
@@ -24,12 +25,15 @@ const OBJECT_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
  *
  * @throws {ClaimError} `InvalidResourceRef`
  */
-export function compositeName({ claim, composites }: ClaimContext): string {
+export function compositeName({ claim, composites, definition }: ClaimContext): string {
   const reference = objectAt(claim, "spec", "resourceRef");
   const name = textAt(reference, "name");
   if (name === undefined) return provisionedName(claim);
-  if (groupKindOf(reference) === groupKind(apiVersionOf(composites), composites.kind) && OBJECT_NAME.test(name))
-    return name;
+  // The composite of a requirement always has the same kind, which its author need not repeat.
+  const isOfKind =
+    (isOnlyName(reference) && claimFieldOf(definition) === "requirementRef") ||
+    groupKindOf(reference) === groupKind(apiVersionOf(composites), composites.kind);
+  if (isOfKind && OBJECT_NAME.test(name)) return name;
   throw new ClaimError(
     "InvalidResourceRef",
     `spec.resourceRef: this claim can be bound to a ${composites.kind} of ${composites.group}; ` +
@@ -69,19 +73,24 @@ function describeOwner(composite: LiveObject): string {
 }
 
 /**
- * The owner of a composite: this claim, another one, or none, by `spec.claimRef`. An object that controls the
+ * The owner of a composite: this claim, another one, or none, by its claim reference. An object that controls the
  * composite, such as the XR that composed it, is its owner whatever the reference says: otherwise a claim's author
  * could rewrite and delete any tenant's composed XR whose name is known.
  */
-export function bindingOf({ claim, claims }: ClaimContext, composite: LiveObject): "this" | "another" | "none" {
+export function bindingOf(
+  { claim, claims, definition }: ClaimContext,
+  composite: LiveObject,
+): "this" | "another" | "none" {
   if (controllerOf(composite) !== undefined) return "another";
-  const reference = objectAt(composite, "spec")["claimRef"];
+  const field = claimFieldOf(definition);
+  const reference = objectAt(composite, "spec")[field];
   if (reference === undefined) return "none";
   const isThis =
     textAt(reference, "name") === claim.metadata.name &&
     textAt(reference, "namespace") === claim.metadata.namespace &&
     // In any version: definitions add and remove versions.
-    groupKindOf(reference) === groupKind(apiVersionOf(claims), claims.kind);
+    ((field === "requirementRef" && isOnlyName(reference)) ||
+      groupKindOf(reference) === groupKind(apiVersionOf(claims), claims.kind));
   return isThis ? "this" : "another";
 }
 
@@ -89,12 +98,12 @@ export function bindingOf({ claim, claims }: ClaimContext, composite: LiveObject
  * Whether a composite is bound to another claim of this one's name. A restore from a backup also gives a claim another
  * UID.
  */
-export function isOfNamesake({ claim }: ClaimContext, composite: LiveObject): boolean {
-  const uid = textAt(composite, "spec", "claimRef", "uid");
+export function isOfNamesake({ claim, definition }: ClaimContext, composite: LiveObject): boolean {
+  const uid = textAt(composite, "spec", claimFieldOf(definition), "uid");
   return uid !== undefined && uid !== claim.metadata.uid;
 }
 
-/** `spec.claimRef` of the composite. */
+/** The claim reference of the composite. */
 export function claimReference({ claim, claims }: ClaimContext): JsonObject {
   const { name, namespace = "", uid } = claim.metadata;
   return { ...typeMeta(claims), namespace, name, uid };
@@ -118,6 +127,10 @@ export async function recordBinding(context: ClaimContext, name: string): Promis
   if (hasFinalizer && Object.keys(spec).length === 0) return;
   const metadata: JsonObject = hasFinalizer ? {} : { finalizers: [...finalizers, FINALIZER_CLAIM] };
   await patchClaim(context, { metadata, spec });
+}
+
+function isOnlyName(reference: JsonObject[string] | undefined): boolean {
+  return textAt(reference, "apiVersion") === undefined && textAt(reference, "kind") === undefined;
 }
 
 function groupKindOf(reference: JsonObject[string]): string {

@@ -10,6 +10,8 @@ export type ClaimErrorCode =
   | "SecretOfAnother"
   /** The composite's connection secret does not exist. */
   | "SecretNotFound"
+  /** The composite has no connection secret, and gets none. */
+  | "NoConnectionSecret"
   /** The server refuses the copy. */
   | "SecretRefused";
 
@@ -25,6 +27,6 @@ export class ClaimError extends Error {
 
   /** Whether the same claim may be synchronized later: its composite may still publish the connection secret. */
   get retryable(): boolean {
-    return this.code === "SecretNotFound";
+    return this.code === "SecretNotFound" || this.code === "NoConnectionSecret";
   }
 }

@@ -1,4 +1,4 @@
-import { type Definition, hasReclaimPolicy } from "@xfn/composition/definition";
+import { claimFieldOf, type Definition, hasReclaimPolicy } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { emptyObject } from "../objects/empty-object.ts";
@@ -22,7 +22,11 @@ const NEVER_COPIED: ReadonlySet<string> = new Set([
 
 /** Whether a field is never copied. The reclaim policy is the composite's, unless the author defines such a field. */
 function isNeverCopied(field: string, definition: Definition): boolean {
-  return NEVER_COPIED.has(field) || (field === "reclaimPolicy" && hasReclaimPolicy(definition));
+  return (
+    NEVER_COPIED.has(field) ||
+    field === claimFieldOf(definition) ||
+    (field === "reclaimPolicy" && hasReclaimPolicy(definition))
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { claimFieldOf } from "@xfn/composition/definition";
 import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { deleteConnectionSecret } from "../objects/connection-secrets.ts";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
@@ -81,7 +82,7 @@ async function boundComposite(context: ClaimContext): Promise<LiveObject | undef
   if (binding === "none" && name === provisionedName(claim) && reclaimPolicyOf(context, composite) === "Delete") {
     throw new ClaimError(
       "CompositeOfAnother",
-      `the ${composites.kind} ${name} was created for this claim but has no spec.claimRef, and is not deleted; ` +
+      `the ${composites.kind} ${name} was created for this claim but has no spec.${claimFieldOf(context.definition)}, and is not deleted; ` +
         "set it, or delete the composite",
     );
   }

@@ -1,5 +1,5 @@
 import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE } from "@xfn/composition";
-import { hasReclaimPolicy, layoutOfDefinition } from "@xfn/composition/definition";
+import { claimFieldOf, hasReclaimPolicy, layoutOfDefinition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
@@ -55,7 +55,7 @@ function defaultPolicy(context: ClaimContext, composite: LiveObject): ReclaimPol
   if (composite.metadata.name === provisionedName(claim)) return "Delete";
   if (bindingOf(context, composite) !== "this") return "Retain";
   // What this claim recorded when it was bound stays.
-  const isRecorded = textAt(composite, "spec", "claimRef", "uid") === claim.metadata.uid;
+  const isRecorded = textAt(composite, "spec", claimFieldOf(context.definition), "uid") === claim.metadata.uid;
   const recorded = isRecorded ? presentPolicy(context, composite) : undefined;
   return recorded ?? (wasProvisionedElsewhere(context, composite) ? "Delete" : "Retain");
 }
@@ -84,7 +84,10 @@ export async function releaseComposite(context: ClaimContext, composite: LiveObj
   const released = await client.patch(
     referenceOf(composites, name),
     "merge",
-    { metadata: { uid, resourceVersion, labels, managedFields: orNone(managedFields) }, spec: { claimRef: null } },
+    {
+      metadata: { uid, resourceVersion, labels, managedFields: orNone(managedFields) },
+      spec: { [claimFieldOf(context.definition)]: null },
+    },
     { fieldManager: FIELD_MANAGERS.claim, signal },
   );
   memory.writes.saw(released);

@@ -134,10 +134,11 @@ async function publish(context: ClaimContext, composite: LiveObject, synced: Con
   const { claim, events } = context;
   const reason = "PropagateConnectionSecret";
   try {
+    requireSecret(context, composite);
     const published = await copySecret(context, composite);
     if (published)
       events.record(claim, { type: "Normal", reason, message: "copied the composite's connection secret" });
-    if (!hasCondition(claim, AVAILABLE)) warnOfMissingSecret(context, composite);
+    if (!hasCondition(claim, AVAILABLE)) warnOfExternalStore(context);
     emitCauses(context, [synced]);
     await setClaimStatus(context, composite, [synced, AVAILABLE], published);
     return undefined;
@@ -157,16 +158,27 @@ async function publish(context: ClaimContext, composite: LiveObject, synced: Con
   }
 }
 
-/** Warns that a claim which asks for connection details becomes ready without them. */
-function warnOfMissingSecret({ claim, definition, events }: ClaimContext, composite: LiveObject): void {
+/** Warns that a claim which asks for connection details in an external store becomes ready without them. */
+function warnOfExternalStore({ claim, definition, events }: ClaimContext): void {
   const unpublished = unsupportedPublishing(claim, layoutOfDefinition(definition));
   if (unpublished !== undefined)
     events.record(claim, { type: "Warning", reason: "PropagateConnectionSecret", message: unpublished });
+}
+
+/**
+ * A claim that asks for a connection secret is ready only with it.
+ *
+ * @throws {ClaimError} `NoConnectionSecret` if its composite has none to copy
+ */
+function requireSecret({ claim, composites }: ClaimContext, composite: LiveObject): void {
   const wants = textAt(claim, "spec", "writeConnectionSecretToRef", "name") !== undefined;
   if (!wants || textAt(composite, "spec", "writeConnectionSecretToRef", "name") !== undefined) return;
-  const message =
-    "the composite has no connection secret to copy: its Composition has no writeConnectionSecretsToNamespace";
-  events.record(claim, { type: "Warning", reason: "NoConnectionSecret", message });
+  const { name } = composite.metadata;
+  throw new ClaimError(
+    "NoConnectionSecret",
+    `the ${composites.kind} ${name} has no connection secret to copy; give its Composition ` +
+      "spec.writeConnectionSecretsToNamespace, or remove spec.writeConnectionSecretToRef from this object",
+  );
 }
 
 /** Copies the composite's external name, and the fields of its spec that the claim does not set. */

@@ -2,9 +2,10 @@ import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/compos
 import { DEFINITION_API_VERSIONS, definitionSpecOpenApi } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { COMPOSITIONS, DEFINITIONS, ENVIRONMENT_CONFIGS, REVISIONS } from "../objects/kinds.ts";
-import { AGE, conditionColumn, crd, root, TEXT, version } from "./crd.ts";
+import { AGE, conditionColumn, crd, KIND_REFERENCE, root, TEXT, version } from "./crd.ts";
 import { packageCrds } from "./package-crds.ts";
 import { runtimeConfigCrd } from "./package-settings-crds.ts";
+import { resourceCompositionCrds } from "./resource-composition-crds.ts";
 import { runtimeCrds } from "./runtime-crd.ts";
 
 /** Which kinds the controller serves besides those of Compositions. */
@@ -13,13 +14,16 @@ export interface ServedKinds {
   readonly packages?: boolean | undefined;
   /** The runtimes of functions and providers, and their DeploymentRuntimeConfigs (`--enable-function-runtimes`). */
   readonly functionRuntimes?: boolean | undefined;
+  /** InfrastructureDefinition, ApplicationDefinition, InfrastructurePublication (`--enable-resource-composition`). */
+  readonly resourceComposition?: boolean | undefined;
 }
 
 /**
  * The CustomResourceDefinitions of the controller's own kinds. The API server checks objects by their schemas and CEL
  * rules, the controllers check the rest. Options add CRDs and change none: objects lose a field that their CRD loses.
  */
-export function controllerCrds({ packages = false, functionRuntimes = false }: ServedKinds = {}): KubernetesObject[] {
+export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
+  const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
   return [
     crd(
       DEFINITIONS,
@@ -51,6 +55,7 @@ export function controllerCrds({ packages = false, functionRuntimes = false }: S
     ...(packages ? packageCrds() : []),
     ...(functionRuntimes ? runtimeCrds() : []),
     ...(functionRuntimes && !packages ? [runtimeConfigCrd()] : []),
+    ...(resourceComposition ? resourceCompositionCrds() : []),
   ];
 }
 
@@ -60,12 +65,6 @@ const TYPE_COLUMNS: readonly JsonObject[] = [
   { name: "XR-KIND", type: "string", jsonPath: ".spec.compositeTypeRef.kind" },
   { name: "XR-APIVERSION", type: "string", jsonPath: ".spec.compositeTypeRef.apiVersion" },
 ];
-
-const KIND_REFERENCE: JsonObject = {
-  type: "object",
-  required: ["apiVersion", "kind"],
-  properties: { apiVersion: TEXT, kind: TEXT },
-};
 
 function versionOf(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf("/") + 1);

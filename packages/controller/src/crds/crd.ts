@@ -9,6 +9,13 @@ export const TEXT: JsonObject = { type: "string" };
 
 export const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
+/** A reference to a kind. */
+export const KIND_REFERENCE: JsonObject = {
+  type: "object",
+  required: ["apiVersion", "kind"],
+  properties: { apiVersion: TEXT, kind: TEXT },
+};
+
 /** A printer column with the status of a condition. */
 export function conditionColumn(name: string, type: string): JsonObject {
   return { name, type: "string", jsonPath: `.status.conditions[?(@.type=='${type}')].status` };

@@ -10,6 +10,7 @@ import {
   ENVIRONMENT_CONFIGS,
   FUNCTION_RUNTIMES,
   PACKAGE_KINDS,
+  RESOURCE_COMPOSITION_KINDS,
   REVISIONS,
 } from "../objects/kinds.ts";
 import { findLive, textAt } from "../objects/read-objects.ts";
@@ -53,11 +54,9 @@ export async function installCrds(
   await Promise.all(controllerCrds(options).map((crd) => install(client, crd, signal)));
   const packages = options.packages === true ? PACKAGE_KINDS : [];
   const runtimes = options.functionRuntimes === true ? [FUNCTION_RUNTIMES] : [];
-  await waitUntilServed(
-    client,
-    [DEFINITIONS, COMPOSITIONS, REVISIONS, ENVIRONMENT_CONFIGS, ...packages, ...runtimes],
-    signal,
-  );
+  const definitions = options.resourceComposition === true ? RESOURCE_COMPOSITION_KINDS : [];
+  const own = [DEFINITIONS, COMPOSITIONS, REVISIONS, ENVIRONMENT_CONFIGS];
+  await waitUntilServed(client, [...own, ...packages, ...runtimes, ...definitions], signal);
 }
 
 /** The server lists a kind a moment after it has established the CRD. */

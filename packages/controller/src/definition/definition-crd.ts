@@ -105,7 +105,7 @@ function canControl(definition: LiveObject, crd: LiveObject): boolean {
   const owner = controllerOf(crd);
   if (owner === undefined) return appliedFields(crd, FIELD_MANAGERS.definition, "") !== undefined;
   if (owner.uid === definition.metadata.uid) return true;
-  const isDefinition = owner.kind === DEFINITIONS.kind && owner.apiVersion.startsWith(`${DEFINITIONS.group}/`);
+  const isDefinition = owner.kind === definition.kind && owner.apiVersion.startsWith(`${DEFINITIONS.group}/`);
   return isDefinition && owner.name === definition.metadata.name;
 }
 

@@ -1,10 +1,10 @@
-import type { Definition } from "@xfn/composition/definition";
+import { type Definition, isNamespaced } from "@xfn/composition/definition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { CLUSTER_ROLES, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { CLUSTER_ROLES, PUBLICATIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
@@ -22,14 +22,15 @@ const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
 /**
- * The ClusterRoles of a definition, for users. Kubernetes' roles admin, edit and view get what is namespaced, so that
- * an editor of a namespace can create it there. Only Crossplane's roles get cluster-scoped composites. The controller's
- * own roles come from its deployment: Kubernetes lets no client grant more than it has ("Using RBAC Authorization").
+ * The ClusterRoles of a definition or a publication, for users. Kubernetes' roles admin, edit and view get what is
+ * namespaced, so that an editor of a namespace can create it there. Only Crossplane's roles get cluster-scoped
+ * composites. The controller's own roles come from its deployment: Kubernetes lets no client grant more than it has
+ * ("Using RBAC Authorization").
  */
 function definitionRoles(object: LiveObject, definition: Definition): KubernetesObject[] {
   const { group, names, claimNames, scope } = definition.spec;
   const local = (...roles: string[]): string[] =>
-    scope === "Namespaced" ? roles.map((name) => `${KUBERNETES}-${name}`) : [];
+    isNamespaced(scope) ? roles.map((name) => `${KUBERNETES}-${name}`) : [];
   const role = (suffix: string, labels: readonly string[], plural: string, verbs: readonly string[]) => ({
     ...typeMeta(CLUSTER_ROLES),
     metadata: {
@@ -39,7 +40,15 @@ function definitionRoles(object: LiveObject, definition: Definition): Kubernetes
     },
     rules: [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }],
   });
-  const roles = [
+  const offered =
+    claimNames === undefined
+      ? []
+      : [
+          role("claims-aggregate-to-edit", [`${KUBERNETES}-admin`, `${KUBERNETES}-edit`], claimNames.plural, EDIT),
+          role("claims-aggregate-to-view", [`${KUBERNETES}-view`], claimNames.plural, VIEW),
+        ];
+  if (object.kind === PUBLICATIONS.kind) return offered;
+  return [
     role(
       "aggregate-to-edit",
       [`${CROSSPLANE}-admin`, `${CROSSPLANE}-edit`, ...local("admin", "edit")],
@@ -47,12 +56,7 @@ function definitionRoles(object: LiveObject, definition: Definition): Kubernetes
       EDIT,
     ),
     role("aggregate-to-view", [`${CROSSPLANE}-view`, ...local("view")], names.plural, VIEW),
-  ];
-  if (claimNames === undefined) return roles;
-  return [
-    ...roles,
-    role("claims-aggregate-to-edit", [`${KUBERNETES}-admin`, `${KUBERNETES}-edit`], claimNames.plural, EDIT),
-    role("claims-aggregate-to-view", [`${KUBERNETES}-view`], claimNames.plural, VIEW),
+    ...offered,
   ];
 }
 

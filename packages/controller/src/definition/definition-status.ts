@@ -53,10 +53,12 @@ export function definitionStatus(
 }
 
 /**
+ * The condition for a CRD of a definition.
+ *
  * @param problem why the instances cannot be listed
  * @returns undefined for a CRD that is about to change its state
  */
-function conditionFor(
+export function conditionFor(
   type: string,
   reason: string,
   state: CrdState,

@@ -4,7 +4,7 @@ import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { finalizersOf } from "../objects/finalizers.ts";
-import { DEFINITIONS, referenceOf } from "../objects/kinds.ts";
+import { definitionKindOf, referenceOf } from "../objects/kinds.ts";
 import { objectAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
 
@@ -53,11 +53,11 @@ export function changedStatus(
 
 function patch(
   { client }: Context,
-  { metadata }: LiveObject,
+  definition: LiveObject,
   body: JsonObject,
   signal: AbortSignal,
   subresource?: "status",
 ): Promise<LiveObject> {
   const options = { fieldManager: FIELD_MANAGERS.definition, signal, subresource };
-  return client.patch(referenceOf(DEFINITIONS, metadata.name), "merge", body, options);
+  return client.patch(referenceOf(definitionKindOf(definition), definition.metadata.name), "merge", body, options);
 }

@@ -1,11 +1,11 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
-import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
+import type { LiveObject, Outcome, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, hasCondition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
 import { finalizersOf } from "../objects/finalizers.ts";
-import { DEFINITIONS, referenceOf } from "../objects/kinds.ts";
+import { DEFINITIONS, definitionKey, referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
@@ -19,17 +19,17 @@ import { isDefinitionSettled } from "./settled-definition.ts";
 import { terminateDefinition } from "./terminate-definition.ts";
 
 /**
- * Reconciles the CustomResourceDefinitions of a CompositeResourceDefinition. The key is its name.
+ * Reconciles the CustomResourceDefinitions of definitions of a kind. The key is the name.
  *
  * Conditions and finalizers are those of Crossplane v1.13: `Established` means that its composites are served,
  * `Offered` that its claims are. A definition that has errors, or whose CRD has another owner, only gets conditions.
  * A deleted definition deletes its claims, then its composites, then the CRDs.
  */
-export function definitionReconciler(context: Context): Reconcile {
+export function definitionReconciler(context: Context, kind: ResourceKind = DEFINITIONS): Reconcile {
   const memories = new Map<string, DefinitionMemory>();
   return async (name, signal) => {
-    if (isDefinitionSettled(context, memories.get(name), name)) return undefined;
-    const object = await findLive(context, referenceOf(DEFINITIONS, name), signal);
+    if (isDefinitionSettled(context, memories.get(name), kind, name)) return undefined;
+    const object = await findLive(context, referenceOf(kind, name), signal);
     if (object === undefined) memories.delete(name);
     if (object === undefined || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     if (isBeingDeleted(object)) return terminateDefinition(context, object, signal);
@@ -63,7 +63,7 @@ async function ensureDefinition(
   const established = composites.is === "established";
   if (established) await ensureRoles(context, memory, current, definition, signal);
 
-  const problems = context.instanceProblems?.(object.metadata.name) ?? {};
+  const problems = context.instanceProblems?.(definitionKey(definition, object.metadata.name)) ?? {};
   const { conditions, controllers } = definitionStatus(definition, composites, claims, problems);
   emitChanges(context, current, conditions);
   await setStatus(context, current, conditions, controllers, signal);
@@ -71,14 +71,15 @@ async function ensureDefinition(
   return requeueFor([composites.is, claims?.is, isUnlisted ? "refused" : undefined]);
 }
 
-function requeueFor(states: readonly (CrdState["is"] | undefined)[]): Outcome | undefined {
+/** When to look at CRDs in these states again. */
+export function requeueFor(states: readonly (CrdState["is"] | undefined)[]): Outcome | undefined {
   if (states.includes("pending")) return { requeueAfterMs: REQUEUE_AFTER_MS.crdPending };
   if (states.includes("deleting")) return { requeueAfterMs: REQUEUE_AFTER_MS.instancesDeletion };
   return states.includes("refused") ? { requeueAfterMs: REQUEUE_AFTER_MS.userAction } : undefined;
 }
 
 /** Emits an event for each condition that changes. */
-function emitChanges({ events }: Context, object: LiveObject, conditions: readonly Condition[]): void {
+export function emitChanges({ events }: Context, object: LiveObject, conditions: readonly Condition[]): void {
   for (const condition of conditions) {
     const { type, status, reason, message = "" } = condition;
     if (hasCondition(object, condition)) continue;

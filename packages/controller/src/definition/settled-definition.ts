@@ -1,8 +1,9 @@
 import { claimCrd, compositeCrd } from "@xfn/composition/definition";
+import type { ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
-import { DEFINITIONS } from "../objects/kinds.ts";
+import { definitionKey } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { isCrdSettled } from "./definition-crd.ts";
@@ -19,8 +20,13 @@ const ESTABLISHED = { is: "established" } as const;
  *
  * @param memory undefined if the process has not reconciled the definition yet
  */
-export function isDefinitionSettled(context: Context, memory: DefinitionMemory | undefined, name: string): boolean {
-  const object = context.informers.peek(DEFINITIONS)?.get(name);
+export function isDefinitionSettled(
+  context: Context,
+  memory: DefinitionMemory | undefined,
+  kind: ResourceKind,
+  name: string,
+): boolean {
+  const object = context.informers.peek(kind)?.get(name);
   if (object === undefined || isBeingDeleted(object)) return false;
   if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return true;
   const checked = checkLiveDefinition(object);
@@ -29,7 +35,7 @@ export function isDefinitionSettled(context: Context, memory: DefinitionMemory |
   const { definition } = checked;
   const { applies } = memory ?? { applies: new ApplyCache() };
   const offersClaims = claimKindOf(definition) !== undefined;
-  const problems = context.instanceProblems?.(name) ?? {};
+  const problems = context.instanceProblems?.(definitionKey(kind, name)) ?? {};
   if (problems.composites !== undefined || problems.claims !== undefined) return false;
   const crds = [compositeCrd(object), ...(offersClaims ? [claimCrd(object)] : [])];
   const claims = offersClaims ? ESTABLISHED : undefined;

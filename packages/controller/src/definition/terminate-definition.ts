@@ -1,3 +1,4 @@
+import { lowerDefinition } from "@xfn/composition/definition";
 import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -8,9 +9,9 @@ import {
   FINALIZER_ORPHAN,
   finalizersOf,
 } from "../objects/finalizers.ts";
-import { referenceOf } from "../objects/kinds.ts";
+import { INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";
@@ -32,12 +33,18 @@ const TERMINATING = "TerminatingCompositeResource";
  */
 export async function terminateDefinition(
   context: Context,
-  definition: LiveObject,
+  written: LiveObject,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
+  const definition: LiveObject = { ...written, ...lowerDefinition(written) };
   const finalizers = finalizersOf(definition);
   if (!finalizers.includes(FINALIZER_DEFINED) && !finalizers.includes(FINALIZER_OFFERED)) return undefined;
   if (!finalizers.includes(FINALIZER_ORPHAN)) {
+    if (await isStillPublished(context, definition, signal)) {
+      const message = `waits for the InfrastructurePublication ${definition.metadata.name}: delete it, with its requirements`;
+      await setTerminating(context, definition, message, signal);
+      return { requeueAfterMs: REQUEUE_AFTER_MS.instancesDeletion };
+    }
     for (const names of ["claimNames", "names"] as const) {
       const wait = await removeOrReport(context, definition, names, signal);
       if (wait === undefined) continue;
@@ -49,6 +56,16 @@ export async function terminateDefinition(
   await setFinalizers(context, definition, others, signal);
   context.client.forgetKinds();
   return undefined;
+}
+
+/** Whether requirements may still depend on composites: the publication deletes them first. */
+async function isStillPublished(
+  context: Context,
+  { kind, metadata }: LiveObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (kind !== INFRASTRUCTURE_DEFINITIONS.kind) return false;
+  return (await findLive(context, referenceOf(PUBLICATIONS, metadata.name), signal)) !== undefined;
 }
 
 /** What the termination waits for. */
@@ -87,8 +104,12 @@ async function setTerminating(
     context,
     definition,
     [
-      { type: "Established", status: "False", reason: TERMINATING, message },
-      ...(offers ? [{ type: "Offered", status: "False", reason: "TerminatingCompositeResourceClaim" } as const] : []),
+      ...(definition.kind === PUBLICATIONS.kind
+        ? []
+        : [{ type: "Established", status: "False", reason: TERMINATING, message } as const]),
+      ...(offers
+        ? [{ type: "Offered", status: "False", reason: "TerminatingCompositeResourceClaim", message } as const]
+        : []),
     ],
     {},
     signal,

@@ -3,7 +3,7 @@ import { apiVersionOf, type LiveObject, type ResourceKind } from "@xfn/kubernete
 import { isTrue } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
-import { groupKind } from "../objects/kinds.ts";
+import { definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
@@ -31,10 +31,10 @@ export class DefinitionControllers {
 
   /** Follows a definition that was added or changed. */
   changed(object: LiveObject): void {
-    const { name } = object.metadata;
+    const name = keyOf(object);
     const entry = this.#entries.get(name);
     if (entry === undefined && !isServed(object, "Established")) return;
-    const isUnchanged = entry?.generation === generationOf(object);
+    const isUnchanged = entry?.generation === this.#generationOf(object);
     const definition = isUnchanged ? entry?.controllers.definition : this.#options.reconcilers.readDefinition(object);
     // While the new state has errors, the controllers run with the previous one.
     if (definition === undefined) {
@@ -47,21 +47,21 @@ export class DefinitionControllers {
   }
 
   /** Stops the controllers of a definition that was deleted. */
-  deleted({ metadata: { name } }: LiveObject): void {
-    this.#end(name);
+  deleted(object: LiveObject): void {
+    this.#end(keyOf(object));
   }
 
-  /** Why the instances of a definition cannot be listed. */
+  /** Why the instances of a definition cannot be listed, by its `definitionKey`. */
   problemsOf(name: string): InstanceProblems {
     const controllers = this.#entries.get(name)?.controllers;
     return { composites: controllers?.composites.problem, claims: controllers?.claims?.problem };
   }
 
-  /** The name of the definition whose composites or claims have a kind. */
-  definitionOf({ group, plural }: ResourceKind): string | undefined {
-    for (const [name, { controllers }] of this.#entries) {
+  /** The definition whose composites or claims have a kind. */
+  definitionOf({ group, plural }: ResourceKind): Definition | undefined {
+    for (const { controllers } of this.#entries.values()) {
       const kinds = [controllers.composites.kind, controllers.claims?.kind];
-      if (kinds.some((kind) => kind?.group === group && kind.plural === plural)) return name;
+      if (kinds.some((kind) => kind?.group === group && kind.plural === plural)) return controllers.definition;
     }
     return undefined;
   }
@@ -91,12 +91,12 @@ export class DefinitionControllers {
   #update(name: string, definition: Definition, object: LiveObject): void {
     const entry = this.#entries.get(name);
     if (entry !== undefined && hasSameKinds(definition, entry.controllers.definition)) {
-      entry.generation = generationOf(object);
+      entry.generation = this.#generationOf(object);
       entry.controllers.replace(definition);
     } else if (storesVersionOf(object, definition)) {
       // Another version is of no use before the server stores it, which it may refuse.
       this.#end(name);
-      this.#begin(name, definition, generationOf(object));
+      this.#begin(name, definition, this.#generationOf(object));
     } else if (entry === undefined) {
       // The server refuses the new version: after a restart, too, instances are reconciled in the one that it serves.
       // Without a generation, the next change of the status is compared with the definition again.
@@ -150,10 +150,22 @@ export class DefinitionControllers {
     const isRunning = controllers.claims !== undefined;
     if (kind === undefined) {
       if (isRunning) this.#stopLater(name, controllers.stopClaims());
-    } else if (!isRunning && isServed(object, "Offered")) {
+    } else if (!isRunning && isOffered(this.#offeringOf(object))) {
       controllers.startClaims(kind);
       this.#options.context.log.info({ definition: name }, "reconciling claims");
     }
+  }
+
+  #offeringOf(object: LiveObject): LiveObject | undefined {
+    const { offeringOf } = this.#options.reconcilers;
+    return offeringOf === undefined ? object : offeringOf(object);
+  }
+
+  /** A publication that comes or goes changes the model of a definition, too. */
+  #generationOf(object: LiveObject): string {
+    const offering = this.#offeringOf(object);
+    const published = offering === undefined || offering === object ? "" : `/${offering.metadata.uid}`;
+    return `${generationOf(object)}${published}`;
   }
 
   #stopLater(name: string, stopped: Promise<void>): void {
@@ -178,6 +190,14 @@ const SERVED_TYPES = { Established: "compositeResourceType", Offered: "composite
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
   if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;
   return !isBeingDeleted(definition) && isTrue(definition, type);
+}
+
+function isOffered(offering: LiveObject | undefined): boolean {
+  return offering !== undefined && isServed(offering, "Offered");
+}
+
+function keyOf(object: LiveObject): string {
+  return definitionKey(definitionKindOf(object), object.metadata.name);
 }
 
 /** A definition with the version that the server stores as its referenceable one. */

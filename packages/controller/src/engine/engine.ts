@@ -1,7 +1,17 @@
 import { type Informer, type LiveObject, type Reconcile, type ResourceKind, WorkerSlots } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { CLUSTER_ROLES, COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import {
+  APPLICATION_DEFINITIONS,
+  CLUSTER_ROLES,
+  COMPOSITIONS,
+  CRDS,
+  DEFINITIONS,
+  definitionKey,
+  INFRASTRUCTURE_DEFINITIONS,
+  PUBLICATIONS,
+  REVISIONS,
+} from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
@@ -9,14 +19,23 @@ import { queueKey } from "../objects/references.ts";
 import { ComposedKindWatches } from "./composed-watches.ts";
 import { DefinitionControllers } from "./definition-controllers.ts";
 import type { InstanceReconcilers } from "./instance-controllers.ts";
-import { KindController, type ReconcileObserver } from "./kind-controller.ts";
+import { KindController, type KindControllerOptions, type ReconcileObserver } from "./kind-controller.ts";
 import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
 import { RequiredObjectWatches } from "./required-watches.ts";
 import { RuntimeWorkloadWatches } from "./workload-watches.ts";
 
+/** The reconcilers of `--enable-resource-composition`. */
+export interface ResourceCompositionReconcilers {
+  readonly infrastructure: Reconcile;
+  readonly application: Reconcile;
+  readonly publication: Reconcile;
+}
+
 /** The reconcilers of all kinds. */
 export interface Reconcilers extends InstanceReconcilers {
   readonly definition: Reconcile;
+  /** Absent: the kinds are not served. */
+  readonly resourceComposition?: ResourceCompositionReconcilers | undefined;
   /** Reconciles the revisions of Compositions. */
   readonly revision: Reconcile;
   /** Absent: packages are disabled. */
@@ -77,7 +96,8 @@ class ControllerEngine implements Engine {
   readonly #workloads: RuntimeWorkloadWatches;
   readonly #instances: DefinitionControllers;
   readonly #compositions: KindController;
-  readonly #definitions: KindController;
+  /** The controllers of definitions by their kind, and that of publications. */
+  readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
   readonly #started: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #stopped: AbortController = new AbortController();
@@ -121,20 +141,33 @@ class ControllerEngine implements Engine {
       );
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
-    this.#definitions = new KindController({
-      ...shared,
-      kind: DEFINITIONS,
-      reconcile: reconcilers.definition,
-      prepare: async () => {
-        await this.#whenListed(revisions);
-        this.#started.resolve();
-      },
-      handlers: {
-        added: (definition) => this.#instances.changed(definition),
-        updated: (definition) => this.#instances.changed(definition),
-        deleted: (last) => this.#instances.deleted(last),
-      },
+    const definitions = (kind: ResourceKind, reconcile: Reconcile, prepare: () => Promise<void>): KindController =>
+      new KindController({
+        ...shared,
+        kind,
+        reconcile,
+        prepare,
+        handlers: {
+          added: (definition) => this.#definitionChanged(definition),
+          updated: (definition) => this.#definitionChanged(definition),
+          deleted: (last) => this.#instances.deleted(last),
+        },
+      });
+    const { resourceComposition } = reconcilers;
+    const publications = resourceComposition && this.#startPublications(shared, resourceComposition.publication);
+    const others = resourceComposition && [
+      // With the publications listed, definitions start with their requirements.
+      definitions(INFRASTRUCTURE_DEFINITIONS, resourceComposition.infrastructure, () =>
+        this.#whenListed(revisions, PUBLICATIONS),
+      ),
+      definitions(APPLICATION_DEFINITIONS, resourceComposition.application, () => this.#whenListed(revisions)),
+    ];
+    const known = definitions(DEFINITIONS, reconcilers.definition, async () => {
+      await this.#whenListed(revisions);
+      this.#started.resolve();
     });
+    const all = [known, ...(others ?? []), ...(publications === undefined ? [] : [publications])];
+    this.#definitions = new Map(all.map((controller) => [controller.kind.kind, controller]));
     this.#watchDefined(CRDS);
     this.#watchDefined(CLUSTER_ROLES);
   }
@@ -149,16 +182,20 @@ class ControllerEngine implements Engine {
   }
 
   watchFailed(kind: ResourceKind): void {
-    const name = this.#instances.definitionOf(kind);
-    if (name === undefined) return;
-    const { composites, claims } = this.#instances.problemsOf(name);
-    const definition = this.#definitions.cache.get(name);
-    // The reconciler looks again by itself while the condition has the problem.
-    const isNews =
-      definition !== undefined &&
-      ((composites !== undefined && isTrue(definition, "Established")) ||
-        (claims !== undefined && isTrue(definition, "Offered")));
-    if (isNews) this.#definitions.enqueue(name);
+    const affected = this.#instances.definitionOf(kind);
+    if (affected === undefined) return;
+    const { name = "" } = affected.metadata;
+    const { composites, claims } = this.#instances.problemsOf(definitionKey(affected, name));
+    for (const one of [affected.kind, PUBLICATIONS.kind]) {
+      const controller = this.#definitions.get(one);
+      const object = controller?.cache.get(name);
+      // The reconciler looks again by itself while the condition has the problem.
+      const isNews =
+        object !== undefined &&
+        ((composites !== undefined && isTrue(object, "Established")) ||
+          (claims !== undefined && isTrue(object, "Offered")));
+      if (isNews) controller?.enqueue(name);
+    }
   }
 
   async stop(graceMs?: number): Promise<void> {
@@ -167,7 +204,7 @@ class ControllerEngine implements Engine {
     this.#started.reject(reason);
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await Promise.all([
-      this.#definitions.stop(graceMs),
+      ...[...this.#definitions.values()].map((controller) => controller.stop(graceMs)),
       this.#compositions.stop(graceMs),
       this.#packages?.stop(graceMs),
       this.#instances.stop(graceMs),
@@ -179,17 +216,42 @@ class ControllerEngine implements Engine {
   }
 
   /** Waits for the first lists that XRs need: without them, an XR would report that its Composition does not exist. */
-  async #whenListed(revisions: Informer): Promise<void> {
-    const compositions = this.#context.informers.acquire(COMPOSITIONS);
+  async #whenListed(revisions: Informer, ...more: readonly ResourceKind[]): Promise<void> {
+    const acquired = [COMPOSITIONS, ...more].map((kind) => this.#context.informers.acquire(kind));
     const { signal } = this.#stopped;
     try {
       await Promise.all([
-        ...[revisions, compositions.informer].map((informer) => informer.whenSynced(signal)),
+        ...[revisions, ...acquired.map(({ informer }) => informer)].map((informer) => informer.whenSynced(signal)),
         this.#packages?.whenListed(signal),
       ]);
     } finally {
-      compositions.release();
+      for (const { release } of acquired) release();
     }
+  }
+
+  #definitionChanged(definition: LiveObject): void {
+    this.#instances.changed(definition);
+    if (definition.kind === INFRASTRUCTURE_DEFINITIONS.kind)
+      this.#definitions.get(PUBLICATIONS.kind)?.enqueue(definition.metadata.name);
+  }
+
+  /** Follows publications: with one, the instances of an InfrastructureDefinition include requirements. */
+  #startPublications(
+    shared: Pick<KindControllerOptions, "context" | "slots" | "observer">,
+    reconcile: Reconcile,
+  ): KindController {
+    const changed = ({ metadata: { name } }: LiveObject): void => {
+      const controller = this.#definitions.get(INFRASTRUCTURE_DEFINITIONS.kind);
+      const definition = controller?.cache.get(name);
+      if (definition !== undefined) this.#instances.changed(definition);
+      controller?.enqueue(name);
+    };
+    return new KindController({
+      ...shared,
+      kind: PUBLICATIONS,
+      reconcile,
+      handlers: { added: changed, updated: changed, deleted: changed },
+    });
   }
 
   /**
@@ -218,7 +280,7 @@ class ControllerEngine implements Engine {
   #watchDefined(kind: ResourceKind): void {
     const changed = (object: LiveObject): void => {
       const owner = controllerOf(object);
-      if (owner?.kind === DEFINITIONS.kind) this.#definitions.enqueue(owner.name);
+      if (owner !== undefined) this.#definitions.get(owner.kind)?.enqueue(owner.name);
     };
     const { informer, release } = this.#context.informers.acquire(kind, DEFINED_SELECTOR);
     this.#unsubscribes.push(informer.subscribe({ updated: (_, before) => changed(before), deleted: changed }));

@@ -1,5 +1,5 @@
 import { machineryOf } from "@xfn/composition";
-import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
+import { claimFieldOf, type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
@@ -14,6 +14,11 @@ export interface InstanceReconcilers {
   claim(definition: Definition): Reconcile;
   /** Parses a definition; undefined if it has errors. */
   readDefinition(object: LiveObject): Definition | undefined;
+  /**
+   * The object that offers the claims of a definition, as its condition `Offered` says: the definition itself, or its
+   * InfrastructurePublication. Default: the definition.
+   */
+  offeringOf?: ((object: LiveObject) => LiveObject | undefined) | undefined;
 }
 
 /** Options of {@link InstanceControllers}. */
@@ -120,8 +125,9 @@ export class InstanceControllers {
   }
 
   #enqueueClaim(composite: LiveObject): void {
-    const name = textAt(composite, "spec", "claimRef", "name");
-    if (name !== undefined) this.#claims?.enqueue(queueKey(name, textAt(composite, "spec", "claimRef", "namespace")));
+    const field = claimFieldOf(this.#definition);
+    const name = textAt(composite, "spec", field, "name");
+    if (name !== undefined) this.#claims?.enqueue(queueKey(name, textAt(composite, "spec", field, "namespace")));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Layout } from "@xfn/composition";
+import { type Layout, publishesDetails } from "@xfn/composition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { ApplyCache } from "./apply-cache.ts";
@@ -37,16 +37,17 @@ export interface PublishOptions {
  * The Secret that an XR publishes its connection details in: `spec.writeConnectionSecretToRef`. Only XRs of Crossplane
  * 1 have one.
  */
-export function secretReferenceOf(xr: LiveObject, { isLegacy }: Layout): SecretReference | undefined {
-  if (!isLegacy) return undefined;
+export function secretReferenceOf(xr: LiveObject, layout: Layout): SecretReference | undefined {
+  if (!publishesDetails(layout)) return undefined;
   const name = textAt(xr, "spec", "writeConnectionSecretToRef", "name");
   const namespace = textAt(xr, "spec", "writeConnectionSecretToRef", "namespace");
   return name === undefined || namespace === undefined ? undefined : { name, namespace };
 }
 
 /** The warning for an XR or claim that wants its details in an external secret store; undefined if it does not. */
-export function unsupportedPublishing({ spec }: LiveObject, { isLegacy }: Layout): string | undefined {
-  if (!isLegacy || !isObject(spec) || spec["publishConnectionDetailsTo"] === undefined) return undefined;
+export function unsupportedPublishing({ spec }: LiveObject, layout: Layout): string | undefined {
+  if (!publishesDetails(layout) || !isObject(spec) || spec["publishConnectionDetailsTo"] === undefined)
+    return undefined;
   return (
     "spec.publishConnectionDetailsTo has no effect: external secret stores are not supported; " +
     "use spec.writeConnectionSecretToRef"

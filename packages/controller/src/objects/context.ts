@@ -14,7 +14,7 @@ export interface Context {
   readonly composed?: ComposedWatches | undefined;
   /** Watches on what functions require. Absent in tests: changes are seen at the next poll. */
   readonly required?: RequiredWatches | undefined;
-  /** Why the instances of a definition cannot be listed. Absent in tests: they can. */
+  /** Why the instances of a definition cannot be listed, by its `definitionKey`. Absent in tests: they can. */
   readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
   /** Runs functions. Absent: functions are disabled, and a Composition that has functions is not composed. */
   readonly runner?: FunctionRunner | undefined;

@@ -1,4 +1,4 @@
-import type { Definition, KindNames } from "@xfn/composition/definition";
+import { type Definition, isNamespaced, type KindNames } from "@xfn/composition/definition";
 import type { ResourceKind } from "@xfn/kubernetes";
 
 /**
@@ -6,7 +6,7 @@ import type { ResourceKind } from "@xfn/kubernetes";
  * it.
  */
 export function compositeKindOf(definition: Definition): ResourceKind {
-  return kindOf(definition, definition.spec.names, definition.spec.scope === "Namespaced");
+  return kindOf(definition, definition.spec.names, isNamespaced(definition.spec.scope));
 }
 
 /** The kind of a definition's claims, in the same version; undefined if it offers none. */

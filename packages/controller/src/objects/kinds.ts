@@ -20,6 +20,39 @@ export const ENVIRONMENT_CONFIGS: ResourceKind = {
   kind: "EnvironmentConfig",
   plural: "environmentconfigs",
 };
+const RESOURCE_COMPOSITION = { ...CROSSPLANE, version: "v1alpha1" } as const;
+
+export const INFRASTRUCTURE_DEFINITIONS: ResourceKind = {
+  ...RESOURCE_COMPOSITION,
+  kind: "InfrastructureDefinition",
+  plural: "infrastructuredefinitions",
+};
+export const APPLICATION_DEFINITIONS: ResourceKind = {
+  ...RESOURCE_COMPOSITION,
+  kind: "ApplicationDefinition",
+  plural: "applicationdefinitions",
+};
+export const PUBLICATIONS: ResourceKind = {
+  ...RESOURCE_COMPOSITION,
+  kind: "InfrastructurePublication",
+  plural: "infrastructurepublications",
+};
+/** The kinds of `--enable-resource-composition`. */
+export const RESOURCE_COMPOSITION_KINDS: readonly ResourceKind[] = [
+  INFRASTRUCTURE_DEFINITIONS,
+  APPLICATION_DEFINITIONS,
+  PUBLICATIONS,
+];
+
+/** The kind of a definition or a publication. */
+export function definitionKindOf({ kind }: KubernetesObject): ResourceKind {
+  return RESOURCE_COMPOSITION_KINDS.find((one) => one.kind === kind) ?? DEFINITIONS;
+}
+
+/** Identifies a definition among those of all kinds: the name alone for a CompositeResourceDefinition. */
+export function definitionKey(kind: Pick<ResourceKind, "kind">, name: string): string {
+  return kind.kind === DEFINITIONS.kind ? name : `${kind.kind}/${name}`;
+}
 const PACKAGES = { group: "pkg.crossplane.io", version: "v1", namespaced: false } as const;
 
 export const FUNCTIONS: ResourceKind = { ...PACKAGES, kind: "Function", plural: "functions" };

@@ -63,7 +63,8 @@ export async function main(args: readonly string[]): Promise<number> {
       const { config } = readSettings(CRDS_SETTINGS, givenFlags(crds));
       const { printCrds } = await import("./print-crds.ts");
       const { enablePackages: packages, enableFunctionRuntimes: functionRuntimes } = config;
-      process.stdout.write(printCrds({ packages, functionRuntimes }));
+      const { enableResourceComposition: resourceComposition } = config;
+      process.stdout.write(printCrds({ packages, functionRuntimes, resourceComposition }));
     });
   program
     .command("roles")

@@ -1,11 +1,14 @@
 import type { Reconcile } from "@xfn/kubernetes";
 import { claimReconciler } from "../claim/reconcile-claim.ts";
 import { compositeReconciler } from "../composite/reconcile-composite.ts";
+import { publicationOf } from "../definition/publication-of.ts";
 import { readDefinition } from "../definition/read-definition.ts";
 import { definitionReconciler } from "../definition/reconcile-definition.ts";
+import { publicationReconciler } from "../definition/reconcile-publication.ts";
 import type { Reconcilers } from "../engine/engine.ts";
 import type { PackageReconcilers } from "../engine/package-controllers.ts";
 import type { Context } from "../objects/context.ts";
+import { APPLICATION_DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
 import { revisionReconciler } from "../revision/reconcile-composition.ts";
 
 /**
@@ -13,19 +16,29 @@ import { revisionReconciler } from "../revision/reconcile-composition.ts";
  *
  * @param packages makes those of packages, whose modules are loaded only if packages are enabled
  * @param rollouts makes that of rollouts, in the same way
+ * @param resourceComposition whether `--enable-resource-composition` is set
  */
 export function allReconcilers(
   context: Context,
   packages: ((context: Context) => PackageReconcilers) | undefined,
   rollouts: ((context: Context) => Reconcile) | undefined,
+  resourceComposition: boolean,
 ): Reconcilers {
   return {
     definition: definitionReconciler(context),
+    ...(resourceComposition && {
+      resourceComposition: {
+        infrastructure: definitionReconciler(context, INFRASTRUCTURE_DEFINITIONS),
+        application: definitionReconciler(context, APPLICATION_DEFINITIONS),
+        publication: publicationReconciler(context),
+      },
+    }),
     revision:
       rollouts === undefined ? revisionReconciler(context) : inTurn(revisionReconciler(context), rollouts(context)),
     composite: (definition) => compositeReconciler(context, definition),
     claim: (definition) => claimReconciler(context, definition),
-    readDefinition,
+    readDefinition: (object) => readDefinition(object, { isPublished: publicationOf(context, object) !== undefined }),
+    offeringOf: (object) => (object.kind === INFRASTRUCTURE_DEFINITIONS.kind ? publicationOf(context, object) : object),
     packages: packages?.(context),
   };
 }

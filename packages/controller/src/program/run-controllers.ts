@@ -135,7 +135,8 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const rollouts = config.enableRollouts
     ? (await import("../rollout/reconcile-rollout.ts")).rolloutReconciler
     : undefined;
-  const engine = startEngine(context, (full) => allReconcilers(full, packages, rollouts), {
+  const { enableResourceComposition } = config;
+  const engine = startEngine(context, (full) => allReconcilers(full, packages, rollouts, enableResourceComposition), {
     concurrency,
     observer: metrics.reconciled,
     onStopped,
@@ -177,15 +178,15 @@ async function reportStart(engine: Engine, readiness: Readiness, log: Log): Prom
 /**
  * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
  */
-async function installWithRetries(
-  client: Client,
-  { enablePackages: packages, enableFunctionRuntimes: functionRuntimes }: StartConfig,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
+async function installWithRetries(client: Client, config: StartConfig, log: Log, signal: AbortSignal): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {
-      return await installCrds(client, { signal, packages, functionRuntimes });
+      return await installCrds(client, {
+        signal,
+        packages: config.enablePackages,
+        functionRuntimes: config.enableFunctionRuntimes,
+        resourceComposition: config.enableResourceComposition,
+      });
     } catch (error) {
       signal.throwIfAborted();
       if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) throw error;

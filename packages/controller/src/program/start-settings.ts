@@ -40,6 +40,7 @@ export interface StartConfig
   readonly enableRollouts: boolean;
   /** Milliseconds. */
   readonly runtimeGrace: number;
+  readonly enableResourceComposition: boolean;
   readonly runner: string;
   readonly allowedRunners: readonly string[];
   readonly runnerTokenFile: string | undefined;
@@ -151,6 +152,10 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   enableRollouts: toggle(
     "enable-rollouts",
     "roll out new revisions as spec.rollout of a Composition says; without it, all composite resources get them at once",
+  ),
+  enableResourceComposition: toggle(
+    "enable-resource-composition",
+    "also serve InfrastructureDefinition, InfrastructurePublication and ApplicationDefinition",
   ),
   insecureRegistry: STORE_SETTINGS.insecureRegistry,
   ...REGISTRY_ACCESS_SETTINGS,
@@ -264,11 +269,18 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
 };
 
 /** Settings of `xfn-controller crds`. */
-export const CRDS_SETTINGS: SettingsOf<Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes">> = {
+export const CRDS_SETTINGS: SettingsOf<
+  Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes" | "enableResourceComposition">
+> = {
   enablePackages: toggle("enable-packages", "also those of packages and their revisions", { variable: false }),
   enableFunctionRuntimes: toggle("enable-function-runtimes", "also those of FunctionRuntimes and ProviderRuntimes", {
     variable: false,
   }),
+  enableResourceComposition: toggle(
+    "enable-resource-composition",
+    "also those of InfrastructureDefinition, InfrastructurePublication and ApplicationDefinition",
+    { variable: false },
+  ),
 };
 
 /** The settings as the help shows them. */
@@ -306,6 +318,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
   "How it works": [
     "concurrency",
     "pollInterval",
+    "enableResourceComposition",
     "allowComposedSecrets",
     "enableRollouts",
     "skipCrds",

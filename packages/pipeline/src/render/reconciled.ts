@@ -1,4 +1,4 @@
-import { type Composition, type Layout, machineryOf, specWith } from "@xfn/composition";
+import { type Composition, type Layout, machineryOf, publishesDetails, specWith } from "@xfn/composition";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import type { CompositeResource } from "../observed/observed-entries.ts";
@@ -32,7 +32,7 @@ export function reconciled(
     machinery["resourceRefs"] = observed.filter(isObject).map((one) => referenceTo(one, metadata.namespace));
   const secrets = composition.spec.writeConnectionSecretsToNamespace;
   if (
-    layout.isLegacy &&
+    publishesDetails(layout) &&
     secrets !== undefined &&
     !isObject(machineryOf(composite, layout)["writeConnectionSecretToRef"])
   ) {

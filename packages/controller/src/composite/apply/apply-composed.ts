@@ -49,8 +49,9 @@ export async function applyComposed(
 /** @throws {CompositeError} `NotControllable` */
 function requireControllable({ xr }: ReconcileContext, entry: string, existing: LiveObject | undefined): void {
   const controller = existing && controllerOf(existing);
-  const claim = existing && textAt(existing, "spec", "claimRef", "name");
-  // A composed XR has no claimRef. PersistentVolumes have one, without the label.
+  const claim =
+    existing && (textAt(existing, "spec", "claimRef", "name") ?? textAt(existing, "spec", "requirementRef", "name"));
+  // A composed XR has none of these. PersistentVolumes have one, without the label.
   if (existing && !controller && claim !== undefined && existing.metadata.labels?.[LABEL_CLAIM_NAME] !== undefined) {
     throw new CompositeError(
       "NotControllable",

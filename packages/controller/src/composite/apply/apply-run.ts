@@ -12,10 +12,12 @@ import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { applyComposed } from "./apply-composed.ts";
 import { Attempts } from "./attempts.ts";
 import { type Applicable, checkApplicable } from "./check-applicable.ts";
+import { brokenContract } from "./connection-contract.ts";
 import { deleteComposed } from "./delete-composed.ts";
 import { publishDetails } from "./publish-details.ts";
 import { readyCondition, statedReadiness } from "./ready-condition.ts";
 import { recordReferences } from "./record-references.ts";
+import { refuseOutside } from "./refuse-outside.ts";
 import { refuseUnnamed } from "./refuse-unnamed.ts";
 
 /** What the templates and functions of an XR desire, and the state that they saw. */
@@ -56,6 +58,7 @@ export interface ApplyRunResult {
 export async function applyRun(context: ReconcileContext, composed: ComposedRun): Promise<ApplyRunResult> {
   const { composition, changes, observed, entries, secret, run } = composed;
   const attempts = new Attempts();
+  await refuseOutside(context, run);
   const resources = await applicableResources(context, run, observed, attempts);
   await refuseUnnamed(context, composition, observed.unnamed, resources);
   const desired = run.desired.composite?.resource ?? nothingDesired(composition, context.xr);
@@ -80,7 +83,9 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
     for (const object of undesired) await attempts.run(() => deleteComposed(context, object));
   }
   const published = await attempts.run(() => publishDetails(context, { unready, connectionDetails }, secret));
-  const readiness = run.ready === undefined ? readyCondition(unready, applied) : statedReadiness(run.ready);
+  const stated = run.ready === undefined ? readyCondition(unready, applied) : statedReadiness(run.ready);
+  const broken = stated.status === "True" ? brokenContract(context, composition, { connectionDetails }) : undefined;
+  const readiness = broken ?? stated;
   const ttlMs = run.ttlMs && Math.max(run.ttlMs, REQUEUE_AFTER_MS.shortestTtl);
   return { desired, readiness, published: published ?? false, ttlMs, failures: attempts.failures };
 }

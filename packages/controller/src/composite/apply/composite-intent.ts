@@ -5,6 +5,7 @@ import {
   LABEL_COMPOSITE,
   type Layout,
   machineryOf,
+  publishesDetails,
   specWith,
 } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
@@ -40,6 +41,8 @@ export interface CompositeIntentInput {
   /** The fields of the spec that record the selected revision. */
   readonly changes: JsonObject;
   readonly references: Iterable<ObjectReference>;
+  /** The default namespace for connection secrets of XRs that satisfy requirements. */
+  readonly secretsNamespace?: string | undefined;
 }
 
 /**
@@ -51,7 +54,7 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
   const { xr, desired, layout } = input;
   const owned = appliedFields(xr, FIELD_MANAGERS.composite, "");
   const ownSpec = ownedPart(xr, owned, "spec");
-  const reserved = layout.isLegacy ? LEGACY_RESERVED : RESERVED;
+  const reserved = reservedSpec(layout);
   const composed =
     desired === undefined
       ? without(ownSpec, reserved)
@@ -104,15 +107,22 @@ export function statusIntent(xr: LiveObject, desired: KubernetesObject | undefin
 }
 
 /** The fields of an XR that functions and templates set in earlier reconciles. */
-export function appliedByRuns(xr: LiveObject, { isLegacy }: Layout): JsonObject {
+export function appliedByRuns(xr: LiveObject, layout: Layout): JsonObject {
+  const { isLegacy } = layout;
   const owned = appliedFields(xr, FIELD_MANAGERS.composite, "");
   const status = ownedPart(xr, appliedFields(xr, FIELD_MANAGERS.composite, "status"), "status");
   const { labels = {}, annotations = {} } = ownedPart(xr, owned, "metadata");
   return {
     metadata: { labels, annotations },
-    spec: without(ownedPart(xr, owned, "spec"), isLegacy ? [...LEGACY_RESERVED, ...SELECTION] : RESERVED),
+    spec: without(ownedPart(xr, owned, "spec"), isLegacy ? [...reservedSpec(layout), ...SELECTION] : RESERVED),
     status: without(status, isLegacy ? LEGACY_RESERVED_STATUS : RESERVED_STATUS),
   };
+}
+
+/** Fields of an XR's spec that functions cannot set. */
+function reservedSpec({ isLegacy, claimField }: Layout): readonly string[] {
+  if (!isLegacy) return RESERVED;
+  return claimField === undefined ? LEGACY_RESERVED : [...LEGACY_RESERVED, claimField];
 }
 
 /** Fields of a status that functions cannot set. */
@@ -127,15 +137,25 @@ function record({ xr, layout, references }: CompositeIntentInput): JsonObject {
 }
 
 /**
- * The default connection secret of an XR that names none, if its Composition has a namespace for connection secrets.
+ * The default connection secret of an XR that names none, if its Composition has a namespace for connection secrets,
+ * or if it satisfies a requirement: the design's requirements always have a Secret to copy.
  */
-function secretReference({ xr, layout, composition }: CompositeIntentInput, owned: JsonObject | undefined): JsonObject {
-  if (!layout.isLegacy) return {};
+function secretReference(
+  { xr, layout, composition, secretsNamespace }: CompositeIntentInput,
+  owned: JsonObject | undefined,
+): JsonObject {
+  if (!publishesDetails(layout)) return {};
   const field = "writeConnectionSecretToRef";
   const existing = objectAt(xr, "spec")[field];
   if (existing !== undefined) return owns(owned, ["spec", field]) ? { [field]: existing } : {};
+  const isRequired = layout.claimField !== undefined && objectAt(xr, "spec")[layout.claimField] !== undefined;
+  const { uid } = xr.metadata;
   const namespace = composition.spec.writeConnectionSecretsToNamespace;
-  return namespace === undefined ? {} : { [field]: { name: xr.metadata.uid, namespace } };
+  if (namespace !== undefined) return { [field]: { name: uid, namespace } };
+  // Compositions of the design give the UID to the Secret of a composed resource.
+  if (isRequired && secretsNamespace !== undefined)
+    return { [field]: { name: `${uid}-composite`, namespace: secretsNamespace } };
+  return {};
 }
 
 /**

@@ -1,3 +1,4 @@
+import { publishesDetails } from "@xfn/composition";
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import { type Condition, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
@@ -31,7 +32,7 @@ export async function writeStatus(
   const all = [...new Map(set.map((condition) => [condition.type, condition])).values()];
   const details =
     published === true ? { lastPublishedTime: timestamp(now) } : objectAt(xr, "status", "connectionDetails");
-  const isPublishing = layout.isLegacy && Object.keys(details).length > 0;
+  const isPublishing = publishesDetails(layout) && Object.keys(details).length > 0;
   const { name, namespace } = xr.metadata;
   const intent: KubernetesObject = {
     apiVersion: xr.apiVersion,

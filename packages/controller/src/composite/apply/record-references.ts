@@ -10,7 +10,7 @@ import type { Applicable } from "./check-applicable.ts";
 import { type CompositeIntentInput, compositeIntent } from "./composite-intent.ts";
 
 /** Input of {@link recordReferences}. */
-export interface RecordInput extends Omit<CompositeIntentInput, "xr" | "layout" | "references"> {
+export interface RecordInput extends Omit<CompositeIntentInput, "xr" | "layout" | "references" | "secretsNamespace"> {
   readonly observed: ObservedComposed;
   readonly resources: readonly Applicable[];
   /** The objects to delete after this write. */
@@ -25,10 +25,10 @@ export interface RecordInput extends Omit<CompositeIntentInput, "xr" | "layout" 
  */
 export async function recordReferences(context: ReconcileContext, input: RecordInput): Promise<void> {
   const { observed, resources, undesired, ...rest } = input;
-  const { xr, layout } = context;
+  const { xr, layout, namespace: secretsNamespace } = context;
   const references = [...observed.references, ...resources.map(({ intent }) => referenceTo(intent))];
   await watchKinds(context, references);
-  const intent = compositeIntent({ ...rest, xr, layout, references });
+  const intent = compositeIntent({ ...rest, xr, layout, references, secretsNamespace });
   const { object, written } = await applyChanged(context, intent, xr, {
     fieldManager: FIELD_MANAGERS.composite,
     onlyIfUnchanged: true,
@@ -47,12 +47,12 @@ export async function recordReferences(context: ReconcileContext, input: RecordI
  */
 export async function pinRevision(
   context: ReconcileContext,
-  input: Omit<CompositeIntentInput, "xr" | "layout">,
+  input: Omit<CompositeIntentInput, "xr" | "layout" | "secretsNamespace">,
 ): Promise<void> {
-  const { xr, layout } = context;
+  const { xr, layout, namespace: secretsNamespace } = context;
   const policy = input.changes["compositionUpdatePolicy"] ?? textAt(machineryOf(xr, layout), "compositionUpdatePolicy");
   if (policy !== "Manual" || input.changes["compositionRevisionRef"] === undefined) return;
-  const intent = compositeIntent({ ...input, xr, layout });
+  const intent = compositeIntent({ ...input, xr, layout, secretsNamespace });
   const options = { fieldManager: FIELD_MANAGERS.composite, onlyIfUnchanged: true };
   context.xr = (await applyChanged(context, intent, xr, options)).object;
 }

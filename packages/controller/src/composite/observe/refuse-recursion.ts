@@ -54,7 +54,8 @@ async function cachedClaim(
   { client, informers, signal }: ReconcileContext,
   composite: LiveObject,
 ): Promise<LiveObject | undefined> {
-  const at = (field: string): string => textAt(composite, "spec", "claimRef", field) ?? "";
+  const at = (field: string): string =>
+    textAt(composite, "spec", "claimRef", field) ?? textAt(composite, "spec", "requirementRef", field) ?? "";
   if (at("name") === "") return undefined;
   const kind = await client.kind(at("apiVersion"), at("kind"), { signal }).catch(() => undefined);
   return kind && informers.peek(kind)?.get(at("name"), at("namespace"));

@@ -1,3 +1,4 @@
+import { claimFieldOf } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { StepResult } from "@xfn/pipeline";
 import type { Context } from "../../objects/context.ts";
@@ -28,7 +29,7 @@ function emitClaimEvent(
 ): void {
   const { definition, informers, xr } = context;
   const kind = claimKindOf(definition);
-  const [name, namespace] = ["name", "namespace"].map((field) => textAt(xr, "spec", "claimRef", field));
+  const [name, namespace] = ["name", "namespace"].map((field) => textAt(xr, "spec", claimFieldOf(definition), field));
   const claim = kind && name && informers.peek(kind)?.get(name, namespace);
   if (claim) emitOnce(context, claim, { type, reason, message });
 }

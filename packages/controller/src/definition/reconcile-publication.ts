@@ -1,0 +1,128 @@
+import { documentOf } from "@xfn/composition";
+import { checkPublication, claimCrd, type Definition, lowerDefinition } from "@xfn/composition/definition";
+import type { KubernetesObject } from "@xfn/functionio";
+import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
+import { ApplyCache } from "../objects/apply-cache.ts";
+import type { Condition } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { claimKindOf } from "../objects/definition-kinds.ts";
+import { FINALIZER_OFFERED, finalizersOf } from "../objects/finalizers.ts";
+import {
+  CRDS,
+  definitionKey,
+  INFRASTRUCTURE_DEFINITIONS,
+  PUBLICATIONS,
+  referenceOf,
+  typeMeta,
+} from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
+import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
+import { ensureCrd, findCrd } from "./definition-crd.ts";
+import { type DefinitionMemory, ensureRoles } from "./definition-roles.ts";
+import { conditionFor } from "./definition-status.ts";
+import { setFinalizers, setStatus } from "./patch-definition.ts";
+import { checkLiveDefinition } from "./read-definition.ts";
+import { emitChanges, requeueFor } from "./reconcile-definition.ts";
+import { terminateDefinition } from "./terminate-definition.ts";
+
+/**
+ * Reconciles the CustomResourceDefinition of an InfrastructurePublication: the requirements for the composites of its
+ * InfrastructureDefinition. The key is its name. `Offered` means that requirements are served. A deleted publication
+ * deletes its requirements, which release or delete their composites, then the CRD.
+ */
+export function publicationReconciler(context: Context): Reconcile {
+  const memories = new Map<string, DefinitionMemory>();
+  return async (name, signal) => {
+    const object = await findLive(context, referenceOf(PUBLICATIONS, name), signal);
+    if (object === undefined) memories.delete(name);
+    if (object === undefined || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
+    const definition = await findLive(context, referenceOf(INFRASTRUCTURE_DEFINITIONS, name), signal);
+    if (isBeingDeleted(object)) return terminate(context, object, signal);
+    const refusal = await refusalOf(context, object, definition, signal);
+    if (refusal !== undefined) {
+      const condition: Condition = { type: "Offered", status: "False", ...refusal };
+      emitChanges(context, object, [condition]);
+      await setStatus(context, object, [condition], {}, signal);
+      return { requeueAfterMs: REQUEUE_AFTER_MS.userAction };
+    }
+    if (definition === undefined) return undefined;
+    const checked = checkLiveDefinition(definition, { isPublished: true });
+    if (!("definition" in checked)) return undefined;
+    const memory = memories.get(name) ?? { applies: new ApplyCache(), emitted: new Set() };
+    memories.set(name, memory);
+    return ensurePublication(context, memory, object, definition, checked.definition, signal);
+  };
+}
+
+/** Why a publication cannot be offered; undefined if it can. */
+async function refusalOf(
+  context: Context,
+  object: LiveObject,
+  definition: LiveObject | undefined,
+  signal: AbortSignal,
+): Promise<{ reason: string; message: string } | undefined> {
+  const { name } = object.metadata;
+  const { error } = checkPublication(documentOf(object));
+  if (error !== undefined) return { reason: "InvalidPublication", message: error.message };
+  if (definition === undefined) {
+    const crd = await findCrd(context, name, signal);
+    if (crd === undefined)
+      return { reason: "DefinitionNotFound", message: `waits for the InfrastructureDefinition ${name}: create it` };
+    return {
+      reason: "NotInfrastructure",
+      message:
+        `the kind ${textAt(crd, "spec", "names", "kind") ?? name} is not defined by an InfrastructureDefinition, so it ` +
+        "cannot be published: define infrastructure that composes it, and publish that; a CompositeResourceDefinition " +
+        "offers claims with spec.claimNames",
+    };
+  }
+  if (isBeingDeleted(definition))
+    return { reason: "DefinitionTerminating", message: `the InfrastructureDefinition ${name} is being deleted` };
+  const checked = checkLiveDefinition(definition, { isPublished: true });
+  if ("definition" in checked) return undefined;
+  return { reason: "InvalidDefinition", message: `the InfrastructureDefinition ${name}: ${checked.problem}` };
+}
+
+async function ensurePublication(
+  context: Context,
+  memory: DefinitionMemory,
+  object: LiveObject,
+  written: LiveObject,
+  definition: Definition,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const finalizers = finalizersOf(object);
+  const missing = finalizers.includes(FINALIZER_OFFERED) ? [] : [FINALIZER_OFFERED];
+  // Runs before the CRD is applied, so that a deletion finds it.
+  const current = await setFinalizers(context, object, [...finalizers, ...missing], signal);
+  const state = await ensureCrd(context, memory.applies, current, requirementCrd(current, written), signal);
+  const isEstablished = state.is === "established";
+  if (isEstablished) await ensureRoles(context, memory, current, definition, signal);
+  const problem = context.instanceProblems?.(definitionKey(definition, written.metadata.name)).claims;
+  const condition = conditionFor("Offered", "WatchingCompositeResourceClaim", state, problem);
+  const conditions = condition === undefined ? [] : [condition];
+  const kind = claimKindOf(definition);
+  const controllers = isEstablished && kind !== undefined ? { compositeResourceClaimType: typeMeta(kind) } : {};
+  emitChanges(context, current, conditions);
+  await setStatus(context, current, conditions, controllers, signal);
+  return requeueFor([state.is, problem === undefined ? undefined : "refused"]);
+}
+
+/** The CRD of requirements, which the publication controls: it ends with the publication. */
+function requirementCrd(publication: LiveObject, definition: LiveObject): KubernetesObject {
+  const crd = claimCrd(lowerDefinition(definition, { isPublished: true }));
+  const ownerReferences = [controllerReferenceTo(publication)];
+  return { ...crd, metadata: { ...(crd["metadata"] as KubernetesObject["metadata"]), ownerReferences } };
+}
+
+/** Ends the requirements. Their CRD tells their kind: the definition may be gone, or another by now. */
+async function terminate(context: Context, object: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { items } = await context.client.list(CRDS, { labelSelector: DEFINED_SELECTOR.labelSelector, signal });
+  const crd = items.find((one) => isControlledBy(one, object));
+  const group = textAt(crd, "spec", "group");
+  const claimNames = crd && objectAt(crd, "spec", "names");
+  const spec = group === undefined || claimNames === undefined ? {} : { group, claimNames };
+  return terminateDefinition(context, { ...object, spec }, signal);
+}
