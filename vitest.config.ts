@@ -69,6 +69,8 @@ const TEST_TIMEOUT_MS = 240_000;
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
+    // Messages show whole values: a list of leaks without its items does not help.
+    chaiConfig: { truncateThreshold: 0 },
     projects: [
       {
         test: {

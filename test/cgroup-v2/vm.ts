@@ -123,7 +123,7 @@ async function bundleChecks(folder: string): Promise<string> {
     entryPoints: {
       "sandbox/checks": fileURLToPath(new URL("run-checks.ts", import.meta.url)),
       "sandbox/worker": built("oci-rootfs/dist/worker/worker.js"),
-      "host/main": built("runner/dist/host/main.js"),
+      "host/main-bundle": built("runner/dist/host/main.js"),
       "host/flatten-worker": built("runner/dist/host/flatten-worker.js"),
     },
     outdir: join(folder, "program"),
