@@ -5,7 +5,7 @@ import { Admission } from "./admission.ts";
 const never = new AbortController().signal;
 
 test("calls wait for a run to end, in order", async () => {
-  const admission = new Admission(1, 3);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 3 });
   const order: number[] = [];
   const free = await admission.admit().slot(never);
   const waiting = [1, 2, 3].map(async (number) => {
@@ -21,7 +21,7 @@ test("calls wait for a run to end, in order", async () => {
 });
 
 test("a queue that was empty keeps its order, also without calls that were aborted", async () => {
-  const admission = new Admission(1, 8);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 8 });
   const order: number[] = [];
   const enter = async (number: number, signal = never): Promise<void> => {
     const done = await admission.admit().slot(signal);
@@ -41,7 +41,7 @@ test("a queue that was empty keeps its order, also without calls that were abort
 });
 
 test("a call that leaves admits another; leaving or ending twice counts once", async () => {
-  const admission = new Admission(1, 1);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 1 });
   const [first, second] = [admission.admit(), admission.admit()];
   expect(() => admission.admit()).toThrow(expect.objectContaining({ code: "QueueFull" }));
   second.leave();
@@ -56,7 +56,7 @@ test("a call that leaves admits another; leaving or ending twice counts once", a
 });
 
 test("a run that outlives its caller keeps its slot", async () => {
-  const admission = new Admission(1, 1);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 1 });
   const ticket = admission.admit();
   await ticket.slot(never);
   ticket.leave();
@@ -65,7 +65,7 @@ test("a run that outlives its caller keeps its slot", async () => {
 });
 
 test("a call that is aborted while it waits leaves the queue with the signal's reason", async () => {
-  const admission = new Admission(1, 2);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 2 });
   const free = await admission.admit().slot(never);
   const aborter = new AbortController();
   const waiting = admission.admit().slot(aborter.signal);
@@ -77,7 +77,7 @@ test("a call that is aborted while it waits leaves the queue with the signal's r
 });
 
 test("no run starts while callers have too many bytes of answers to receive", async () => {
-  const admission = new Admission(2, 8, undefined, 10);
+  const admission = new Admission({ maxConcurrent: 2, maxQueued: 8, maxUnreceivedBytes: 10 });
   const answered = async (bytes: number): Promise<() => void> => {
     const ticket = admission.admit();
     const free = await ticket.slot(never);
@@ -99,7 +99,7 @@ test("no run starts while callers have too many bytes of answers to receive", as
 });
 
 test("an answer to a caller that has gone is not counted", async () => {
-  const admission = new Admission(1, 1, undefined, 10);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 1, maxUnreceivedBytes: 10 });
   const gone = admission.admit();
   const free = await gone.slot(never);
   gone.leave();
@@ -110,7 +110,7 @@ test("an answer to a caller that has gone is not counted", async () => {
 });
 
 test("the retry hint is bounded", () => {
-  const admission = new Admission(1, 0);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 0 });
   admission.admit();
   try {
     admission.admit();
@@ -124,8 +124,55 @@ test("the retry hint is bounded", () => {
 });
 
 test("a closed admission rejects every call with its reason", () => {
-  const admission = new Admission(1, 0);
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 0 });
   const reason = new RunnerGrpcError("Closed", "stopping");
   admission.close(reason);
   expect(() => admission.admit()).toThrow(reason);
+});
+
+test("messages of waiting calls take bounded memory, and a call over the bound can try again", async () => {
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 8, maxQueuedBytes: 100 });
+  const admit = (bytes: number): ReturnType<Admission["admit"]> => {
+    const ticket = admission.admit();
+    ticket.input(bytes);
+    return ticket;
+  };
+  // The first call finds a free slot, and the second one waits alone.
+  const running = admit(1_000);
+  const free = await running.slot(never);
+  running.input(1_000);
+  const alone = admit(1_000);
+  alone.leave();
+  const waiting = admit(60);
+  const second = admit(30);
+  const refused = admission.admit();
+  refused.input(10);
+  expect(() => refused.input(1)).toThrow(
+    expect.objectContaining({
+      code: "QueueFull",
+      retryable: true,
+      message: expect.stringMatching(
+        /^the runner is full: it accepts 100 bytes of messages of waiting calls; try again/,
+      ),
+    }),
+  );
+  // Also for the calls that were there first.
+  expect(() => waiting.input(1)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  refused.leave();
+  second.input(10);
+  // A call that gets a slot, and one that leaves, make room.
+  const started = waiting.slot(never);
+  free();
+  await started;
+  admit(60);
+  expect(() => admit(1)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  second.leave();
+  second.leave();
+  admit(40);
+});
+
+test("a message of any size is accepted as long as slots are free", () => {
+  const admission = new Admission({ maxConcurrent: 2, maxQueued: 8, maxQueuedBytes: 100 });
+  for (const bytes of [1_000, 1_000]) admission.admit().input(bytes);
+  expect(() => admission.admit().input(1)).toThrow(expect.objectContaining({ code: "QueueFull" }));
 });

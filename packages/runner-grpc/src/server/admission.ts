@@ -9,6 +9,13 @@ export interface Ticket {
    * @throws the signal's reason
    */
   slot(signal: AbortSignal): Promise<() => void>;
+  /**
+   * Counts bytes of the call's message, until it acquires a slot or leaves. Call it before they take memory, or as they
+   * arrive.
+   *
+   * @throws RunnerGrpcError `QueueFull` if the messages of waiting calls take too much memory
+   */
+  input(bytes: number): void;
   /** Counts an answer until the call leaves. Call it before the slot is released. @param bytes its size */
   answer(bytes: number): void;
   /** Ends the admission. An acquired slot stays acquired: an aborted run lasts until its container is gone. */
@@ -29,11 +36,27 @@ const MAX_HINT_MS = 30_000;
 // Weight of the latest run in the moving average.
 const WEIGHT = 0.2;
 
-/** Bounds concurrent runs, waiting calls, and the answers that callers have not received yet. */
+/** What an {@link Admission} bounds. */
+export interface AdmissionLimits {
+  /** Runs at a time. */
+  readonly maxConcurrent: number;
+  /** Calls beyond them. */
+  readonly maxQueued: number;
+  /** No run starts while the answers of earlier ones take more. Default: no bound. */
+  readonly maxUnreceivedBytes?: number;
+  /**
+   * Memory for the messages of calls without a slot. A call that waits alone may exceed it, and so may calls for which
+   * slots are free. Default: no bound.
+   */
+  readonly maxQueuedBytes?: number;
+}
+
+/** Bounds concurrent runs, waiting calls and their messages, and the answers that callers have not received yet. */
 export class Admission {
   readonly #maxConcurrent: number;
   readonly #maxQueued: number;
   readonly #maxUnreceivedBytes: number;
+  readonly #maxQueuedBytes: number;
   readonly #waiting = new Set<() => void>();
   // One iterator for all steps: a new one would skip each entry that was deleted before the first.
   #oldest = this.#waiting.values();
@@ -41,20 +64,20 @@ export class Admission {
   #admitted = 0;
   #running = 0;
   #unreceivedBytes = 0;
+  // Calls without a slot, whose messages are arriving or wait, and the bytes of these.
+  #slotless = 0;
+  #queuedBytes = 0;
   #averageMs = FIRST_GUESS_MS;
   #closed: RunnerGrpcError | undefined;
 
-  /** @param maxUnreceivedBytes no run starts while the answers of earlier ones take more */
-  constructor(
-    maxConcurrent: number,
-    maxQueued: number,
-    onLeave: () => void = () => undefined,
-    maxUnreceivedBytes: number = Number.POSITIVE_INFINITY,
-  ) {
-    this.#maxConcurrent = maxConcurrent;
-    this.#maxQueued = maxQueued;
-    this.#onLeave = onLeave;
+  /** @param onLeave called when a call has left */
+  constructor(limits: AdmissionLimits, onLeave: () => void = () => undefined) {
+    const { maxUnreceivedBytes = Number.POSITIVE_INFINITY, maxQueuedBytes = Number.POSITIVE_INFINITY } = limits;
+    this.#maxConcurrent = limits.maxConcurrent;
+    this.#maxQueued = limits.maxQueued;
     this.#maxUnreceivedBytes = maxUnreceivedBytes;
+    this.#maxQueuedBytes = maxQueuedBytes;
+    this.#onLeave = onLeave;
   }
 
   /** Whether no call is admitted, not even one whose message is still arriving. */
@@ -74,12 +97,33 @@ export class Admission {
   /** Admits a call. @throws RunnerGrpcError `QueueFull`, or the reason given to `close` */
   admit(): Ticket {
     if (this.#closed !== undefined) throw this.#closed;
-    if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) throw this.#full();
+    if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) {
+      throw this.#full(`${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`);
+    }
     this.#admitted++;
+    this.#slotless++;
     let left = false;
     let unreceived = 0;
+    let isQueued = true;
+    let queuedBytes = 0;
+    const leaveQueue = (): void => {
+      if (!isQueued) return;
+      isQueued = false;
+      this.#slotless--;
+      this.#queuedBytes -= queuedBytes;
+    };
     return {
-      slot: (signal) => this.#slot(signal),
+      slot: async (signal) => {
+        const release = await this.#slot(signal);
+        leaveQueue();
+        return release;
+      },
+      input: (bytes) => {
+        if (!isQueued) return;
+        this.#checkQueuedBytes(queuedBytes, bytes);
+        queuedBytes += bytes;
+        this.#queuedBytes += bytes;
+      },
       answer: (bytes) => {
         // The answer to a caller that has gone is dropped.
         if (left) return;
@@ -89,6 +133,7 @@ export class Admission {
       leave: () => {
         if (left) return;
         left = true;
+        leaveQueue();
         this.#admitted--;
         this.#unreceivedBytes -= unreceived;
         this.#startWaiting();
@@ -128,6 +173,14 @@ export class Admission {
     return this.#running < this.#maxConcurrent && this.#unreceivedBytes <= this.#maxUnreceivedBytes;
   }
 
+  /** @param own what the call itself takes already */
+  #checkQueuedBytes(own: number, more: number): void {
+    const willWait = this.#slotless > this.#maxConcurrent - this.#running;
+    const isAlone = this.#queuedBytes === own;
+    if (!willWait || isAlone || this.#queuedBytes + more <= this.#maxQueuedBytes) return;
+    throw this.#full(`${this.#maxQueuedBytes} bytes of messages of waiting calls`);
+  }
+
   #startWaiting(): void {
     while (this.#waiting.size > 0 && this.#isFree()) this.#startOldest();
   }
@@ -144,10 +197,9 @@ export class Admission {
     next.value();
   }
 
-  #full(): RunnerGrpcError {
+  #full(limits: string): RunnerGrpcError {
     const expected = (this.#averageMs * (this.#waiting.size + 1)) / this.#maxConcurrent;
     const retryAfterMs = Math.round(Math.min(Math.max(expected, MIN_HINT_MS), MAX_HINT_MS));
-    const limits = `${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`;
     const message = `the runner is full: it accepts ${limits}; try again in ${retryAfterMs} ms, or use another runner`;
     return new RunnerGrpcError("QueueFull", message, { retryAfterMs });
   }

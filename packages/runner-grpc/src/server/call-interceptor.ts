@@ -126,6 +126,7 @@ class InterceptedCall {
         this.#ticket = admission.admit();
         this.#admitted.set(metadata, { ticket: this.#ticket, aborter: this.#aborter });
         this.#timer = messageTimer(this.#call, messageTimeoutMs);
+        this.#countInput(this.#ticket);
       }
       return true;
     } catch (thrown) {
@@ -136,6 +137,24 @@ class InterceptedCall {
       if (this.#isRun) onRefused(error);
       return false;
     }
+  }
+
+  /** Counts the message as it arrives. One that takes too much memory is refused in the middle. */
+  #countInput(ticket: Ticket): void {
+    const stream = streamOf(this.#call);
+    stream?.on("data", (chunk: Buffer) => {
+      if (this.#answering) return;
+      try {
+        ticket.input(chunk.length);
+      } catch (thrown) {
+        const error = refusalOf(thrown);
+        this.#answer();
+        this.#call.sendStatus(failureOf(error));
+        this.#options.onRefused(error);
+        // Frees what has arrived, whether or not the caller goes on sending. The status leaves first.
+        setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+      }
+    });
   }
 
   #answer(): void {

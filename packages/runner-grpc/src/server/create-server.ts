@@ -9,9 +9,9 @@ import { failureOf } from "./failure.ts";
 import { type Listener, Listeners } from "./listeners.ts";
 import { MessageMemory } from "./message-memory.ts";
 import {
+  admissionLimits,
   checkNumbers,
   DEFAULT_MESSAGE_TIMEOUT_MS,
-  defaultUnreceivedBytes,
   idleTimeoutOf,
   type RunnerServerOptions,
   serverOptions,
@@ -73,8 +73,7 @@ class GrpcRunnerServer implements RunnerServer {
     this.#options = options;
     this.#token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
     this.#listeners = new Listeners(options);
-    const { maxConcurrent, maxQueued, maxUnreceivedBytes = defaultUnreceivedBytes() } = options;
-    this.#admission = new Admission(maxConcurrent, maxQueued, () => this.#checkIdle(), maxUnreceivedBytes);
+    this.#admission = new Admission(admissionLimits(options), () => this.#checkIdle());
   }
 
   async start(): Promise<string[]> {

@@ -145,6 +145,40 @@ test("rejects unauthenticated and excess calls by their headers, without reading
   expect(await statusOf(open(session(serving)))).toBe(8);
 });
 
+test("messages of waiting calls take bounded memory: one over the bound is rejected while it arrives", async () => {
+  await using serving = new Serving();
+  const { run, started } = endless();
+  const refused: string[] = [];
+  const { server } = await serving.server({
+    run,
+    maxConcurrent: 1,
+    maxQueued: 8,
+    maxQueuedBytes: 1_000_000,
+    onRefused: ({ code }) => refused.push(code),
+  });
+  const client = serving.client(`unix:${serving.path("runner.sock")}`);
+  const running = client.run("x", INPUT);
+  running.catch(() => undefined);
+  await started;
+  const caller = session(serving);
+  const waiting = open(caller).end(
+    frame(RunFunctionRequest.encode({ image: "x", input: Buffer.alloc(900_000) }).finish()),
+  );
+  await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
+  const half = open(caller);
+  half.write(frame(Buffer.alloc(200_000), MAX_MESSAGE_BYTES));
+  expect(await statusOf(half)).toBe(8);
+  if (!half.closed) await once(half, "close");
+  // Large messages of our own client are rejected before they arrive.
+  await expect(client.run("x", Buffer.alloc(200_000))).rejects.toMatchObject({ code: "QueueFull", retryable: true });
+  expect(refused).toEqual(["QueueFull", "QueueFull"]);
+  waiting.close();
+  await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 0 });
+  const next = client.run("x", Buffer.alloc(200_000));
+  next.catch(() => undefined);
+  await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
+});
+
 test("rejects 10,000 metadata entries, and serves the next call", async () => {
   await using serving = new Serving();
   await serving.server();

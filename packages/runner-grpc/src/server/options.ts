@@ -5,6 +5,7 @@ import type { CertificateFiles } from "../setup/certificate-files.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
 import type { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import type { AdmissionLimits } from "./admission.ts";
 import type { CallOutcome, ForwardCall, ServedRunOptions } from "./run-call.ts";
 
 /** What to serve, where, and to which callers. */
@@ -38,6 +39,11 @@ export interface RunnerServerOptions {
    * answer of one function, 16 MiB.
    */
   maxUnreceivedBytes?: number;
+  /**
+   * Memory for the messages of calls that wait. A call over it fails with `QueueFull`, unless it waits alone. Default:
+   * as of `maxUnreceivedBytes`.
+   */
+  maxQueuedBytes?: number;
   /** How long a caller may take to send its message, and to receive its answer, in milliseconds. Default 60,000. */
   messageTimeoutMs?: number;
   /**
@@ -62,13 +68,18 @@ export interface RunnerServerOptions {
 /** Default of `messageTimeoutMs`. */
 export const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 
-/** The rest is for running calls, which hold copies of their answers, and for functions. */
-const UNRECEIVED_SHARE = 1 / 8;
+/**
+ * For answers that leave, and as much for messages that wait. The rest is for running calls, which hold copies of their
+ * answers, and for functions.
+ */
+const MEMORY_SHARE = 1 / 8;
 
-/** Default of `maxUnreceivedBytes`. */
-export function defaultUnreceivedBytes(): number {
+/** What a server admits. */
+export function admissionLimits(options: RunnerServerOptions): AdmissionLimits {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  return Math.max(DEFAULT_OUTPUT_BYTES, Math.floor(memory * UNRECEIVED_SHARE));
+  const share = Math.max(DEFAULT_OUTPUT_BYTES, Math.floor(memory * MEMORY_SHARE));
+  const { maxConcurrent, maxQueued, maxUnreceivedBytes = share, maxQueuedBytes = share } = options;
+  return { maxConcurrent, maxQueued, maxUnreceivedBytes, maxQueuedBytes };
 }
 
 const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
@@ -100,6 +111,7 @@ export function checkNumbers({
   messageTimeoutMs = 1,
   idleTimeoutMs = 1,
   maxUnreceivedBytes = 0,
+  maxQueuedBytes = 0,
 }: RunnerServerOptions): void {
   if (!Number.isSafeInteger(maxConcurrent) || maxConcurrent < 1) {
     throw new RunnerSetupError("InvalidOption", "maxConcurrent must be an integer of at least 1");
@@ -110,6 +122,7 @@ export function checkNumbers({
   if (!(maxUnreceivedBytes >= 0)) {
     throw new RunnerSetupError("InvalidOption", "maxUnreceivedBytes must be at least 0");
   }
+  if (!(maxQueuedBytes >= 0)) throw new RunnerSetupError("InvalidOption", "maxQueuedBytes must be at least 0");
   if (!(messageTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "messageTimeoutMs must be greater than 0");
   if (!(idleTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "idleTimeoutMs must be greater than 0");
 }

@@ -93,6 +93,7 @@ export class PlainCall {
     }
     this.#deadline = Date.now() + timeoutMs;
     this.#ticket = admission.admit();
+    this.#ticket.input(length);
   }
 
   async #serve({ path, metadata }: RequestHead, message: Buffer): Promise<void> {
