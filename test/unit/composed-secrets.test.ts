@@ -144,3 +144,15 @@ test("the adoption of a connection secret without a controller is reported", asy
   await w.reconcile();
   expect(w.events.filter((message) => message.includes("adopted Secret team/published"))).toHaveLength(1);
 });
+
+test("several templates may expose a connection key of a CompositeResourceDefinition, which an event reports", async () => {
+  const details = [{ name: "user", type: "FromValue", value: "ada" }];
+  const ready = { readinessChecks: [{ type: "None" }], connectionDetails: details };
+  const w = world([asking()], {}, { connectionSecretKeys: ["user"] });
+  w.compose({ ...named("a", "a"), ...ready }, { ...named("b", "b"), ...ready });
+  await w.reconcile();
+  await w.reconcile();
+  expect(published(w)).toEqual({ user: Buffer.from("ada").toString("base64") });
+  expect(status(w)).toContain('"reason":"Available"');
+  expect(w.events).toContainEqual(expect.stringContaining("is exposed by the template"));
+});

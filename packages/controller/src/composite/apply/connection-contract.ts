@@ -6,8 +6,11 @@ import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 /**
- * The condition `Ready` of an XR whose Composition breaks the contract of its definition, that each connection key is
- * exposed exactly once. Undefined if the contract holds, or the XR has no connection secret.
+ * The condition `Ready` of an XR whose Composition breaks the contract of its InfrastructureDefinition, that each
+ * connection key is exposed exactly once. Undefined if the contract holds.
+ *
+ * Crossplane does not enforce the connectionSecretKeys of a CompositeResourceDefinition: several templates may write
+ * one key, and the last one wins. Such an XR gets an event, and remains ready.
  */
 export function brokenContract(
   context: ReconcileContext,
@@ -17,7 +20,8 @@ export function brokenContract(
   const { definition, layout, xr } = context;
   const { connectionSecretKeys: keys } = definition.spec;
   if (keys.length === 0) return undefined;
-  if (definition.kind !== "InfrastructureDefinition" && secretReferenceOf(xr, layout) === undefined) return undefined;
+  const isEnforced = definition.kind === "InfrastructureDefinition";
+  if (!isEnforced && secretReferenceOf(xr, layout) === undefined) return undefined;
   const names = [...connectionDetails].map(([name]) => name);
   const broken = checkConnectionKeys(composition, keys, undefined, names)
     .filter(({ code }) => code === "Duplicate" || code === "Required")
@@ -26,5 +30,6 @@ export function brokenContract(
   const { name = "" } = composition.metadata;
   const message = `the Composition ${name} breaks the connection contract of its definition: ${broken.join("; ")}`;
   emitEvent(context, "Warning", message, "PublishConnectionSecret");
+  if (!isEnforced) return undefined;
   return { type: "Ready", status: "False", reason: "ConnectionContract", message };
 }
