@@ -9,7 +9,7 @@ const client = await connect({ fieldManager: "provider-nop", userAgent: "provide
 const informers = startInformers(client);
 const { informer } = informers.acquire(NOP_RESOURCE);
 const queue = workQueue({
-  reconcile: nopReconciler({ client, read: (name) => informer.cache.get(name), now: Date.now }),
+  reconcile: nopReconciler({ client, resources: informer, now: Date.now }),
   concurrency: 10,
 });
 informer.subscribe({

@@ -1,34 +1,39 @@
 import type { JsonValue } from "@xfn/functionio";
-import { type Client, isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
+import { type Client, type Informer, isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { conditionsAt } from "./conditions.ts";
 import { writeConnectionSecret } from "./connection-secret.ts";
 import { API_VERSION, objectAt, objectsAt, readSpec, textAt } from "./nop-resource.ts";
+import { resolvePeer } from "./peer.ts";
 
 const FINALIZER = "finalizer.managedresource.crossplane.io";
+// Nothing reports that another resource has appeared, so look again.
+const UNRESOLVED_MS = 2_000;
 
 /** The dependencies of the reconciler. */
 export interface NopContext {
   readonly client: Client;
-  /** Reads a resource from the informer's cache. */
-  readonly read: (name: string) => LiveObject | undefined;
+  /** The informer of NopResources. */
+  readonly resources: Pick<Informer, "kind" | "cache">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /** Sets the conditions of one NopResource that are due. Its key is its name. */
-export function nopReconciler({ client, read, now }: NopContext): Reconcile {
+export function nopReconciler({ client, resources, now }: NopContext): Reconcile {
   return async (name) => {
-    const resource = read(name);
+    const resource = resources.cache.get(name);
     if (resource === undefined || resource.metadata.annotations?.["crossplane.io/paused"] === "true") return undefined;
     const { deletionTimestamp } = resource.metadata;
     if (typeof deletionTimestamp === "string")
       return await remove(client, resource, Date.parse(deletionTimestamp), now());
     const finalized = await addFinalizer(client, resource);
+    const resolved = await resolvePeer(client, finalized, resources, now());
+    if (resolved === undefined) return { requeueAfterMs: UNRESOLVED_MS };
     const created = Date.parse(textAt(resource.metadata, "creationTimestamp") ?? "");
-    const current = objectsAt(objectAt(finalized, "status"), "conditions");
-    const { conditions, changed, ready, nextMs } = conditionsAt(readSpec(finalized), current, created, now());
+    const current = objectsAt(objectAt(resolved, "status"), "conditions");
+    const { conditions, changed, ready, nextMs } = conditionsAt(readSpec(resolved), current, created, now());
     // Write the secret first, so that it exists once the resource is ready.
-    if (ready) await writeConnectionSecret(client, finalized);
+    if (ready) await writeConnectionSecret(client, resolved);
     if (changed) await client.patch(reference(name), "merge", { status: { conditions } }, { subresource: "status" });
     return nextMs === undefined ? undefined : { requeueAfterMs: nextMs };
   };

@@ -85,6 +85,28 @@ describe("provider-nop", needs("api-server"), () => {
     expect(await field("nopresource thief", ".status.conditions")).toBe("");
   });
 
+  test("a selector finds the resource with the same controller, as soon as it exists", async () => {
+    await server.kubectl(["create", "namespace", "owner"]);
+    const uid = await field("namespace owner", ".metadata.uid");
+    const owned = { ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "owner", uid, controller: true }] };
+    const peer = (name: string, forProvider: object, metadata: object): Promise<void> =>
+      server.apply({
+        apiVersion: "nop.crossplane.io/v1alpha1",
+        kind: "NopResource",
+        metadata: { name, ...metadata },
+        spec: { forProvider },
+      } as never);
+    const peerSelector = { matchControllerRef: true, matchLabels: { role: "network" } };
+    await peer("selecting", { peerSelector }, owned);
+    const synced = '.status.conditions[?(@.type=="Synced")].reason';
+    await expect.poll(() => field("nopresource selecting", synced)).toBe("ReferenceNotResolved");
+    await peer("a-of-another", {}, { labels: { role: "network" } });
+    await peer("selected", {}, { ...owned, labels: { role: "network" } });
+    await expect.poll(() => field("nopresource selecting", ".spec.forProvider.peer")).toBe("selected");
+    expect(await field("nopresource selecting", ".spec.forProvider.peerRef.name")).toBe("selected");
+    await expect.poll(() => field("nopresource selecting", synced)).toBe("ReconcileSuccess");
+  });
+
   test("a resource with a deletion delay remains until the delay is over", async () => {
     await nop("slow", { deleteAfter: "5s" });
     await expect

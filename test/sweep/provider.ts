@@ -1,6 +1,7 @@
 import type { Client, LiveObject } from "@xfn/kubernetes";
 import { nopReconciler } from "../../examples/provider-nop/reconcile.ts";
 import { faultyClient } from "../harness/faulty-client.ts";
+import { NOPS } from "./kinds.ts";
 import { at } from "./objects.ts";
 
 /** The item that the provider adds to the field `zones` of NopResources that have it. */
@@ -10,7 +11,8 @@ export const PROVIDERS_ZONE = "of the provider";
 export async function provide(client: Client, resources: readonly LiveObject[]): Promise<number> {
   const byName = new Map(resources.map((one) => [one.metadata.name, one]));
   const counted = faultyClient(client, () => undefined);
-  const reconcile = nopReconciler({ client: counted.client, read: (name) => byName.get(name), now: Date.now });
+  const cache = { get: (name: string) => byName.get(name), list: () => resources, byIndex: () => [] };
+  const reconcile = nopReconciler({ client: counted.client, resources: { kind: NOPS, cache }, now: Date.now });
   const { signal } = new AbortController();
   let later = 0;
   for (const { metadata } of resources) {
