@@ -6,7 +6,8 @@ const SETTINGS: SettingsOf<{ output?: string }> = {
 };
 
 const HELP = `
-CRD is a YAML or JSON file, or a folder of them, with CustomResourceDefinitions or CompositeResourceDefinitions; - is stdin. Each
+CRD is a YAML or JSON file, or a folder of them, with CustomResourceDefinitions or definitions of any kind:
+CompositeResourceDefinition, InfrastructureDefinition with its InfrastructurePublication, ApplicationDefinition; - is stdin. Each
 served version becomes an interface. Import the file in a function to type-check desired resources of these kinds.
 
 Example:

@@ -1,8 +1,9 @@
-import { applyDefaults, layoutOf, scopeOf } from "@xfn/composition/definition";
+import { applyDefaults, DEFINITION_FORMS, DEFINITION_KIND, layoutOf, scopeOf } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
 import { describeFinding } from "../input/composition-file.ts";
+import { lowerDocuments } from "../validate/lower-documents.ts";
 import type { FieldError } from "../validate/result.ts";
 import { schemaErrors } from "../validate/schema-errors.ts";
 import { schemaOfComposite } from "../validate/schemas.ts";
@@ -17,7 +18,7 @@ export interface DefinedComposite {
   readonly isLegacy?: boolean;
 }
 
-const KIND = "CompositeResourceDefinition";
+const KINDS: readonly string[] = [DEFINITION_KIND, ...DEFINITION_FORMS];
 
 /**
  * Validates an XR against the definition of `--xrd`, and applies its defaults, as an API server would have done. The
@@ -32,15 +33,16 @@ export async function applyDefinition(
   onWarning: (message: string) => void,
 ): Promise<DefinedComposite> {
   const composite = given.value;
-  const documents = await documentsOfAll(path);
-  const definitions = documents.filter(({ value }) => isObject(value) && value["kind"] === KIND);
+  const documents = lowerDocuments(await documentsOfAll(path));
+  const definitions = documents.filter(({ value }) => isObject(value) && KINDS.includes(textOf(value["kind"])));
   const [only, ...others] = definitions;
-  if (only === undefined) throw new InputError(`${sourceName(path)} has no document of kind ${KIND} (--xrd)`);
+  if (only === undefined)
+    throw new InputError(`${sourceName(path)} has no document of kind ${KINDS.join(", ")} (--xrd)`);
   const definition = others.length === 0 ? only : definitions.find(({ value }) => defines(value, composite));
   const claimed = definitions.find(({ value }) => defines(value, composite, "claimNames"));
   if (claimed !== undefined) throw claimError(claimed.value, composite);
   if (definition === undefined) {
-    throw new InputError(`${sourceName(path)} has no ${KIND} of the composite resource's kind (--xrd)`, {
+    throw new InputError(`${sourceName(path)} has no definition of the composite resource's kind (--xrd)`, {
       details: definitions.map(positionOf),
     });
   }

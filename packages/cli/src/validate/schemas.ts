@@ -14,6 +14,7 @@ import { checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/compo
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { isDefinition, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
+import { publishedNames } from "./lower-documents.ts";
 import type { ResourceResult } from "./result.ts";
 
 /** The schema of a kind. */
@@ -42,11 +43,7 @@ export function readExtensions(documents: readonly ParsedDocument[]): Extensions
     // Users often pass a definition together with its CRD; the first one wins.
     if (!kinds.has(key)) kinds.set(key, kind);
   };
-  const published = new Set(
-    documents
-      .filter(({ value }) => isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND))
-      .map(({ value }) => textAt(value, "metadata", "name")),
-  );
+  const published = publishedNames(documents);
   for (const document of documents) {
     const { value } = document;
     if (isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND)) {

@@ -1,0 +1,37 @@
+import { isForm, lowerDefinition, PUBLICATION_KIND } from "@xfn/composition/definition";
+import { isObject, type JsonObject } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { isKind, textAt } from "./documents.ts";
+
+/** The names of the definitions that publications among the documents offer as requirements. */
+export function publishedNames(documents: readonly ParsedDocument[]): ReadonlySet<string> {
+  return new Set(documents.filter(isPublication).map(({ value }) => textAt(value, "metadata", "name")));
+}
+
+/**
+ * Lowers the InfrastructureDefinitions and ApplicationDefinitions among documents, each with the requirement that a
+ * publication offers. Leaves other documents as they are, and publications out. Positions are those of the author's
+ * text.
+ */
+export function lowerDocuments(documents: readonly ParsedDocument[]): ParsedDocument[] {
+  const published = publishedNames(documents);
+  return documents
+    .filter((document) => !isPublication(document))
+    .map((document) => {
+      const { value } = document;
+      if (!isObject(value) || !isForm(value)) return document;
+      return withValue(
+        document,
+        lowerDefinition(value, { isPublished: published.has(textAt(value, "metadata", "name")) }),
+      );
+    });
+}
+
+/** A document with another value, and the positions of the nearest ancestors in the text. */
+export function withValue(document: ParsedDocument, value: JsonObject): ParsedDocument {
+  return { value, source: document.source, positionOf: (path) => document.positionOf(path) };
+}
+
+function isPublication({ value }: ParsedDocument): boolean {
+  return isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND);
+}
