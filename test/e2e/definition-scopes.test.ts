@@ -128,6 +128,14 @@ describe("the scope of a definition", needs("api-server"), () => {
     ).toBe("true");
   });
 
+  test("xfn validate takes the CRDs of the cluster", async () => {
+    const text = instance("App", "wrong", "namespace: team-a", "replicas: many");
+    const command = [XFN_MAIN, "validate", "cluster:", "-", "--kubeconfig", server.user("admin").kubeconfig];
+    const child = promisify(execFile)(process.execPath, command, { env: { PATH: process.env["PATH"] } });
+    child.child.stdin?.end(text);
+    await expect(child).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining("spec.replicas") });
+  });
+
   describe("xfn trace", () => {
     const as = async (user: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> => {
       const command = [XFN_MAIN, "trace", ...args, "--kubeconfig", server.user(user).kubeconfig];

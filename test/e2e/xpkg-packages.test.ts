@@ -227,6 +227,15 @@ describe("the sources that init writes", () => {
     const { code, stdout, stderr } = await workspace.xfn(["render", ...files, "--xrd", `${api}/definition.yaml`]);
     expect(code, stderr).toBe(0);
     expect(stdout).toContain("region: eu-west-1");
+    // The definition can also come from the package.
+    await xpkg("build", "-f", "rendered", "-o", "rendered.xpkg", "-e", "rendered/examples");
+    await xpkg("push", "-f", "rendered.xpkg", "oci:rendered-layout:v1");
+    for (const extensions of ["rendered.xpkg", "oci:rendered-layout:v1", "rendered.xpkg,package/input/crd.yaml"]) {
+      const checked = await workspace.xfn(["validate", extensions, ...files.slice(0, 1)]);
+      expect(checked.stdout, checked.stderr).toContain("0 missing schemas, 1 success cases");
+    }
+    const absent = await workspace.xfn(["validate", "absent.xpkg", ...files.slice(0, 1)]);
+    expect(absent).toMatchObject({ code: 2, stderr: expect.stringContaining("absent.xpkg") });
   });
 });
 

@@ -1,6 +1,7 @@
-import { choice, declareSettings, one, type SettingsOf, toggle } from "@xfn/program/settings";
+import { choice, declareSettings, one, type SettingsOf, STORE_SETTINGS, toggle } from "@xfn/program/settings";
 import type { ValidateOptions } from "../validate/validate.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
+import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
 const SETTINGS: SettingsOf<ValidateOptions> = {
   output: one(
@@ -19,13 +20,18 @@ const SETTINGS: SettingsOf<ValidateOptions> = {
     "exit with 1 if the kind of a resource is not among the extensions",
   ),
   skipSuccessResults: toggle("skip-success-results", "do not print valid resources"),
+  cacheDir: STORE_SETTINGS.cacheDir,
+  ...REGISTRY_SETTINGS,
+  ...CLUSTER_SETTINGS,
 };
 
 const HELP = `
 EXTENSIONS and RESOURCES are files, folders (with their subfolders) or comma-separated lists of them, in YAML or JSON; - is
-stdin, for one of them. EXTENSIONS are CompositeResourceDefinitions, CustomResourceDefinitions and Compositions; other documents
-are ignored, and packages are not downloaded. RESOURCES, composite resources and claims among them, are validated like in an API
-server: defaults first, then schema, unknown fields and CEL rules. Rules that compare with the object before an update are skipped.
+stdin, for one of them. EXTENSIONS are definitions of any kind, CustomResourceDefinitions and Compositions; other documents are
+ignored. They can also be packages (FILE.xpkg, oci:DIR, or xpkg:NAME at a registry), and cluster:, which is all CRDs of the
+API server of --kubeconfig. RESOURCES, composite resources and claims among them, are validated like in an API
+server: defaults first, then schema, unknown fields and CEL rules. Rules that compare with the object before an update are skipped. Of Kubernetes' own kinds, such as Deployment, the
+fields and their types are checked.
 Compositions are checked in both.
 
 Prints a line for each result on stdout: [✓] valid, [x] an error with its position, [!] a warning or a missing schema; then a total.
@@ -34,6 +40,7 @@ Exit code 0; 1 for errors, or for missing schemas with --error-on-missing-schema
 
 Example:
   $ xfn validate definition.yaml,crds/ xr.yaml
+  $ xfn validate definition.yaml,xpkg:xpkg.crossplane.io/crossplane-contrib/provider-nop:v0.4.0 composition.yaml
   $ xfn render xr.yaml composition.yaml -x | xfn validate definition.yaml,crds/ -`;
 
 /** Declares `xfn validate`. */
@@ -41,7 +48,7 @@ export function addValidate({ program, output, finish }: CommandContext): void {
   const command = program
     .command("validate")
     .description("check resources, claims and compositions against definitions")
-    .argument("<extensions>", "definitions and CRDs: files, folders or a comma-separated list; - for stdin")
+    .argument("<extensions>", "definitions and CRDs: files, folders, packages or a comma-separated list; - for stdin")
     .argument("<resources>", "what to check: files, folders or a comma-separated list; - for stdin");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)

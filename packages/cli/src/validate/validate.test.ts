@@ -136,14 +136,36 @@ test.each([["hunter2"], [77]])("hides the value %j of a field with the name of a
 });
 
 test("a kind without a schema is a warning, and an error on request", async () => {
-  const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+  const text = "apiVersion: elsewhere.example.org/v1\nkind: Queue\nmetadata: {name: c}\n";
   const tolerant = await check(text);
   expect(tolerant.code).toBe(0);
-  expect(tolerant.stdout).toMatch(/^\[!\] could not find CRD\/XRD for: v1, Kind=ConfigMap\n.*1 missing schemas/);
+  expect(tolerant.stdout).toMatch(
+    /^\[!\] could not find CRD\/XRD for: elsewhere.example.org\/v1, Kind=Queue\n.*1 missing schemas/,
+  );
   expect(await check(text, "--error-on-missing-schemas")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("schema(s) missing"),
   });
+});
+
+test("Kubernetes' own kinds are checked, alone and in Compositions", async () => {
+  const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replica: 1, paused: no}\n";
+  const text = `${deployment}---
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: c}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  resources:
+  - name: d
+    base: {apiVersion: apps/v1, kind: Deployment}
+    patches: [{fromFieldPath: spec.size, toFieldPath: spec.template.spec.container}]
+`;
+  const { code, stdout } = await check(text);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/Deployment, d : spec\.replica: .*unknown field.*:4:8\)/);
+  expect(stdout).toContain("has no field container; did you mean containers?");
+  expect(stdout).toContain("0 missing schemas, 0 success cases, 2 failure cases");
 });
 
 test("--skip-success-results keeps the total", async () => {

@@ -3,15 +3,17 @@ import type { ParsedDocument } from "@xfn/functionio/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
+import { withBuiltinKinds } from "./builtin-kinds.ts";
 import { checkResource, compositionFindings } from "./check-resource.ts";
 import { isDefinition, isKind, resultOf } from "./documents.ts";
 import { type OutputFormat, printResults, summaryOf } from "./print-results.ts";
+import { type ExtensionFlags, readExtensionSources } from "./read-extensions.ts";
 import { readSources, readsStdin } from "./read-sources.ts";
 import type { ResourceResult } from "./result.ts";
 import { type Extensions, readExtensions } from "./schemas.ts";
 
 /** The options of `xfn validate`. */
-export interface ValidateOptions {
+export interface ValidateOptions extends ExtensionFlags {
   readonly output: OutputFormat;
   readonly errorOnMissingSchemas?: boolean;
   readonly skipSuccessResults?: boolean;
@@ -27,14 +29,14 @@ export async function validate(
   if (readsStdin(extensions) && readsStdin(resources)) {
     throw usageError("stdin (-) can be read only once: for EXTENSIONS or for RESOURCES");
   }
-  const definitions = await readSources(extensions);
+  const definitions = await readExtensionSources(extensions, options);
   const documents = await readSources(resources);
   if (!definitions.some(hasSchema) && documents.some(hasSchema)) {
     throw usageError(`no definition or CRD in EXTENSIONS (${extensions}), but in RESOURCES (${resources})`, [
       `Did you mean: xfn validate ${resources} ${extensions}`,
     ]);
   }
-  const results = validateDocuments(definitions, documents);
+  const results = await validateDocuments(definitions, documents);
   await output.product(
     printResults(results, { format: options.output, skipSuccess: options.skipSuccessResults === true }),
   );
@@ -55,23 +57,27 @@ function hasSchema({ value }: ParsedDocument): boolean {
   );
 }
 
+function isComposition({ value }: ParsedDocument): boolean {
+  return isKind(value, "apiextensions.crossplane.io", "Composition");
+}
+
 /** Results of invalid extensions, then of all resources. */
-function validateDocuments(
+async function validateDocuments(
   definitions: readonly ParsedDocument[],
   documents: readonly ParsedDocument[],
-): readonly ResourceResult[] {
-  const extensions = readExtensions(definitions);
+): Promise<readonly ResourceResult[]> {
+  const compositions = definitions.filter(isComposition);
+  const extensions = await withBuiltinKinds(readExtensions(definitions), [...compositions, ...documents]);
   return [
     ...extensions.results,
-    ...compositionResults(definitions, extensions),
+    ...compositionResults(compositions, extensions),
     ...documents.map((document) => checkResource(document, extensions)),
   ];
 }
 
 /** Results of Compositions among the extensions, except those without findings. */
-function compositionResults(definitions: readonly ParsedDocument[], extensions: Extensions): ResourceResult[] {
-  return definitions
-    .filter(({ value }) => isKind(value, "apiextensions.crossplane.io", "Composition"))
+function compositionResults(compositions: readonly ParsedDocument[], extensions: Extensions): ResourceResult[] {
+  return compositions
     .map((document) => resultOf(document, compositionFindings(document, extensions)))
     .filter(({ errors, warnings }) => errors.length + warnings.length > 0);
 }

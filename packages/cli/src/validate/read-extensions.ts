@@ -1,0 +1,43 @@
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/functionio/document";
+import { asInputError } from "@xfn/input";
+import type { ClusterFlags } from "../cluster/with-cluster.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import type { PackageFlags } from "../xpkg/package-stream.ts";
+import { readSources } from "./read-sources.ts";
+
+/** Flags that say how to reach registries and the API server. */
+export type ExtensionFlags = PackageFlags & ClusterFlags;
+
+/**
+ * Reads the documents of a comma-separated list of extensions: files and folders as {@link readSources}, packages
+ * (`FILE.xpkg`, `oci:DIR[:TAG]`, `xpkg:NAME`), and `cluster:`, which is all CRDs of the API server.
+ *
+ * @throws InputError
+ * @throws CliError
+ */
+export async function readExtensionSources(list: string, flags: ExtensionFlags): Promise<readonly ParsedDocument[]> {
+  const sources = list.split(",").filter((source) => source !== "");
+  const files = sources.filter((source) => !isElsewhere(source));
+  const documents = files.length > 0 || sources.length === 0 ? [...(await readSources(files.join(",")))] : [];
+  for (const source of sources.filter(isElsewhere)) documents.push(...(await readElsewhere(source, flags)));
+  return documents;
+}
+
+function isElsewhere(source: string): boolean {
+  return source === "cluster:" || source.startsWith("oci:") || source.startsWith("xpkg:") || source.endsWith(".xpkg");
+}
+
+async function readElsewhere(source: string, flags: ExtensionFlags): Promise<readonly ParsedDocument[]> {
+  if (source === "cluster:") {
+    const { crdsOfCluster } = await import("./cluster-crds.ts");
+    return await crdsOfCluster(flags);
+  }
+  const { streamOfFile, streamOfImage } = await import("../xpkg/package-stream.ts");
+  const content = await interruptible((signal) =>
+    source.endsWith(".xpkg") && !source.startsWith("xpkg:")
+      ? streamOfFile(source, signal)
+      : streamOfImage(source.replace(/^xpkg:/, ""), flags, signal),
+  );
+  return asInputError(source, () => readDocuments(content, { source }));
+}

@@ -1,0 +1,2 @@
+// Schemas of Kubernetes' own kinds.
+export { builtinSchema } from "./builtin-schema.ts";
