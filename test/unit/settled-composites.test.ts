@@ -4,6 +4,8 @@ import { get, named, type World, widget, world, xr } from "../harness/composite-
 
 // Polls of XRs whose inputs are unchanged.
 
+const INTERVAL_MS = 60_000;
+
 const countOf = (w: World): number => {
   const { complete } = w;
   w.complete = 0;
@@ -20,11 +22,25 @@ async function settled(spec: JsonObject = { resources: [named("a", "a"), named("
   return w;
 }
 
-test("nine of ten polls of an unchanged XR compose nothing", async () => {
+test("an unchanged XR is composed again only when an interval has passed, and says that its polls can be rare", async () => {
   const w = await settled();
-  for (let index = 0; index < 20; index++) await w.reconcile();
+  for (let index = 0; index < 20; index++) expect(await w.reconcile()).toBeUndefined();
+  expect(countOf(w)).toBe(0);
+  for (let poll = 0; poll < 2; poll++) {
+    w.now += INTERVAL_MS;
+    expect(await w.reconcile()).toEqual({ settled: "again" });
+    expect(await w.reconcile()).toBeUndefined();
+  }
   expect(countOf(w)).toBe(2);
   expect(w.titles()).toEqual([]);
+});
+
+test("an XR settles first with the reconcile that changes nothing", async () => {
+  const w = world([xr()]);
+  w.compose(named("a", "a"));
+  // The first one writes, and its events are due.
+  expect(await w.reconcile()).not.toEqual({ settled: "again" });
+  expect(await w.reconcile()).toEqual({ settled: "first" });
 });
 
 test("a changed or deleted composed resource is restored at once", async () => {

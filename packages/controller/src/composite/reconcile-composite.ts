@@ -6,7 +6,6 @@ import {
   type ObjectReference,
   type Outcome,
   pauseAfter,
-  type Reconcile,
   type ResourceKind,
 } from "@xfn/kubernetes";
 import { type AccountRights, accountRights } from "../account/account-rights.ts";
@@ -20,6 +19,7 @@ import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
+import type { PolledOutcome, PolledReconcile } from "../objects/requeue-after.ts";
 import { applyRun } from "./apply/apply-run.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { compose } from "./compose.ts";
@@ -41,7 +41,7 @@ const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
  * before it is created and until it is deleted; a reconcile deletes only what the XR controls, and nothing after a
  * failed run; a reconcile that changes nothing writes nothing.
  */
-export function compositeReconciler(context: Context, definition: Definition): Reconcile {
+export function compositeReconciler(context: Context, definition: Definition): PolledReconcile {
   const reconciler = new CompositeReconciler(context, definition);
   return (key, signal) => reconciler.reconcile(key, signal);
 }
@@ -63,7 +63,7 @@ class CompositeReconciler {
     this.#schemas = new RequiredSchemas(context.now);
   }
 
-  async reconcile(key: string, signal: AbortSignal): Promise<Outcome | undefined> {
+  async reconcile(key: string, signal: AbortSignal): Promise<PolledOutcome | undefined> {
     const { name, namespace } = parseQueueKey(key);
     const reference = referenceOf(this.#kind, name, namespace);
     const found = await this.#find(reference, signal);
@@ -74,7 +74,8 @@ class CompositeReconciler {
     const inputs = rights
       ? undefined
       : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
-    if (memory.settled.has(inputs)) return undefined;
+    const isSettled = memory.settled.has(inputs);
+    if (isSettled && !memory.settled.isDue(this.#context)) return undefined;
     memory.settled.set(undefined);
     memory.writes.begin();
     const context: ReconcileContext = {
@@ -96,8 +97,9 @@ class CompositeReconciler {
     try {
       const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
-      if (outcome === undefined && !memory.writes.isPending) memory.settled.set(inputs);
-      return outcome;
+      if (outcome !== undefined || inputs === undefined || memory.writes.isPending) return outcome;
+      memory.settled.set(inputs, this.#context.now());
+      return { settled: isSettled ? "again" : "first" };
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
       // Another writer changed the XR: the next reconcile must see its write, which a cache may not show yet.

@@ -4,13 +4,14 @@ import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
+import type { PolledReconcile } from "../objects/requeue-after.ts";
 import type { ComposedKindWatches } from "./composed-watches.ts";
 import { KindController, type KindControllerOptions } from "./kind-controller.ts";
 import { watchRecorded } from "./watch-recorded.ts";
 
 /** Makes the reconcilers of a definition's instances. */
 export interface InstanceReconcilers {
-  composite(definition: Definition): Reconcile;
+  composite(definition: Definition): PolledReconcile;
   claim(definition: Definition): Reconcile;
   /** Parses a definition; undefined if it has errors. */
   readDefinition(object: LiveObject): Definition | undefined;

@@ -7,7 +7,6 @@ import {
   type LiveObject,
   type Outcome,
   qualifiedKind,
-  type Reconcile,
   type ResourceKind,
   type WorkerSlots,
   type WorkQueue,
@@ -15,6 +14,7 @@ import {
 } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
+import type { PolledReconcile } from "../objects/requeue-after.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { withPoll } from "./poll-policy.ts";
 
@@ -28,7 +28,7 @@ export type ReconcileObserver = (kind: string, failed: boolean, milliseconds: nu
 export interface KindControllerOptions {
   readonly context: Context;
   readonly kind: ResourceKind;
-  readonly reconcile: Reconcile;
+  readonly reconcile: PolledReconcile;
   readonly slots: WorkerSlots;
   readonly observer?: ReconcileObserver | undefined;
   readonly indexers?: Indexers | undefined;
@@ -50,7 +50,7 @@ export class KindController {
   readonly #release: () => void;
   readonly #queue: WorkQueue;
   readonly #stopped: AbortController = new AbortController();
-  #reconcile: Reconcile;
+  #reconcile: PolledReconcile;
   #unsubscribe: () => void = () => undefined;
 
   /** Starts the controller. */
@@ -103,7 +103,7 @@ export class KindController {
   }
 
   /** Replaces the reconciler. Running reconciles end with the previous one. */
-  replace(reconcile: Reconcile): void {
+  replace(reconcile: PolledReconcile): void {
     this.#reconcile = reconcile;
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pollInMs } from "./poll-policy.ts";
+import { pollInMs, withPoll } from "./poll-policy.ts";
 
 const INTERVAL_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -23,4 +23,24 @@ test("a poll is at most a tenth early or late", () => {
     expect(pollInMs(INTERVAL_MS, now, 0)).toBeGreaterThanOrEqual(0.9 * INTERVAL_MS - 1e-6);
     expect(pollInMs(INTERVAL_MS, now, 1)).toBeLessThanOrEqual(1.11 * INTERVAL_MS);
   }
+});
+
+const pollAt = (outcome: Parameters<typeof withPoll>[0], random: number): number =>
+  withPoll(outcome, INTERVAL_MS, 0, random).requeueAfterMs ?? Number.NaN;
+
+test("polls of settled objects are ten intervals apart, and their first ones are spread over these", () => {
+  const first = Array.from({ length: 1_000 }, (_, index) => pollAt({ settled: "first" }, index / 1_000));
+  for (let interval = 1; interval < 10; interval++) {
+    const inIt = first.filter((ms) => ms >= interval * INTERVAL_MS && ms < (interval + 1) * INTERVAL_MS);
+    expect(inIt.length).toBeGreaterThan(70);
+    expect(inIt.length).toBeLessThan(130);
+  }
+  expect(pollAt({ settled: "again" }, 0)).toBe(9 * INTERVAL_MS);
+  expect(pollAt({ settled: "again" }, 1)).toBe(11 * INTERVAL_MS);
+});
+
+test("an object that is not settled is polled after one interval, or when its reconciler asks for it", () => {
+  expect(pollAt(undefined, 0.5)).toBe(INTERVAL_MS);
+  expect(pollAt({ requeueAfterMs: 5 }, 0.5)).toBe(5);
+  expect(pollAt({ requeueAfterMs: 20 * INTERVAL_MS }, 0.5)).toBe(INTERVAL_MS);
 });

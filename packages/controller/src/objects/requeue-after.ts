@@ -1,3 +1,5 @@
+import type { Outcome } from "@xfn/kubernetes";
+
 /**
  * When a reconciler looks again by itself, in milliseconds, for changes that no watch reports. Every other reconcile
  * is due to an event, to the back-off of the queue, or to the poll.
@@ -18,3 +20,15 @@ export const REQUEUE_AFTER_MS = {
   /** A user must act first, and not everything that a user can do is watched. */
   userAction: 10_000,
 } as const;
+
+/** The result of a reconcile of an object that is polled. */
+export interface PolledOutcome extends Outcome {
+  /**
+   * Set if events report every change that the next reconcile could see, so that polls can be rare. `again`: the
+   * previous reconcile saw the same.
+   */
+  readonly settled?: "first" | "again";
+}
+
+/** A reconciler of objects that are polled. */
+export type PolledReconcile = (key: string, signal: AbortSignal) => Promise<PolledOutcome | undefined>;

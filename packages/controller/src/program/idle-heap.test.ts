@@ -1,4 +1,6 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { YOUNG_SPACE_BYTES, youngSpaceBytes } from "@xfn/program/v8-tuning";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { idleHeap } from "./idle-heap.ts";
 
 afterEach(() => {
@@ -24,4 +26,13 @@ test("the garbage of a burst is collected when it is over, that of small changes
   heap = 130;
   burst();
   expect(collect).toHaveBeenCalledTimes(2);
+});
+
+test("the young generation has its size again after a collection", () => {
+  vi.useFakeTimers();
+  // V8's default, for the other tests of this process.
+  onTestFinished(() => setFlagsFromString("--semi-space-growth-factor=2"));
+  idleHeap().used();
+  vi.advanceTimersByTime(60_000);
+  expect(youngSpaceBytes()).toBeGreaterThanOrEqual(YOUNG_SPACE_BYTES);
 });

@@ -3,12 +3,12 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import type { Context } from "../../objects/context.ts";
-import { isBeingDeleted } from "../../objects/owner.ts";
+import { isBeingDeleted, isControlledBy } from "../../objects/owner.ts";
 import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
 
-// A full reconcile also drops what the process remembers of earlier writes.
-const MAX_SKIPS = 9;
+// The engine's polls may be a tenth early.
+const DUE_AFTER_INTERVALS = 0.9;
 
 /** A composed resource that an XR has recorded. */
 interface Recorded {
@@ -21,23 +21,30 @@ interface Recorded {
 type Inputs = readonly LiveObject[];
 
 /**
- * Recognizes polls of an XR that would change nothing. Templates are pure: with the same cached objects as in the last
- * reconcile, which succeeded and asked for no requeue, they render the same again. A poll of 20,000 XRs then costs a
- * tenth.
+ * Recognizes reconciles of an XR that would change nothing. Templates are pure: with the same cached objects as in the
+ * last reconcile, which succeeded and asked for no requeue, they render the same again. Each change of such an object
+ * is an event, so polls of 20,000 XRs can be rare.
  */
 export class SettledInputs {
   #last: Inputs | undefined;
-  #skips = 0;
+  #since = 0;
   #recorded: readonly Recorded[] | undefined;
   #recordedBy: LiveObject | undefined;
 
-  /** Whether the reconcile can be skipped. */
+  /** Whether the inputs are those that settled the XR. */
   has(inputs: Inputs | undefined): boolean {
     const last = this.#last;
     if (inputs === undefined || last === undefined || inputs.length !== last.length) return false;
     // A cache replaces an object when it changes, so an object is its own version.
-    if (inputs.some((input, index) => input !== last[index])) return false;
-    return this.#skips++ < MAX_SKIPS;
+    return inputs.every((input, index) => input === last[index]);
+  }
+
+  /**
+   * Whether a reconcile with the same inputs is complete nevertheless: a poll also drops what the process remembers of
+   * earlier writes.
+   */
+  isDue({ now, pollIntervalMs }: Pick<Context, "now" | "pollIntervalMs">): boolean {
+    return now() - this.#since >= pollIntervalMs * DUE_AFTER_INTERVALS;
   }
 
   /** What an XR has recorded, if it is as in the last reconcile that settled it. */
@@ -51,10 +58,14 @@ export class SettledInputs {
     this.#recorded = recorded;
   }
 
-  /** Records the inputs with which a reconcile began; undefined unless it settled the XR. */
-  set(inputs: Inputs | undefined): void {
+  /**
+   * Records the inputs with which a reconcile began; undefined unless it settled the XR.
+   *
+   * @param since when, in milliseconds since the epoch
+   */
+  set(inputs: Inputs | undefined, since = 0): void {
     this.#last = inputs;
-    this.#skips = 0;
+    this.#since = since;
   }
 }
 
@@ -84,7 +95,8 @@ export async function cachedInputs(
     if (known === undefined) settled.record(xr, recorded);
     for (const { kind, name, namespace } of recorded) {
       const object = composed.cache(kind)?.get(name, namespace);
-      if (object === undefined) return undefined;
+      // Only changes of objects that the XR controls are reported to it.
+      if (object === undefined || !isControlledBy(object, xr)) return undefined;
       inputs.push(object);
     }
   } catch {
