@@ -1,15 +1,15 @@
-// Bundles packages/cli/dist/main.js and its imports into packages/cli/dist/xfn.js: a few files instead of 150, because
-// a short command spends most of its time on finding and reading modules. Modules that locate files beside them are not
-// bundled.
+// Bundles the command line into a few files of packages/cli/dist instead of 150: a short command spends most of its
+// time on finding and reading modules. Modules that locate files beside them are not bundled.
 //
-// `xfn render` is one file of its own, because it is the command that people wait for: dist/xfn-render.cjs. In one
-// file of ES modules, Node loads every built-in module at the start. CommonJS loads each with the first module that
-// needs it.
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+// xfn.js is the program, xfn-start.cjs its start, and xfn-program.js all commands. `xfn render` is one file of its own,
+// xfn-render.cjs, because it is the command that people wait for. Both .cjs files are CommonJS, which loads a module of
+// Node at its first use. An import in an ES module reads all exports at the start, which loads further modules.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { lazyBuiltins } from "./lazy-builtins.ts";
 
 const CLI = fileURLToPath(new URL("../packages/cli/", import.meta.url));
 const PACKAGES = fileURLToPath(new URL("../packages/", import.meta.url));
@@ -21,7 +21,6 @@ const REQUIRE =
 
 const common: BuildOptions & { alias: Record<string, string> } = {
   absWorkingDir: CLI,
-  outdir: "dist",
   bundle: true,
   platform: "node",
   target: "node24",
@@ -37,14 +36,14 @@ const common: BuildOptions & { alias: Record<string, string> } = {
 const { metafile } = await build({
   ...common,
   entryPoints: {
-    xfn: "dist/main.js",
+    "xfn-program": "dist/program.js",
     // A worker, which its module finds beside itself.
     "output-worker": fileURLToPath(new URL("../packages/pipeline/dist/output/output-worker.js", import.meta.url)),
   },
+  outdir: "dist",
   chunkNames: "xfn-[hash]",
   splitting: true,
   format: "esm",
-  define: { RENDER_FILE: JSON.stringify(`./${RENDER_FILE}`) },
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "@xfn/oci-rootfs", "@xfn/runner"],
   banner: { js: REQUIRE },
   metafile: true,
@@ -77,35 +76,109 @@ const installedUndici: Plugin = {
   },
 };
 
-/** Leaves the build of a folder to its own module, because @xfn/function-build needs the store of its own copy. */
+/** Large libraries that few renders need, each in a file of its own: gRPC's for `--runner`, CEL for `--xrd`. */
+const OWN_FILES: ReadonlyMap<string, { readonly name: string; readonly user: string }> = new Map([
+  ["@grpc/grpc-js", { name: "xfn-render-grpc", user: "runner-grpc" }],
+  ["@marcbachmann/cel-js", { name: "xfn-render-cel", user: "composition" }],
+]);
+
+const ownFiles: Plugin = {
+  name: "own-files",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^@(?:grpc|marcbachmann)\// }, ({ path }) => {
+      const file = OWN_FILES.get(path);
+      return file && { path: `./${file.name}.cjs`, external: true };
+    });
+  },
+};
+
+const FOLDER_IMAGE_FILE = "./xfn-folder-image.cjs";
+
+/**
+ * Leaves the build of a folder to its own module, because @xfn/function-build needs the store of its own copy. A file
+ * of its own imports that module: code that runs from the cache of compiled code cannot import ES modules.
+ */
 const folderBuilds: Plugin = {
   name: "folder-builds",
   setup(bundler) {
-    bundler.onResolve({ filter: /\/build\/folder-image\.js$/ }, () => ({
-      path: "./build/folder-image.js",
-      external: true,
+    bundler.onResolve({ filter: /\/build\/folder-image\.js$/ }, ({ path }) => ({ path, namespace: "folder-build" }));
+    bundler.onResolve({ filter: /^/, namespace: "folder-build" }, ({ path }) => ({ path, external: true }));
+    bundler.onLoad({ filter: /^/, namespace: "folder-build" }, () => ({
+      contents: `exports.buildFolderImage = async (...given) => {
+  const { buildFolderImage } = await require("${FOLDER_IMAGE_FILE}").load();
+  return buildFolderImage(...given);
+};`,
+      loader: "js",
     }));
   },
 };
 
-await build({
+const commonJs: BuildOptions = {
   ...common,
-  entryPoints: { "xfn-render": "dist/program.js" },
-  outExtension: { ".js": ".cjs" },
   format: "cjs",
   // Node reads the whole file at each start.
   minifyWhitespace: true,
   // V8 keeps a text with any other character in twice the memory.
   charset: "ascii",
-  define: { "import.meta.url": "metaUrl", "import.meta.resolve": "metaResolve" },
+};
+
+for (const [library, { name, user }] of OWN_FILES) {
+  const stdin = { contents: `module.exports = require("${library}");`, resolveDir: join(PACKAGES, user) };
+  await build({ ...commonJs, stdin, outfile: `dist/${name}.cjs`, plugins: [lazyBuiltins] });
+}
+
+const bundledPlaces: BuildOptions = {
+  define: {
+    "import.meta.url": "metaUrl",
+    "import.meta.resolve": "metaResolve",
+    RENDER_FILE: JSON.stringify(`./${RENDER_FILE}`),
+  },
   banner: {
     js: `const { pathToFileURL } = require("node:url");
 const metaUrl = pathToFileURL(__filename).href;
 const metaResolve = (name) => pathToFileURL(require.resolve(name)).href;`,
   },
-  plugins: [installedPlaces, installedUndici, folderBuilds],
+};
+
+await build({
+  ...commonJs,
+  ...bundledPlaces,
+  entryPoints: ["dist/render-program.js"],
+  outfile: `dist/${RENDER_FILE}`,
+  plugins: [lazyBuiltins, ownFiles, installedPlaces, installedUndici, folderBuilds],
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "koffi"],
 });
+
+if (/\bimport\(/.test(readFileSync(join(CLI, "dist", RENDER_FILE), "utf8")))
+  throw new Error(`${RENDER_FILE} cannot import ES modules: leave the import to a file as ${FOLDER_IMAGE_FILE} does`);
+
+/** Leaves all other commands to their bundle of ES modules. */
+const allCommands: Plugin = {
+  name: "all-commands",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^\.\/program\.js$/ }, () => ({ path: "./xfn-program.js", external: true }));
+  },
+};
+
+await build({
+  ...commonJs,
+  ...bundledPlaces,
+  entryPoints: ["dist/main.js"],
+  outfile: "dist/xfn-start.cjs",
+  plugins: [lazyBuiltins, allCommands],
+});
+
+writeFileSync(join(CLI, "dist", FOLDER_IMAGE_FILE), 'exports.load = () => import("./build/folder-image.js");\n');
+
+writeFileSync(
+  join(CLI, "dist/xfn.js"),
+  `#!/usr/bin/env node
+import { createRequire } from "node:module";
+
+createRequire(import.meta.url)("./xfn-start.cjs");
+`,
+  { mode: 0o755 },
+);
 
 // Remove the chunks of earlier builds last: a running command may still load them.
 for (const name of readdirSync(join(CLI, "dist"))) {

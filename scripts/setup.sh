@@ -80,28 +80,41 @@ setup() {
 # One line per input and output of the build: path, time, size. Any difference, older or newer, requires a new set-up: a
 # branch switch, a pull, an edit, a deletion, files synchronised from another machine with their times.
 # Paths are relative, so that a checkout stays current when it is moved or mounted elsewhere.
+source_paths='package.json package-lock.json tsconfig.json tsconfig.base.json scripts/node scripts/bundle*.ts
+  scripts/lazy-builtins.ts packages/*/package.json packages/*/tsconfig.json packages/*/src'
+product_paths='node_modules/.package-lock.json packages/*/dist/.tsbuildinfo packages/cli/dist/xfn.js
+  packages/cli/dist/xfn-program.js packages/cli/dist/xfn-*.cjs packages/runner/dist/host/main-bundle.js'
+
 source_files() {
-  cd "$root" && list package.json package-lock.json tsconfig.json tsconfig.base.json scripts/node scripts/bundle*.ts \
-    packages/*/package.json packages/*/tsconfig.json packages/*/src ! -name '*.test.ts'
+  cd "$root" && list $source_paths ! -name '*.test.ts'
 }
 
 product_files() {
-  cd "$root" && list "$recorded_node" node_modules/.package-lock.json packages/*/dist/.tsbuildinfo \
-    packages/cli/dist/xfn.js packages/cli/dist/xfn-render.cjs packages/runner/dist/host/main-bundle.js
+  cd "$root" && list "$recorded_node" $product_paths
 }
 
 list() {
-  found=$(find "$@" -type f -printf '%p %T@ %s\n' 2>/dev/null) || :
+  found=$(find "$@" -type f -printf "$properties" 2>/dev/null) || :
   # find has no -printf in busybox and BSD: compare content instead, which is slower
   [ -n "$found" ] || found=$(find "$@" -type f -exec cksum {} + 2>/dev/null) || :
   printf '%s\n' "$found"
 }
 
+properties='%p %T@ %s\n'
+
 current() {
-  [ -r "$root/.xfn/state" ] || return 1
-  state=$(cat "$root/.xfn/state")
-  use_node "${state%%"$newline"*}"
-  [ -x "$node" ] && [ "$state" = "$recorded_node$newline$(source_files)$newline$(product_files)" ]
+  [ -r "$root/.xfn/state" ] && IFS= read -r recorded <"$root/.xfn/state" || return 1
+  use_node "$recorded"
+  [ -x "$node" ] || return 1
+  # Most starts end here. Text in a variable costs as much as finding it.
+  listed_state 2>/dev/null | cmp -s - "$root/.xfn/state" 2>/dev/null && return 0
+  [ "$(cat "$root/.xfn/state")" = "$recorded_node$newline$(source_files)$newline$(product_files)" ]
+}
+
+# Prints what `prepare` records, with one process. Prints less where find has no -printf.
+listed_state() {
+  printf '%s\n' "$recorded_node"
+  cd "$root" && find $source_paths "$recorded_node" $product_paths ! -name '*.test.ts' -type f -printf "$properties"
 }
 
 # A Node that was installed into the checkout is recorded relative to it.

@@ -47,12 +47,14 @@ for (const name of ["runner", "controller"]) {
 
 const ESBUILD = `const fs = require("node:fs");
 exports.build = async () => {
-  fs.copyFileSync("packages/cli/dist/main.js", "packages/cli/dist/xfn.js");
+  fs.copyFileSync("packages/cli/dist/main.js", "packages/cli/dist/xfn-start.cjs");
+  for (const name of ["xfn-render.cjs", "xfn-program.js"]) fs.writeFileSync("packages/cli/dist/" + name, "");
   return { metafile: { outputs: {} } };
 };
 `;
 
-const MAIN = `import fs from "node:fs";
+// Runs as an ES module and as CommonJS.
+const MAIN = `const fs = process.getBuiltinModule("node:fs");
 const [, , ...args] = process.argv;
 if (args[0] === "build") fs.appendFileSync(process.env.CALLS, "xfn " + args.join(" ") + "\\n");
 else console.log(JSON.stringify({ args, cwd: process.cwd(), cache: process.env.XDG_CACHE_HOME ?? "", main: process.argv[1] }));

@@ -1,4 +1,4 @@
-import { createReadStream, type Stats, statSync } from "node:fs";
+import { closeSync, createReadStream, openSync, readSync, type Stats, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { MAX_TEXT_BYTES } from "@xfn/functionio";
 import { oneLine } from "@xfn/program/terminal-text";
@@ -20,8 +20,9 @@ export function sourceName(path: string): string {
  */
 export async function readInput(path: string): Promise<Uint8Array> {
   if (path === STDIN) return readAll(process.stdin, path);
-  if (statInput(path).isDirectory()) throw new InputError(`${sourceName(path)} is a folder; a file is needed here`);
-  return readAll(createReadStream(path), path);
+  const stats = statInput(path);
+  if (stats.isDirectory()) throw new InputError(`${sourceName(path)} is a folder; a file is needed here`);
+  return readAll(stats.isFile() ? chunksOf(path) : createReadStream(path), path);
 }
 
 /** Like `statSync`, but throws an {@link InputError}. */
@@ -33,11 +34,28 @@ export function statInput(path: string): Stats {
   }
 }
 
-async function readAll(stream: Readable, path: string): Promise<Uint8Array> {
+const CHUNK_BYTES = 64 * 1024;
+
+/** The content of a regular file, without the modules of Node that a stream loads: they take 4 ms. */
+function* chunksOf(path: string): Generator<Buffer> {
+  const file = openSync(path, "r");
+  try {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const length = readSync(file, chunk);
+      if (length === 0) return;
+      yield chunk.subarray(0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function readAll(source: Readable | Iterable<Buffer>, path: string): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const chunk of source as Iterable<Buffer> | AsyncIterable<Buffer>) {
       size += chunk.length;
       // The parser has the same limit, but would see it only with all of the file in memory; /dev/zero never ends.
       if (size > MAX_TEXT_BYTES) {
