@@ -60,6 +60,7 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     cluster = await startPackageCluster({
       controller: ["--poll-interval", "2s"],
       access: () => ["--insecure-registry", closed.host],
+      groups: ["app.org", "thief.org", "private.org", "bad.org"],
     });
   }, 300_000);
   afterAll(async () => {
@@ -293,6 +294,8 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     ).toBe("");
     await poll(() => get("lock", "lock", "-o", "jsonpath={.packages}")).toBe("[]");
     expect(await get("crd", "-o", "name")).not.toContain("app.org");
+    // The controller has the rights of deploy/packages.
+    expect(cluster.forbidden()).toEqual([]);
   });
 
   const authsOf = (host: string, password: string): string =>

@@ -58,7 +58,11 @@ describe("xfn-controller installs Functions", NEEDS, () => {
 
   beforeAll(async () => {
     // The XRs follow an upgrade long before they are polled.
-    cluster = await startPackageCluster({ controller: ["--poll-interval", "10m"], access: () => [] });
+    cluster = await startPackageCluster({
+      controller: ["--poll-interval", "10m"],
+      access: () => [],
+      groups: ["example.org"],
+    });
     const { workspace } = cluster;
     const program = buildGoProgram("go-greeting");
     const env = { NAMESPACE: "default" };
@@ -160,5 +164,9 @@ describe("xfn-controller installs Functions", NEEDS, () => {
     await expect.poll(() => get("functionrevisions", "-o", "name"), { timeout: 60_000 }).toBe("");
     await expect.poll(synced).toContain('"reason":"FunctionNotFound"');
     expect(await greeting()).toBe("Hello Ada");
+  });
+
+  test("with the rights of deploy/packages", () => {
+    expect(cluster.forbidden()).toEqual([]);
   });
 });

@@ -1,12 +1,20 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@xfn/functionio";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { startApiServer, type TestApiServer } from "./api-server.ts";
-import { startController } from "./controller-program.ts";
+import { type ControllerLogLine, startController } from "./controller-program.ts";
+import { CHECKOUT } from "./paths.ts";
 import { startRegistry, type TestRegistry } from "./registry.ts";
 import { startRunnerServer } from "./runner-server.ts";
 import { storeOf } from "./shell-function.ts";
 import { Workspace } from "./workspace.ts";
 
-/** An API server with a controller that installs packages from a registry, and a runner that serves them. */
+/**
+ * An API server with a controller that installs packages from a registry, and a runner that serves them. The controller
+ * has the rights of `deploy/packages`, and those on the groups of the test.
+ */
 export interface PackageCluster extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly registry: TestRegistry;
@@ -18,12 +26,18 @@ export interface PackageCluster extends AsyncDisposable {
   apply(yaml: string): Promise<string>;
   /** The output of `kubectl get ARGS`, trimmed. */
   get(...args: readonly string[]): Promise<string>;
+  /** The process id of the controller. */
+  readonly controllerPid: number;
+  /** What the controller logged of requests that it has no right to. */
+  forbidden(): ControllerLogLine[];
 }
 
 /** Flags of the controller alone, and of the controller and the runner for access to the registry at a host. */
 interface PackageClusterFlags {
   readonly controller: readonly string[];
   readonly access: (host: string) => readonly string[];
+  /** The API groups of the test's definitions. */
+  readonly groups: readonly string[];
   /** Of the controller. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -43,10 +57,10 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
   started.use(await startRunnerServer(workspace, ["--address", runner, ...access], { killAfterMs }));
   const server = await startApiServer();
   started.defer(() => server.stop());
-  await server.kubectl(["create", "namespace", "crossplane-system"]);
+  const kubeconfig = await deployedAccount(server, flags.groups);
   const args = ["--enable-composition-functions", "--enable-packages", "--runner", runner, ...access];
-  started.use(
-    await startController(server.admin.kubeconfig, {
+  const controller = started.use(
+    await startController(kubeconfig, {
       args: [...args, ...flags.controller],
       ...(flags.env && { env: flags.env }),
     }),
@@ -62,6 +76,50 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
     },
     apply: (yaml) => server.kubectl(["apply", "-f", "-"], { input: yaml }),
     get: async (...what) => (await server.kubectl(["get", ...what])).trim(),
+    controllerPid: controller.pid,
+    forbidden: () => controller.log().filter((line) => /forbidden/i.test(JSON.stringify(line))),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+const ACCOUNT = "system:serviceaccount:crossplane-system:xfn-controller";
+
+/**
+ * Creates the service account of `deploy/packages` with its roles, and one for the kinds of a test (docs/controller.md).
+ *
+ * @returns the path of its kubeconfig
+ */
+async function deployedAccount(server: TestApiServer, groups: readonly string[]): Promise<string> {
+  const deploy = join(CHECKOUT, "deploy");
+  await server.kubectl(["create", "namespace", "crossplane-system"]);
+  const files = ["base/rbac.yaml", "packages/rbac.yaml"].flatMap((file) => ["-f", join(deploy, file)]);
+  await server.kubectl(["apply", "--server-side", ...files]);
+  const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+  const of = (apiGroups: string[], resources: string[]): JsonObject => ({ apiGroups, resources, verbs });
+  const labels = { "rbac.crossplane.io/aggregate-to-crossplane": "true" };
+  await server.apply({
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: "test-kinds", labels },
+    rules: [of([""], ["configmaps"]), of([...groups], ["*"])],
+  });
+  // A controller of Kubernetes aggregates the roles with the label.
+  const may = (): Promise<string> =>
+    server.kubectl(["auth", "can-i", "list", "configmaps", "--as", ACCOUNT]).catch(() => "no");
+  while ((await may()).trim() !== "yes") await sleep(100);
+  const create = ["create", "token", "xfn-controller", "-n", "crossplane-system", "--duration", "12h"];
+  const token = (await server.kubectl(create)).trim();
+  const path = join(server.folder, "xfn-controller.kubeconfig");
+  const name = "xfn-controller";
+  const cluster = { server: server.endpoint, "certificate-authority-data": Buffer.from(server.ca).toString("base64") };
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  };
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
 }
