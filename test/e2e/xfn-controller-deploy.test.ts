@@ -133,6 +133,19 @@ describe("deploy/", needs("api-server"), () => {
       expect(granted).toContain(`"${part}"`);
   });
 
+  test("with providers lets the controller grant rights, and adds nothing else", async () => {
+    const objects = async (folder: string): Promise<string[]> => {
+      const rendered = await server.kubectl(["kustomize", join(DEPLOY, folder)]);
+      return readDocuments(rendered).map(({ value }) => (isObject(value) ? String(textOf(value, "name")) : ""));
+    };
+    const packages = await objects("packages");
+    expect((await objects("providers")).filter((one) => !packages.includes(one))).toEqual(["xfn-controller-providers"]);
+    const path = join(DEPLOY, "providers");
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", path]);
+    expect(await server.kubectl(["kustomize", path])).toContain("- escalate");
+    expect(await server.kubectl(["kustomize", join(DEPLOY, "packages")])).not.toContain("escalate");
+  });
+
   test("grants what the controller needs, with the roles of the example, and lets users claim", async () => {
     await bind("xfn-controller", "ClusterRole");
     await bind("xfn-controller", "Role");

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { Pods } from "../harness/pods.ts";
 
 // FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)", with its own examples. A
@@ -88,6 +90,17 @@ metadata: { name: deployed }
 spec: { compositionRef: { name: deployed } }
 `;
 
+const CRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: buckets.aws.example.org }
+spec:
+  group: aws.example.org
+  scope: Cluster
+  names: { kind: Bucket, plural: buckets }
+  versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
+`;
+
 const NEEDS = needs("api-server", "crun", "docker-registry", "go-functions");
 
 describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () => {
@@ -99,6 +112,7 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
     cluster = await startPackageCluster({
       controller: ["--enable-function-runtimes", "--enable-rollouts"],
       access: (host) => ["--mirror", `xpkg.crossplane.io=${host}`],
+      groups: ["custom-api.example.org"],
       env: pods.env,
     });
     program = buildGoProgram("go-greeting");
@@ -273,6 +287,47 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
       await kubectl("-n", "crossplane-system", "delete", "serviceaccount", taken);
     });
 
+    test("gives a provider rights on its CRDs, once the controller may grant them", async () => {
+      const packageFile = `apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: { name: p }\n---${CRD}`;
+      await cluster.publish(await buildGrpcImage(cluster.workspace, { name: "provider", packageFile }), "acme/p:v1");
+      const source = `${cluster.registry.host}/acme/p:v1`;
+      await apply(
+        `apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: { name: p }\nspec: { package: "${source}" }\n`,
+      );
+      const events = (): Promise<string> =>
+        get(
+          "events",
+          "-A",
+          "--field-selector",
+          "reason=CannotGrant",
+          "-o",
+          "jsonpath={.items[*].note} {.items[*].message}",
+        );
+      await expect.poll(events, { timeout: 60_000 }).toContain("deploy/providers");
+      const [runtime = ""] = await names("providerruntimes");
+      await kubectl("apply", "-f", join(CHECKOUT, "deploy/providers/rbac.yaml"));
+      const account = `system:serviceaccount:crossplane-system:${runtime.split("/")[1] ?? ""}`;
+      const may = (verb: string): Promise<string> =>
+        kubectl("auth", "can-i", verb, "buckets.aws.example.org", "--as", account).then(
+          (answer) => answer.trim(),
+          () => "no",
+        );
+      await expect
+        .poll(
+          async () => {
+            await kubectl("annotate", "--overwrite", runtime, `again=${Date.now()}`);
+            return may("update");
+          },
+          { timeout: 60_000 },
+        )
+        .toBe("yes");
+      expect(await may("delete")).toBe("no");
+      await kubectl("delete", "provider/p", "--timeout=60s");
+      const left = async (): Promise<string[]> =>
+        (await names("clusterroles,clusterrolebindings")).filter((one) => one.includes("crossplane:provider:"));
+      await expect.poll(left, { timeout: 60_000 }).toEqual([]);
+    });
+
     test("and deletes all of them with the Function", async () => {
       await kubectl("delete", "acmebucket/deployed", "composition/deployed", "function/deployed", "--timeout=60s");
       const left = (): Promise<string> =>
@@ -420,5 +475,9 @@ spec: { name: ${name}, compositionRef: { name: steps } }
       expect(await greeted("first", ".metadata.resourceVersion")).toBe(before);
       expect(await get("acmebucket", "first", "-o", REVISION)).toBe(await revision(2));
     });
+  });
+
+  test("with the rights of deploy/packages", () => {
+    expect(cluster.forbidden()).toEqual([]);
   });
 });

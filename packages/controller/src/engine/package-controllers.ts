@@ -9,6 +9,7 @@ import {
   IMAGE_CONFIGS,
   LOCK_NAME,
   LOCKS,
+  PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
   REVISIONS,
 } from "../objects/kinds.ts";
@@ -67,6 +68,8 @@ export class PackageControllers {
       });
       this.#start(revisionKind, reconcileRevision, (revision) => {
         this.#enqueueOwners(revision);
+        // The rights of a provider follow its CRDs.
+        if (revision.kind === PROVIDER_REVISIONS.kind) this.#controllers.get(PROVIDER_RUNTIMES.kind)?.enqueueAll();
         this.#controllers.get(LOCKS.kind)?.enqueue(LOCK_NAME);
         const name = controllerOf(revision)?.name;
         if (isFunction && name !== undefined) this.#enqueueCallers(name);

@@ -115,6 +115,13 @@ export const CLUSTER_ROLES: ResourceKind = {
   plural: "clusterroles",
   namespaced: false,
 };
+export const CLUSTER_ROLE_BINDINGS: ResourceKind = {
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
 export const SECRETS: ResourceKind = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 export const SERVICE_ACCOUNTS: ResourceKind = {
   group: "",

@@ -150,7 +150,7 @@ function mirrored(runtime: LiveObject): Part {
   const endpoint = textAt(runtime, "status", "endpoint");
   if (isTrue(runtime, "Healthy") && endpoint !== undefined) return { conditions: [SERVED], fields: { endpoint } };
   const why = textAt(conditionOf(runtime, "Healthy"), "message") ?? "it is being prepared";
-  const message = `the FunctionRuntime ${runtime.metadata.name} is not healthy: ${why}`;
+  const message = `the ${runtime.kind} ${runtime.metadata.name} is not healthy: ${why}`;
   const condition: Condition = { type: "RuntimeHealthy", status: "False", reason: "UnhealthyPackageRevision", message };
   return { conditions: [condition], fields: {} };
 }

@@ -19,6 +19,7 @@ import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority 
 import type { CertificateRequest, KeyPair } from "./certificates.ts";
 import { certificatesOf, deploymentProblem, isRolledOut } from "./deployment-health.ts";
 import { GRPC_PORT, type Manifests, manifestsOf, secretNamesOf, serviceName, type Workload } from "./manifests.ts";
+import type { ProviderRoles } from "./provider-roles.ts";
 import { fulfilTls, planTls, type TlsContent, type TlsPair, type TlsState } from "./tls-secrets.ts";
 import {
   applyWorkload,
@@ -59,6 +60,7 @@ interface Observed {
 export async function knownWorkload(
   context: Context,
   runtime: LiveObject,
+  roles: ProviderRoles,
   signal: AbortSignal,
 ): Promise<{ readonly endpoint: string } | { readonly problem: string } | undefined> {
   const { workloads, now } = context;
@@ -78,6 +80,7 @@ export async function knownWorkload(
     const existing = kind && (await read(kind, manifest.metadata?.name ?? ""));
     if (!isApplied(existing, manifest)) return undefined;
   }
+  if (workload.kind === "Provider" && !roles.areSettled(runtime, accountOf(manifests))) return undefined;
   const { deployment } = observed;
   const problem = deployment && deploymentProblem(deployment);
   return problem === undefined ? { endpoint: endpointOf(workload) } : { problem };
@@ -93,7 +96,7 @@ export async function knownWorkload(
 export async function ensureWorkload(
   context: Context,
   runtime: LiveObject,
-  image: string,
+  { image, roles }: { readonly image: string; readonly roles: ProviderRoles },
   signal: AbortSignal,
 ): Promise<string> {
   context.workloads?.watch();
@@ -109,6 +112,7 @@ export async function ensureWorkload(
   const secrets = await ensureSecrets(context, runtime, { workload, observed, authority }, signal);
   const manifests = manifestsOf(workload, certificatesHash(workload, secrets));
   const wanted = new Set<string>([secrets.server, secrets.client].map(({ metadata }) => `Secret/${metadata.name}`));
+  if (workload.kind === "Provider") await roles.ensure(runtime, accountOf(manifests), signal);
   let deployment: LiveObject | undefined;
   for (const manifest of objectsOf(manifests)) {
     const kind = [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS].find((one) => one.kind === manifest.kind) ?? DEPLOYMENTS;
@@ -238,6 +242,11 @@ function requestsOf(workload: Workload): TlsPair<CertificateRequest> {
     server: { usage: "server", names: [host, name, `${host}.svc`, `${host}.svc.cluster.local`] },
     client: { usage: "client", names: ["xfn-controller"] },
   };
+}
+
+/** The service account of the pods. */
+function accountOf({ deployment }: Manifests): string {
+  return textAt(deployment, "spec", "template", "spec", "serviceAccountName") ?? "";
 }
 
 /** Pods need the account and the Service, so the Deployment is last. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";
@@ -12,6 +12,7 @@ import { PackageInstallError } from "../package/registry/install-error.ts";
 import { ownersOf } from "../package/runtime-object.ts";
 import { setPackageStatus } from "../package/set-status.ts";
 import { ensureWorkload, isDeploymentEndpoint, knownWorkload, usesDeployment } from "./deployment-substrate.ts";
+import { ProviderRoles } from "./provider-roles.ts";
 import { deleteWorkload } from "./workload-objects.ts";
 
 const HEALTHY: Condition = { type: "Healthy", status: "True", reason: "HealthyRuntime" };
@@ -36,18 +37,22 @@ interface RuntimeKinds {
 function runtimeReconciler(context: Context, { kind, packageKind }: RuntimeKinds): Reconcile {
   /** Runtimes whose package is not valid: it is not read again. By UID, with what was checked. */
   const refused = new Map<string, boolean>();
+  const roles = new ProviderRoles(context);
   return async (name, signal) => {
     const cached = context.informers.peek(kind)?.get(name);
-    if (cached !== undefined && (await isSettled(context, cached, refused, signal))) return undefined;
+    if (cached !== undefined && (await isSettled(context, cached, { refused, roles }, signal))) return undefined;
     const runtime = await findLive(context, referenceOf(kind, name), signal);
-    if (cached !== undefined && cached.metadata.uid !== runtime?.metadata.uid) refused.delete(cached.metadata.uid);
+    if (cached !== undefined && cached.metadata.uid !== runtime?.metadata.uid) {
+      refused.delete(cached.metadata.uid);
+      roles.forget(cached.metadata.uid);
+    }
     if (runtime === undefined || isBeingDeleted(runtime) || isPaused(runtime)) return undefined;
     let condition = HEALTHY;
     let fields: JsonObject = { endpoint: null };
     let failure: PackageInstallError | undefined;
     try {
       fields = { endpoint: null, ...(await check(context, runtime, packageKind, signal)) };
-      fields = { ...fields, endpoint: await serve(context, runtime, fields, signal) };
+      fields = { ...fields, endpoint: await serve(context, runtime, { roles, ...fields }, signal) };
     } catch (error) {
       if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
       failure = error;
@@ -65,12 +70,12 @@ function runtimeReconciler(context: Context, { kind, packageKind }: RuntimeKinds
 async function serve(
   context: Context,
   runtime: LiveObject,
-  { resolvedPackage }: JsonObject,
+  { resolvedPackage, roles }: { readonly resolvedPackage?: JsonValue; readonly roles: ProviderRoles },
   signal: AbortSignal,
 ): Promise<string> {
   if (usesDeployment(context, runtime)) {
     const image = typeof resolvedPackage === "string" ? resolvedPackage : textAt(runtime, "status", "resolvedPackage");
-    return await ensureWorkload(context, runtime, image ?? "", signal);
+    return await ensureWorkload(context, runtime, { image: image ?? "", roles }, signal);
   }
   const endpoint = await hostEndpoint(context);
   // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
@@ -90,7 +95,7 @@ function isPaused({ metadata }: LiveObject): boolean {
 async function isSettled(
   context: Context,
   runtime: LiveObject,
-  refused: ReadonlyMap<string, boolean>,
+  { refused, roles }: { readonly refused: ReadonlyMap<string, boolean>; readonly roles: ProviderRoles },
   signal: AbortSignal,
 ): Promise<boolean> {
   const { now, functionHost } = context;
@@ -99,7 +104,7 @@ async function isSettled(
   const has = (condition: Condition, endpoint: string | undefined): boolean =>
     withConditions(runtime, [condition], now()) === undefined && textAt(runtime, "status", "endpoint") === endpoint;
   if (!usesDeployment(context, runtime)) return has(HEALTHY, functionHost?.endpoint);
-  const known = await knownWorkload(context, runtime, signal);
+  const known = await knownWorkload(context, runtime, roles, signal);
   if (known === undefined) return false;
   return "endpoint" in known ? has(HEALTHY, known.endpoint) : has(unhealthy(known.problem), undefined);
 }

@@ -23,6 +23,14 @@ export function isApplied(object: LiveObject | undefined, manifest: KubernetesOb
   return textAt(object, "metadata", "annotations", ANNOTATION_APPLIED) === hashOf(manifest);
 }
 
+/** A manifest with an annotation by which {@link isApplied} recognises it. @param existing the object as it was read */
+export function annotated(manifest: KubernetesObject, existing: LiveObject | undefined): KubernetesObject {
+  const annotations = { ...objectOf(manifest.metadata?.["annotations"]), [ANNOTATION_APPLIED]: hashOf(manifest) };
+  // With the UID, an object of the same name that another writer creates now is not taken over.
+  const uid = existing && { uid: existing.metadata.uid };
+  return { ...manifest, metadata: { ...manifest.metadata, ...uid, annotations } };
+}
+
 /** A short hash of a value. */
 export function hashOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 32);
@@ -48,12 +56,8 @@ export async function applyWorkload(
       "name in a DeploymentRuntimeConfig";
     throw new PackageInstallError("NameTaken", message);
   }
-  const annotations = { ...objectOf(manifest.metadata?.["annotations"]), [ANNOTATION_APPLIED]: hashOf(manifest) };
-  // With the UID, an object of the same name that another writer creates now is not taken over.
-  const uid = existing && { uid: existing.metadata.uid };
-  const body = { ...manifest, metadata: { ...manifest.metadata, ...uid, annotations } } as KubernetesObject;
   try {
-    return await client.apply(body, {
+    return await client.apply(annotated(manifest, existing), {
       fieldManager: FIELD_MANAGERS.runtime,
       force: existing !== undefined,
       signal,

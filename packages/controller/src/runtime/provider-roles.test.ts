@@ -1,0 +1,104 @@
+import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
+import { beforeEach, expect, test } from "vitest";
+import type { Context } from "../objects/context.ts";
+import { ProviderRoles } from "./provider-roles.ts";
+
+const { signal } = new AbortController();
+const crds = ["buckets.s3.org", "queues.s3.org", "vms.compute.org"];
+const revision = {
+  apiVersion: "pkg.crossplane.io/v1",
+  kind: "ProviderRevision",
+  metadata: { name: "provider-1", uid: "revision", resourceVersion: "1" },
+  status: { objectRefs: crds.map((name) => ({ kind: "CustomResourceDefinition", name })) },
+} satisfies LiveObject;
+const runtime: LiveObject = {
+  apiVersion: "pkg.crossplane.io/v1alpha1",
+  kind: "ProviderRuntime",
+  metadata: { name: "provider", uid: "runtime", resourceVersion: "1", ownerReferences: [{ name: "provider-1" }] },
+};
+
+const stored = new Map<string, LiveObject>();
+const events: string[] = [];
+let forbidden = false;
+let writes = 0;
+const keyOf = (kind: unknown, name: unknown): string => `${String(kind)} ${String(name)}`;
+const context = {
+  namespace: "xfn-system",
+  informers: { peek: () => ({ get: (name: string) => (name === "provider-1" ? revision : undefined) }) },
+  events: {
+    record: (_: LiveObject, { reason, message }: { reason: string; message: string }) =>
+      void events.push(`${reason}: ${message}`),
+  },
+  client: {
+    get: async ({ kind, name }: JsonObject) => {
+      const found = stored.get(keyOf(kind, name));
+      if (found === undefined) throw new ApiError("NotFound", "not found");
+      return found;
+    },
+    apply: async (object: KubernetesObject) => {
+      if (forbidden) throw new ApiError("Forbidden", "attempting to grant more rights");
+      writes += 1;
+      stored.set(keyOf(object.kind, object.metadata?.name), object as LiveObject);
+      return object;
+    },
+  },
+} as unknown as Context;
+
+beforeEach(() => {
+  stored.clear();
+  events.length = 0;
+  forbidden = false;
+  writes = 0;
+});
+
+const rulesOf = (suffix: string): JsonObject[] =>
+  (stored.get(`ClusterRole crossplane:provider:provider:${suffix}`)?.["rules"] ?? []) as JsonObject[];
+
+test("a provider gets rights on its CRDs, and users and the controller too", async () => {
+  const roles = new ProviderRoles(context);
+  await roles.ensure(runtime, "account", signal);
+  const resources = rulesOf("system").map(({ resources: found }) => found);
+  expect(resources).toContainEqual(["buckets", "queues"]);
+  expect(resources).toContainEqual(["vms/status"]);
+  expect(JSON.stringify(rulesOf("system"))).not.toContain("*");
+  expect(rulesOf("aggregate-to-view")[0]).toMatchObject({ apiGroups: ["s3.org"], verbs: ["get", "list", "watch"] });
+  expect(stored.get("ClusterRole crossplane:provider:provider:aggregate-to-edit")?.metadata.labels).toMatchObject({
+    "rbac.crossplane.io/aggregate-to-crossplane": "true",
+  });
+  const binding = stored.get("ClusterRoleBinding crossplane:provider:provider:system");
+  expect(binding).toMatchObject({
+    metadata: { ownerReferences: [{ uid: "runtime", controller: true }] },
+    roleRef: { name: "crossplane:provider:provider:system" },
+    subjects: [{ kind: "ServiceAccount", name: "account", namespace: "xfn-system" }],
+  });
+  expect(roles.areSettled(runtime, "account")).toBe(true);
+  expect(roles.areSettled(runtime, "other")).toBe(false);
+  // Another process reads them, and writes nothing.
+  writes = 0;
+  await new ProviderRoles(context).ensure(runtime, "account", signal);
+  expect(writes).toBe(0);
+});
+
+test("a missing right is reported once, and used as soon as the controller has it", async () => {
+  const roles = new ProviderRoles(context);
+  forbidden = true;
+  await roles.ensure(runtime, "account", signal);
+  await roles.ensure(runtime, "account", signal);
+  expect(events).toEqual([expect.stringMatching(/^CannotGrant: .*deploy\/providers/)]);
+  expect(roles.areSettled(runtime, "account")).toBe(false);
+  forbidden = false;
+  await roles.ensure(runtime, "account", signal);
+  expect(stored.size).toBe(4);
+});
+
+test("a role of another owner is left alone and reported", async () => {
+  const name = "crossplane:provider:provider:system";
+  const role = { apiVersion: "v1", kind: "ClusterRole", metadata: { name, uid: "other", resourceVersion: "1" } };
+  stored.set(keyOf(role.kind, name), role);
+  await new ProviderRoles(context).ensure(runtime, "account", signal);
+  expect(rulesOf("system")).toEqual([]);
+  // Otherwise its rights would be those of the provider.
+  expect(stored.has(`ClusterRoleBinding ${name}`)).toBe(false);
+  expect(events).toEqual([expect.stringContaining("RoleOfAnother")]);
+});
