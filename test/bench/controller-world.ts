@@ -166,13 +166,17 @@ async function createXrs(
   }
 }
 
-async function countRequests(server: ApiServer): Promise<Requests> {
+/** Requests to the API server since its start for resources, without watches. */
+export async function countRequests(
+  server: ApiServer,
+  resources: ReadonlySet<string> = COUNTED_RESOURCES,
+): Promise<Requests> {
   const text = await metricsOf(server);
   let all = 0;
   let writes = 0;
   for (const [, labels = "", value] of text.matchAll(/^apiserver_request_total\{(.*)\} ([\d.e+]+)$/gm)) {
     const label = (name: string): string => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? "";
-    if (!COUNTED_RESOURCES.has(label("resource")) || label("verb") === "WATCH") continue;
+    if (!resources.has(label("resource")) || label("verb") === "WATCH") continue;
     all += Number(value);
     if (WRITES.has(label("verb"))) writes += Number(value);
   }

@@ -4,7 +4,7 @@ export interface Figure {
   name: string;
   /** Our median, in `unit`. */
   value: number;
-  unit: "ms" | "us" | "MB" | "MB/s" | "calls/s" | "requests" | "times" | "% of a core";
+  unit: "ms" | "us" | "MB" | "MB/s" | "calls/s" | "requests" | "processes" | "times" | "% of a core";
   /** Number of runs of the median. */
   runs: number;
   /** The peer, measured in the same run. */
