@@ -70,6 +70,8 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
 const ON_A_SERVER: readonly string[] = [
   // test/e2e/xfn-controller-page.test.ts
   "controller",
+  // test/e2e/controller-packages-page.test.ts
+  "packages",
   // test/e2e/provider-nop.test.ts
   "provider-nop",
 ];
