@@ -184,6 +184,30 @@ test("a missing pull secret is named beside the registry's refusal", async () =>
   expect(failure).toContain("check the tag or digest");
 });
 
+test("a package that an ImageConfig wants verified is not installed, and one that is installed stays", async () => {
+  const config = {
+    apiVersion: "pkg.crossplane.io/v1beta1",
+    kind: "ImageConfig",
+    metadata: { name: "signed" },
+    spec: { matchImages: [{ prefix: "registry.example.org/fns" }], verification: { provider: "Cosign" } },
+  };
+  const { settle, client, fn, registry, asked, change } = packageWorld();
+  await client.create(config);
+  expect((await settle())[0]).toContain("the ImageConfig signed requires a signature");
+  expect(condition(fn(), "Installed")["message"]).toContain("remove spec.verification");
+  expect(asked).toEqual([]);
+  for (const [key, one] of client.objects) if (one.kind === "ImageConfig") client.objects.delete(key);
+  expect(await settle()).toEqual([]);
+  await client.create(config);
+  expect(await settle()).toEqual([]);
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  const next = "registry.example.org/fns/greeting:v2";
+  registry.tags[next] = digestOf("b");
+  change({ package: next });
+  expect((await settle())[0]).toContain("requires a signature");
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+});
+
 test("with Never, a package without a digest is refused, and one with a digest needs no tag", async () => {
   const { settle, change, fn, asked } = packageWorld({ packagePullPolicy: "Never" });
   expect((await settle())[0]).toContain("spec.package must have a digest");

@@ -6,7 +6,7 @@ import { CompositeError } from "../objects/composite-error.ts";
 import type { Context, PackageUse } from "../objects/context.ts";
 import { activePackage } from "../package/active-function.ts";
 import { isLayout } from "../package/pinned-packages.ts";
-import { imageSettings } from "../package/registry/image-configs.ts";
+import { imageSettings, unverified } from "../package/registry/image-configs.ts";
 import { runtimePackage } from "../package/runtime-of-step.ts";
 
 /** A message names this many Functions. */
@@ -50,6 +50,9 @@ export function stepFunctions(
         const { package: reference } = functionRef;
         const isPinned = functionRuntimes && !isLayout(reference);
         const image = isPinned ? await runtimePackage(context, revision, reference) : reference;
+        const { verifiedBy } = imageSettings(context, image);
+        if (!isPinned && verifiedBy !== undefined)
+          throw new CompositeError("FunctionNotReady", unverified(image, verifiedBy));
         return (isPinned ? await deployed(image) : undefined) ?? packaged(image, []);
       }
       const caller = functions.byName(functionRef.name, useWith([]));

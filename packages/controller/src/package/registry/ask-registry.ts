@@ -2,7 +2,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError, type ImageErrorCode } from "@xfn/oci-rootfs";
 import { PackageError } from "@xfn/package";
 import type { Context, PackageRegistry } from "../../objects/context.ts";
-import { imageSettings } from "./image-configs.ts";
+import { imageSettings, unverified } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 import { packageAuth } from "./pull-secrets.ts";
 
@@ -11,7 +11,7 @@ import { packageAuth } from "./pull-secrets.ts";
  *
  * @param action what failed, such as `cannot resolve spec.package registry.example.org/a:v1`
  * @param ask gets the image as ImageConfigs rewrite it
- * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
+ * @throws {PackageInstallError} `Unavailable`, `InvalidPackage` or `Unverified`
  * @throws {ApiError} if a pull secret cannot be read
  */
 export async function askRegistry<T>(
@@ -24,6 +24,9 @@ export async function askRegistry<T>(
   const { packages } = context;
   if (packages === undefined) throw new PackageInstallError("Unavailable", `${action}: packages are disabled`);
   const settings = imageSettings(context, image);
+  // A package that nobody verified must not be installed as if it were.
+  if (settings.verifiedBy !== undefined)
+    throw new PackageInstallError("Unverified", `${action}: ${unverified(image, settings.verifiedBy)}`);
   const { auth, missing } = await packageAuth(context, object, settings, signal);
   try {
     return await ask(packages, auth, settings.image);

@@ -10,6 +10,8 @@ export interface ImageSettings {
   readonly image: string;
   /** The name of a pull secret in the controller's namespace. */
   readonly pullSecret: string | undefined;
+  /** The ImageConfig that requires a signature of the image. */
+  readonly verifiedBy: string | undefined;
   /** `status.appliedImageConfigRefs`; null if there are none. */
   readonly applied: JsonObject[] | null;
 }
@@ -34,6 +36,8 @@ export function imageSettings({ informers }: Pick<Context, "informers">, image: 
   return {
     image: pulled,
     pullSecret: secret && secretName(secret.config),
+    verifiedBy: (bestMatch(configs, image, verification) ?? bestMatch(configs, pulled, verification))?.config.metadata
+      .name,
     applied: applied.length === 0 ? null : applied,
   };
 }
@@ -44,6 +48,18 @@ function rewritePrefix(config: LiveObject): string | undefined {
 
 function secretName(config: LiveObject): string | undefined {
   return textAt(config, "spec", "registry", "authentication", "pullSecretRef", "name");
+}
+
+function verification(config: LiveObject): string | undefined {
+  return objectAt(config, "spec")["verification"] === undefined ? undefined : config.metadata.name;
+}
+
+/** Why an image that an ImageConfig wants verified is not used: the controller verifies no signatures. */
+export function unverified(image: string, config: string): string {
+  return (
+    `the ImageConfig ${config} requires a signature of ${image}, and xfn-controller verifies none; verify the image ` +
+    "yourself, and remove spec.verification or the prefix"
+  );
 }
 
 function bestMatch(

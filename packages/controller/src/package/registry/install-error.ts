@@ -4,6 +4,8 @@ export type PackageInstallErrorCode =
   | "Unavailable"
   /** It is no package, one of another kind, or one for another version of Crossplane. */
   | "InvalidPackage"
+  /** An ImageConfig requires a signature, which the controller cannot verify. */
+  | "Unverified"
   /** Another owner controls its revision, or an object of it. */
   | "NameTaken"
   /** The API server refuses an object of the package. */
