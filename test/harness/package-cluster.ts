@@ -85,7 +85,7 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
 const ACCOUNT = "system:serviceaccount:crossplane-system:xfn-controller";
 
 /**
- * Creates the service account of `deploy/packages` with its roles, and one for the kinds of a test (docs/controller.md).
+ * Creates the service account of `deploy/packages` with its roles, and one for the kinds of the test.
  *
  * @returns the path of its kubeconfig
  */

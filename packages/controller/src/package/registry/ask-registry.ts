@@ -24,7 +24,7 @@ export async function askRegistry<T>(
   const { packages } = context;
   if (packages === undefined) throw new PackageInstallError("Unavailable", `${action}: packages are disabled`);
   const settings = imageSettings(context, image);
-  // A package that nobody verified must not be installed as if it were.
+  // Without the check, an unverified package would be installed as if it had been verified.
   if (settings.verifiedBy !== undefined)
     throw new PackageInstallError("Unverified", `${action}: ${unverified(image, settings.verifiedBy)}`);
   const { auth, missing } = await packageAuth(context, object, settings, signal);
