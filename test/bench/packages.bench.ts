@@ -127,7 +127,7 @@ async function composed(cluster: PackageCluster, client: ConnectedClient): Promi
       apiVersion: "bench.example.org/v1",
       kind: "XGreeting",
       metadata: { name: `${composition}-${index}` },
-      spec: { name: `ada-${index}`, compositionRef: { name: composition } },
+      spec: { name: `ada-${index}`, namespace: "default", compositionRef: { name: composition } },
     }));
     client.forgetKinds();
     const before = cpuOf(cluster.controllerPid);
@@ -237,15 +237,16 @@ spec:
         openAPIV3Schema:
           type: object
           properties:
-            spec: { type: object, properties: { name: { type: string } } }
+            spec: { type: object, properties: { name: { type: string }, namespace: { type: string } } }
 `;
 
 /** The ConfigMap that the functions compose. */
 const TEMPLATE = `  resources:
     - name: greeting
-      base: { apiVersion: v1, kind: ConfigMap, metadata: { namespace: default }, data: { greeting: "" } }
+      base: { apiVersion: v1, kind: ConfigMap, data: { greeting: "" } }
       readinessChecks: [{ type: None }]
       patches:
+        - { fromFieldPath: spec.namespace, toFieldPath: metadata.namespace }
         - fromFieldPath: spec.name
           toFieldPath: data.greeting
           transforms: [{ type: string, string: { type: Format, fmt: "second %s" } }]
