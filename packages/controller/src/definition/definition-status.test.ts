@@ -1,0 +1,92 @@
+import { documentOf } from "@xfn/composition";
+import { type Definition, parseDefinition } from "@xfn/composition/definition";
+import type { JsonObject } from "@xfn/functionio";
+import { expect, test } from "vitest";
+import type { CrdState } from "./definition-crd.ts";
+import { definitionStatus, missingFinalizers } from "./definition-status.ts";
+import { requeueFor } from "./reconcile-definition.ts";
+
+const PENDING: CrdState = { is: "pending" };
+const DELETING: CrdState = { is: "deleting" };
+const ESTABLISHED: CrdState = { is: "established" };
+const REFUSED: CrdState = { is: "refused", reason: "CRDOfAnother", message: "it belongs to another" };
+const COMPOSITE_KIND = { apiVersion: "example.org/v1", kind: "XApp" };
+const CLAIM_KIND = { apiVersion: "example.org/v1", kind: "App" };
+
+function definition(spec: JsonObject = { claimNames: { kind: "App", plural: "apps" } }): Definition {
+  return parseDefinition(
+    documentOf({
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "CompositeResourceDefinition",
+      metadata: { name: "xapps.example.org" },
+      spec: {
+        group: "example.org",
+        names: { kind: "XApp", plural: "xapps" },
+        versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: { type: "object" } } }],
+        ...spec,
+      },
+    }),
+  );
+}
+
+function statusOf(composites: CrdState, claims: CrdState | undefined, problems = {}): unknown {
+  const { conditions, controllers } = definitionStatus(definition(), composites, claims, problems);
+  return [conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`), controllers];
+}
+
+const WATCHING = "Established True WatchingCompositeResource";
+const OFFERED = "Offered True WatchingCompositeResourceClaim";
+
+test.each([
+  [
+    ESTABLISHED,
+    ESTABLISHED,
+    [WATCHING, OFFERED],
+    { compositeResourceType: COMPOSITE_KIND, compositeResourceClaimType: CLAIM_KIND },
+  ],
+  [ESTABLISHED, undefined, [WATCHING], { compositeResourceType: COMPOSITE_KIND }],
+  [ESTABLISHED, PENDING, [WATCHING], { compositeResourceType: COMPOSITE_KIND }],
+  [ESTABLISHED, REFUSED, [WATCHING, "Offered False CRDOfAnother"], { compositeResourceType: COMPOSITE_KIND }],
+  [PENDING, ESTABLISHED, [], { compositeResourceClaimType: CLAIM_KIND }],
+  [DELETING, REFUSED, [], {}],
+  [REFUSED, ESTABLISHED, ["Established False CRDOfAnother", OFFERED], { compositeResourceClaimType: CLAIM_KIND }],
+  [REFUSED, REFUSED, ["Established False CRDOfAnother", "Offered False CRDOfAnother"], {}],
+])("composites %j and claims %j: %j", (composites, claims, conditions, controllers) => {
+  expect(statusOf(composites, claims)).toEqual([conditions, controllers]);
+});
+
+test("instances that cannot be listed are reported for the kind that has the problem", () => {
+  const both = { compositeResourceType: COMPOSITE_KIND, compositeResourceClaimType: CLAIM_KIND };
+  expect(statusOf(ESTABLISHED, ESTABLISHED, { composites: "forbidden" })).toEqual([
+    ["Established False CannotWatch", OFFERED],
+    both,
+  ]);
+  expect(statusOf(ESTABLISHED, ESTABLISHED, { claims: "forbidden" })).toEqual([
+    [WATCHING, "Offered False CannotWatch"],
+    both,
+  ]);
+  // Nothing is listed of a CRD that is refused.
+  expect(statusOf(REFUSED, undefined, { composites: "forbidden" })).toEqual([["Established False CRDOfAnother"], {}]);
+});
+
+test("a definition needs a finalizer for its composites, and another one if it offers claims", () => {
+  const defined = "defined.apiextensions.crossplane.io";
+  const offered = "offered.apiextensions.crossplane.io";
+  const object = (finalizers?: string[]) => ({
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "CompositeResourceDefinition",
+    metadata: { name: "xapps.example.org", uid: "1", resourceVersion: "1", ...(finalizers && { finalizers }) },
+  });
+  expect(missingFinalizers(object(), definition())).toEqual([defined, offered]);
+  expect(missingFinalizers(object(["other", defined]), definition())).toEqual([offered]);
+  expect(missingFinalizers(object(), definition({}))).toEqual([defined]);
+  expect(missingFinalizers(object([offered, defined]), definition())).toEqual([]);
+});
+
+test("a CRD that changes its state soon is looked at first", () => {
+  expect(requeueFor(["established", undefined])).toBeUndefined();
+  expect(requeueFor(["refused", "pending"])).toEqual({ requeueAfterMs: 50 });
+  expect(requeueFor(["deleting", "pending"])).toEqual({ requeueAfterMs: 50 });
+  expect(requeueFor(["refused", "deleting"])).toEqual({ requeueAfterMs: 1_000 });
+  expect(requeueFor(["established", "refused"])).toEqual({ requeueAfterMs: 10_000 });
+});
