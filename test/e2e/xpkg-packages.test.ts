@@ -227,6 +227,8 @@ describe("the sources that init writes", () => {
     const { code, stdout, stderr } = await workspace.xfn(["render", ...files, "--xrd", `${api}/definition.yaml`]);
     expect(code, stderr).toBe(0);
     expect(stdout).toContain("region: eu-west-1");
+    // A namespace in the base of a template has no effect in a cluster.
+    expect(stdout).toContain("namespace: default");
     // The definition can also come from the package.
     await xpkg("build", "-f", "rendered", "-o", "rendered.xpkg", "-e", "rendered/examples");
     await xpkg("push", "-f", "rendered.xpkg", "oci:rendered-layout:v1");

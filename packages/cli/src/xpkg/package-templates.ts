@@ -42,9 +42,10 @@ spec:
         properties:
           spec:
             type: object
-            required: [region]
+            required: [region, namespace]
             properties:
               region: {type: string}
+              namespace: {type: string}
 `,
     "apis/bucket/composition.yaml": `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
@@ -57,9 +58,10 @@ spec:
     base:
       apiVersion: v1
       kind: ConfigMap
-      metadata: {namespace: default}
       data: {}
     patches:
+    - fromFieldPath: spec.namespace
+      toFieldPath: metadata.namespace
     - fromFieldPath: spec.region
       toFieldPath: data.region
     readinessChecks:
@@ -68,7 +70,7 @@ spec:
     "examples/bucket.yaml": `apiVersion: example.org/v1alpha1
 kind: XBucket
 metadata: {name: example}
-spec: {region: eu-west-1}
+spec: {region: eu-west-1, namespace: default}
 `,
   };
 }
