@@ -50,7 +50,7 @@ const { metafile } = await build({
 });
 
 /** Modules of these packages find workers and programs beside themselves. */
-const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs)[/\\]dist[/\\].*\.js$/;
+const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs|wasm)[/\\]dist[/\\].*\.js$/;
 
 /** Replaces `import.meta.url` by the place of the module in its installed package. */
 const installedPlaces: Plugin = {
@@ -58,11 +58,17 @@ const installedPlaces: Plugin = {
   setup(bundler) {
     bundler.onLoad({ filter: LOCATED }, ({ path }) => {
       const [name = "", , ...inDist] = relative(PACKAGES, path).split(sep);
-      const place = `new URL(${JSON.stringify(inDist.join("/"))}, import.meta.resolve("@xfn/${name}")).href`;
+      const place = `new URL(${JSON.stringify(inDist.join("/"))}, ${placeOf(name)}).href`;
       return { contents: readFileSync(path, "utf8").replaceAll("import.meta.url", place), loader: "js" };
     });
   },
 };
+
+/** The command line depends on @xfn/wasm through the runner alone. */
+function placeOf(name: string): string {
+  if (name !== "wasm") return `import.meta.resolve("@xfn/${name}")`;
+  return 'pathToFileURL(require("node:module").createRequire(import.meta.resolve("@xfn/runner")).resolve("@xfn/wasm"))';
+}
 
 /** Leaves a library of a third of the file in its package: only pulls need it. */
 const installedUndici: Plugin = {

@@ -236,6 +236,7 @@ test("the steps are accepted without a warning", () => {
   expect(findings).toEqual([]);
   expect(composition?.spec.pipeline).toMatchObject([
     { webhook: { url: "https://sizes.functions.svc:8443/v1" } },
+    { type: "Wasm", container: { timeoutMs: 5000, resources: { limits: { memoryBytes: 64 * 1024 * 1024 } } } },
     { cache: { ttlMs: 600_000 } },
   ]);
 });

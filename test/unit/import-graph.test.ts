@@ -25,7 +25,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "runner-grpc": ["units", "runner-contract"],
   "function-grpc": ["functionio", "composition"],
   program: ["units"],
-  runner: ["units", "functionio", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program"],
+  wasm: ["runner-contract"],
+  runner: ["units", "functionio", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program", "wasm"],
   kubernetes: ["functionio"],
   controller: [
     "functionio",
@@ -153,7 +154,7 @@ test("who runs functions in its own process loads nothing of the server's: neith
   const entries = entrySources("runner", () => true);
   expect(entries).not.toEqual([]);
   const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
-  expect(loaded).toEqual(["@xfn/functionio", "@xfn/oci-rootfs", "@xfn/runner-contract"]);
+  expect(loaded).toEqual(["@xfn/functionio", "@xfn/oci-rootfs", "@xfn/runner-contract", "@xfn/wasm"]);
 });
 
 test("examples import public entries, and nothing from outside their own folder", () => {

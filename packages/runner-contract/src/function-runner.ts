@@ -40,6 +40,11 @@ export interface RunOptions {
    * `--max-pids`.
    */
   pids?: number | undefined;
+  /**
+   * `Wasm`: fails with `ImageInvalid` unless the image runs a WebAssembly module. Absent: the image decides. The gRPC
+   * messages have no field for it, so there the image decides too.
+   */
+  form?: "Wasm" | undefined;
   /** When to ask the registry; default `IfNotPresent`. */
   pullPolicy?: "IfNotPresent" | "Always" | "Never" | undefined;
   /** Credentials for the image's registry. */

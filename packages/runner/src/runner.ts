@@ -32,6 +32,8 @@ import { StartDeadline } from "./sandbox/start-deadline.ts";
 import { DEFAULT_WARM_POOL_LIMITS, withDefaultLimits } from "./warm-pool/limits.ts";
 import { WaitingBound } from "./warm-pool/waiting-bound.ts";
 import { WarmPool } from "./warm-pool/warm-pool.ts";
+import { modulePath } from "./wasm/wasm-module.ts";
+import { WasmRunner } from "./wasm/wasm-runner.ts";
 
 /** Makes a runner. It starts no process before the first call or `prepare`. */
 export function createRunner(options: RunnerOptions): Runner {
@@ -50,6 +52,7 @@ class CrunRunner implements Runner {
   readonly #functions: SandboxedFunctions;
   readonly #waiting: WaitingBound;
   readonly #servers: ServersBound;
+  readonly #modules: WasmRunner;
   #host: SandboxHost | undefined;
   #path: string | undefined;
   #runtime: Promise<OciRuntime> | undefined;
@@ -59,6 +62,11 @@ class CrunRunner implements Runner {
   constructor(options: RunnerOptions) {
     this.maxOutputBytes = Math.min(options.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES);
     this.#options = options;
+    this.#modules = new WasmRunner({
+      maxOutputBytes: this.maxOutputBytes,
+      allowUnlimited: options.allowUnlimited === true,
+      onWarning: (message, about) => this.#warn(message, about),
+    });
     this.#waiting = new WaitingBound({
       memoryBytes: options.warmPoolLimits?.memoryBytes,
       allowUnlimited: options.allowUnlimited === true,
@@ -148,7 +156,7 @@ class CrunRunner implements Runner {
     this.#warmPool.close();
     this.#functions.close();
     this.#images.close();
-    await this.#host?.close();
+    await Promise.all([this.#host?.close(), this.#modules.close()]);
     await Promise.all(this.#calls);
     this.#waiting.close();
     this.#servers.close();
@@ -156,9 +164,7 @@ class CrunRunner implements Runner {
 
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
-    this.prepare();
-    const host = this.#liveHost();
-    host.acquire();
+    const host = this.#hostFor(options);
     const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
       const began = performance.now();
@@ -166,6 +172,14 @@ class CrunRunner implements Runner {
       const image = await deadline.within("pull", lookUp, ({ digest }) => this.#images.release(digest));
       try {
         options.onPhase?.("pull", performance.now() - began);
+        const module = modulePath(image);
+        if (module !== undefined) {
+          deadline.met();
+          return await this.#modules.run(image, module, input, options);
+        }
+        if (options.form === "Wasm") throw notModule();
+        // The host reports what it lacks only to images that need it.
+        if (!("acquire" in host)) throw host.missing;
         const spec = await deadline.within("start", this.#spec(image, options));
         return await this.#call(spec, input, options, deadline);
       } finally {
@@ -173,7 +187,20 @@ class CrunRunner implements Runner {
       }
     } finally {
       deadline.met();
-      host.release();
+      if ("release" in host) host.release();
+    }
+  }
+
+  /** The sandbox host of a call, acquired, or why there is none: modules run on hosts without an OCI runtime. */
+  #hostFor({ form }: RunOptions): SandboxHost | { missing: unknown } {
+    if (form === "Wasm") return { missing: undefined };
+    try {
+      this.prepare();
+      const host = this.#liveHost();
+      host.acquire();
+      return host;
+    } catch (missing) {
+      return { missing };
     }
   }
 
@@ -318,4 +345,10 @@ class CrunRunner implements Runner {
     if (about === undefined) this.#options.onWarning?.(message);
     else this.#options.onWarning?.(message, about);
   }
+}
+
+function notModule(): RunnerError {
+  return new RunnerError("ImageInvalid", "its image runs a program, not a WebAssembly module; use type: Container", {
+    phase: "start",
+  });
 }

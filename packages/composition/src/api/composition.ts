@@ -140,9 +140,9 @@ export interface FunctionStep {
   config?: JsonObject;
 }
 
-/** A function that is an OCI image, which runs in a container. */
+/** A function that is an OCI image. It runs in a container, or is a WebAssembly module. */
 export interface ContainerStep extends FunctionStep {
-  type: "Container";
+  type: "Container" | "Wasm";
   /** The controller uses an output again for the same input. Absent: each run calls the function. */
   cache?: OutputCache;
   container: ContainerFunction;

@@ -8,7 +8,7 @@ import { isObject, kindOf } from "../values/json.ts";
 import type { ImagePullSecret, NetworkPolicy } from "./composition.ts";
 import { attempt, duration, TIMEOUT, TIMEOUT_RULE } from "./duration.ts";
 import { WEBHOOK } from "./webhook.ts";
-import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity } from "./written.ts";
+import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity, WrittenWasm } from "./written.ts";
 
 /** As long as the controller keeps responses of function packages. */
 const MAX_TTL_MS = 24 * 60 * 60 * 1000;
@@ -97,30 +97,50 @@ const RESOURCES = object<NonNullable<WrittenContainer["resources"]>>(
   },
 );
 
+/** The fields of functions that are images. */
+const IMAGE = {
+  image: required(name(1024), "the OCI image to run"),
+  imagePullPolicy: choice("IfNotPresent", "Always", "Never"),
+  imagePullSecrets: list(
+    object<ImagePullSecret>({ name: required(name(), "the name of a Secret"), namespace: name(63) }),
+  ),
+  timeout: TIMEOUT,
+  runner: object<{ endpoint?: string }>({ endpoint: text() }),
+};
+
 /** The image of a function, and the options of its container. */
 export const CONTAINER: ObjectSchema<WrittenContainer> = object<WrittenContainer>(
-  {
-    image: required(name(1024), "the OCI image to run"),
-    imagePullPolicy: choice("IfNotPresent", "Always", "Never"),
-    imagePullSecrets: list(
-      object<ImagePullSecret>({ name: required(name(), "the name of a Secret"), namespace: name(63) }),
-    ),
-    timeout: TIMEOUT,
-    network: NETWORK,
-    resources: RESOURCES,
-    runner: object<{ endpoint?: string }>({ endpoint: text() }),
-  },
+  { ...IMAGE, network: NETWORK, resources: RESOURCES },
   {
     rules: [TIMEOUT_RULE],
   },
+);
+
+/** The image of a WebAssembly module. It has no network, and computes on one thread. */
+export const WASM: ObjectSchema<WrittenWasm> = object<WrittenWasm>(
+  {
+    ...IMAGE,
+    resources: object<NonNullable<WrittenWasm["resources"]>>({
+      limits: object<{ memory?: WrittenQuantity }>(
+        { memory: QUANTITY },
+        {
+          onUnknown: (limits, field) =>
+            limits.error("Unsupported", field, "is not a limit that modules can have; there is memory"),
+        },
+      ),
+    }),
+  },
+  { rules: [TIMEOUT_RULE] },
 );
 
 const FUNCTION_RULES: readonly Rule[] = [
   ["self.type != 'Chroot'", "type: Chroot is not supported yet"],
   ["self.type != 'Container' || has(self.container)", "container is missing: the image to run, as container.image"],
   ["self.type != 'Webhook' || has(self.webhook)", "webhook is missing: the server to call, as webhook.url"],
+  ["self.type != 'Wasm' || has(self.wasm)", "wasm is missing: the module to run, as wasm.image"],
   ["self.type == 'Container' || !has(self.container)", "container is for type: Container"],
   ["self.type == 'Webhook' || !has(self.webhook)", "webhook is for type: Webhook"],
+  ["self.type == 'Wasm' || !has(self.wasm)", "wasm is for type: Wasm"],
 ];
 
 /** The most functions, and the most steps, of one Composition: from it an API server estimates the cost of rules. */
@@ -134,11 +154,12 @@ export const MAX_STEPS = 64;
 const FUNCTION = object<WrittenFunction>(
   {
     name: required(text(253), "a name for this step"),
-    type: required(choice("Container", "Webhook", "Chroot"), "Container"),
+    type: required(choice("Container", "Webhook", "Wasm", "Chroot"), "Container"),
     config: embeddedObject("a config"),
     cache: CACHE,
     container: CONTAINER,
     webhook: WEBHOOK,
+    wasm: WASM,
   },
   {
     rules: FUNCTION_RULES,
@@ -146,6 +167,7 @@ const FUNCTION = object<WrittenFunction>(
       uses: {
         Container: { container: "the image to run, as container.image" },
         Webhook: { webhook: "the server to call, as webhook.url" },
+        Wasm: { wasm: "the module to run, as wasm.image" },
       },
       refused: { Chroot: { code: "Unsupported", message: "Chroot is not supported yet; use type: Container" } },
     },
@@ -159,7 +181,7 @@ const FUNCTION = object<WrittenFunction>(
 );
 
 /** The fields that functions of one type alone have. */
-const FIELDS_OF_TYPES = { Container: "container", Webhook: "webhook" } as const;
+const FIELDS_OF_TYPES = { Container: "container", Webhook: "webhook", Wasm: "wasm" } as const;
 
 /** Reports the server of a container, and the container of a server. */
 function checkType(one: FieldReader): void {

@@ -72,10 +72,23 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
 }
 
 function stepOf(written: WrittenStep): PipelineStep {
-  const { step: name, functionRef, container, webhook, config, cache, input, credentials, requirements } = written;
+  const {
+    step: name,
+    functionRef,
+    container,
+    webhook,
+    wasm,
+    config,
+    cache,
+    input,
+    credentials,
+    requirements,
+  } = written;
   if (isGiven(container)) {
     return functionOf({ name, type: "Container", container, ...(config && { config }), ...(cache && { cache }) });
   }
+  if (isGiven(wasm))
+    return functionOf({ name, type: "Wasm", wasm, ...(config && { config }), ...(cache && { cache }) });
   if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...(config && { config }) });
   return {
     name,
@@ -118,9 +131,12 @@ function withoutNulls(labels: { [label: string]: string }): { [label: string]: s
   return Object.fromEntries(Object.entries(labels).filter(([, value]) => isGiven(value)));
 }
 
-function functionOf({ name, type, config, cache, container, webhook }: WrittenFunction): CompositionFunction {
+function functionOf(written: WrittenFunction): CompositionFunction {
+  const { name, type, config, cache, webhook } = written;
   if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...(config && { config }) };
-  if (type !== "Container" || !container) throw new TypeError(`the function ${name} has not been checked`);
+  const container = type === "Wasm" ? written.wasm : written.container;
+  if ((type !== "Container" && type !== "Wasm") || !container)
+    throw new TypeError(`the function ${name} has not been checked`);
   return {
     name,
     type,

@@ -3,7 +3,7 @@ import { embeddedObject, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
-import { CACHE, CONTAINER, checkCache, MAX_STEPS } from "./functions.ts";
+import { CACHE, CONTAINER, checkCache, MAX_STEPS, WASM } from "./functions.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
@@ -108,12 +108,13 @@ function unique(items: readonly FieldReader[], field: string): void {
 
 const RULES: readonly Rule[] = [
   [
-    "[has(self.functionRef), has(self.container), has(self.webhook)].filter(one, one).size() == 1",
-    "a step needs one of functionRef, container and webhook",
+    "[has(self.functionRef), has(self.container), has(self.webhook), has(self.wasm)].filter(one, one).size() == 1",
+    "a step needs one of functionRef, container, webhook and wasm",
   ],
   [
-    "!has(self.type) || (self.type == 'Webhook' ? has(self.webhook) : has(self.container))",
-    "type: Container requires container, and type: Webhook requires webhook",
+    "!has(self.type) || (self.type == 'Container' ? has(self.container) : " +
+      "self.type == 'Webhook' ? has(self.webhook) : has(self.wasm))",
+    "type: Container requires container, type: Webhook requires webhook, and type: Wasm requires wasm",
   ],
 ];
 
@@ -122,12 +123,14 @@ const FIELDS_OF = {
   functionRef: ["input", "credentials", "requirements"],
   container: ["type", "config", "cache"],
   webhook: ["type", "config"],
+  wasm: ["type", "config", "cache"],
 } as const;
 
 /** The type of a FunctionIO function, by that field. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ["container", "Container"],
   ["webhook", "Webhook"],
+  ["wasm", "Wasm"],
 ]);
 
 const STEP = object<WrittenStep>(
@@ -137,9 +140,10 @@ const STEP = object<WrittenStep>(
     input: embeddedObject("an input"),
     credentials: CREDENTIALS,
     requirements: REQUIREMENTS,
-    type: choice("Container", "Webhook"),
+    type: choice("Container", "Webhook", "Wasm"),
     container: CONTAINER,
     webhook: WEBHOOK,
+    wasm: WASM,
     config: embeddedObject("a config"),
     cache: CACHE,
   },
@@ -147,7 +151,7 @@ const STEP = object<WrittenStep>(
 );
 
 function checkStep(step: FieldReader): void {
-  const [first, second] = (["functionRef", "container", "webhook"] as const).filter(
+  const [first, second] = (["functionRef", "container", "webhook", "wasm"] as const).filter(
     (field) => step.value(field) !== undefined,
   );
   if (first === undefined) {

@@ -44,11 +44,18 @@ export interface WrittenRollout {
 /** A function. */
 export interface WrittenFunction {
   name: string;
-  type: "Container" | "Webhook" | "Chroot";
+  type: "Container" | "Webhook" | "Wasm" | "Chroot";
   config?: JsonObject;
   cache?: WrittenCache;
   container?: WrittenContainer;
   webhook?: WrittenWebhook;
+  wasm?: WrittenWasm;
+}
+
+/** The WebAssembly module of a function. */
+export interface WrittenWasm
+  extends Pick<WrittenContainer, "image" | "imagePullPolicy" | "imagePullSecrets" | "timeout" | "runner"> {
+  resources?: { limits?: { memory?: WrittenQuantity } };
 }
 
 /** For how long an output may be used again. */
@@ -96,11 +103,13 @@ export interface WrittenStep {
   credentials?: WrittenCredential[];
   requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
   /** The type of a FunctionIO function. */
-  type?: "Container" | "Webhook";
+  type?: "Container" | "Webhook" | "Wasm";
   /** The FunctionIO container. */
   container?: WrittenContainer;
   /** The FunctionIO webhook. */
   webhook?: WrittenWebhook;
+  /** The FunctionIO module. */
+  wasm?: WrittenWasm;
   /** The config of a FunctionIO function. */
   config?: JsonObject;
   /** For a FunctionIO function. */

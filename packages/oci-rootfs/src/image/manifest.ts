@@ -8,8 +8,10 @@ import {
   LAYER_TYPES,
   OCI_INDEX,
   OCI_MANIFEST,
+  WASM_CONFIG_TYPES,
+  WASM_LAYER_TYPES,
 } from "./media-types.ts";
-import { type Platform, printPlatform, satisfies } from "./platform.ts";
+import { isPortable, type Platform, printPlatform, satisfies } from "./platform.ts";
 
 /** A reference to content (OCI image-spec, "OCI Content Descriptors"). */
 export interface Descriptor {
@@ -105,7 +107,9 @@ export function chooseManifest(index: ImageIndex, wanted: Platform): Descriptor 
   const images = index.manifests.filter((entry) => IMAGE_MANIFEST_TYPES.has(entry.mediaType));
   const fitting = images.filter((entry) => entry.platform !== undefined && satisfies(entry.platform, wanted));
   const exact = fitting.find((entry) => entry.platform?.variant === wanted.variant);
-  const chosen = exact ?? fitting[0] ?? images.find((entry) => images.length === 1 && entry.platform === undefined);
+  const portable = images.find(({ platform }) => platform !== undefined && isPortable(platform));
+  const chosen =
+    exact ?? fitting[0] ?? portable ?? images.find((entry) => images.length === 1 && entry.platform === undefined);
   if (chosen !== undefined) return chosen;
   if (images.length === 0) throw invalid("index has no image manifest (an index within an index is not followed)");
   throw wrongPlatform(
@@ -119,7 +123,7 @@ export function checkPlatform(config: ImageConfig, wanted: Platform): void {
   const { os, architecture, variant } = config;
   if (!os || !architecture) return;
   const offered = { os, architecture, ...(variant !== undefined && variant !== "" && { variant }) };
-  if (!satisfies(offered, wanted)) throw wrongPlatform(wanted, [offered]);
+  if (!isPortable(offered) && !satisfies(offered, wanted)) throw wrongPlatform(wanted, [offered]);
 }
 
 function wrongPlatform(wanted: Platform, offered: readonly Platform[]): ImageError {
@@ -167,16 +171,20 @@ function pick(fields: Fields, names: readonly string[]): Fields {
 
 function parseManifest(fields: Fields, mediaType: string): Manifest {
   const config = parseDescriptor(fields["config"], "config");
-  if (!CONFIG_TYPES.has(config.mediaType)) {
-    throw new ImageError("Unsupported", `not a container image: its config is ${JSON.stringify(config.mediaType)}`);
-  }
   if (config.size > MAX_CONFIG_BYTES) throw tooLarge("image config", config.size, MAX_CONFIG_BYTES);
   const list = fields["layers"];
   if (!Array.isArray(list)) throw invalid("manifest has no list of layers");
   if (list.length > MAX_LAYERS) throw new ImageError("TooLarge", `${list.length} layers, more than ${MAX_LAYERS}`);
+  // A module is the only layer of its image. It is no archive, and cannot be stacked.
+  const [only] = list as unknown[];
+  const isModule =
+    list.length === 1 && isObject(only) && isString(only["mediaType"]) && WASM_LAYER_TYPES.has(only["mediaType"]);
+  if (!(isModule ? WASM_CONFIG_TYPES : CONFIG_TYPES).has(config.mediaType)) {
+    throw new ImageError("Unsupported", `not a container image: its config is ${JSON.stringify(config.mediaType)}`);
+  }
   const layers = list.map((entry, i) => {
     const layer = parseDescriptor(entry, `layer ${i}`);
-    if (!LAYER_TYPES.has(layer.mediaType)) {
+    if (!(isModule ? WASM_LAYER_TYPES : LAYER_TYPES).has(layer.mediaType)) {
       throw new ImageError("Unsupported", `cannot unpack media type ${JSON.stringify(layer.mediaType)}`, { layer: i });
     }
     if (layer.size > MAX_BLOB_BYTES) throw tooLarge(`layer ${i}`, layer.size, MAX_BLOB_BYTES);

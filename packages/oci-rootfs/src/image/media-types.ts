@@ -16,6 +16,23 @@ export const INDEX_TYPES: ReadonlySet<string> = new Set([OCI_INDEX, DOCKER_INDEX
 export const IMAGE_MANIFEST_TYPES: ReadonlySet<string> = new Set([OCI_MANIFEST, DOCKER_MANIFEST]);
 export const CONFIG_TYPES: ReadonlySet<string> = new Set([OCI_CONFIG, DOCKER_CONFIG]);
 
+/** The CNCF's layout of a WebAssembly module (https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/). */
+const WASM_CONFIG = "application/vnd.wasm.config.v0+json";
+const WASM_LAYER = "application/wasm";
+/** Layers that are a module. The second one is that of wasm-to-oci. */
+export const WASM_LAYER_TYPES: ReadonlySet<string> = new Set([
+  WASM_LAYER,
+  "application/vnd.wasm.content.layer.v1+wasm",
+]);
+/** Configs of images of one module: those of both layouts, and what general tools write. */
+export const WASM_CONFIG_TYPES: ReadonlySet<string> = new Set([
+  ...CONFIG_TYPES,
+  WASM_CONFIG,
+  "application/vnd.wasm.config.v1+json",
+  "application/vnd.oci.empty.v1+json",
+  "application/vnd.unknown.config.v1+json",
+]);
+
 /** Their first bytes identify the compression, because registries mislabel layers. Unknown types are still rejected. */
 export const LAYER_TYPES: ReadonlySet<string> = new Set([
   OCI_LAYER,

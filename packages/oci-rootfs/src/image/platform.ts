@@ -32,6 +32,11 @@ export function printPlatform(platform: Platform): string {
   return `${os}/${architecture}${variant === undefined ? "" : `/${variant}`}`;
 }
 
+/** Whether images of a platform run on every machine: WebAssembly modules for WASI preview 1. */
+export function isPortable({ os, architecture }: Platform): boolean {
+  return architecture === "wasm" && (os === "wasip1" || os === "wasi");
+}
+
 /** Whether an image for `offered` runs on `wanted`. A variant that either side omits does not matter. */
 export function satisfies(offered: Platform, wanted: Platform): boolean {
   if (offered.os !== wanted.os || offered.architecture !== wanted.architecture) return false;

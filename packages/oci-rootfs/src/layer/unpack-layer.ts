@@ -1,5 +1,6 @@
 import { ImageError } from "../base/errors.ts";
 import { hasherFor } from "../image/digest.ts";
+import { MODULE_FILE } from "../image/wasm-image.ts";
 import { decompressed } from "./decompress.ts";
 import { unsafe } from "./entry-path.ts";
 import type { LayerLimits } from "./layer-limits.ts";
@@ -16,6 +17,8 @@ export interface LayerContent {
   diffId: string;
   /** The descriptor's size, for the ratio. */
   packedBytes: number;
+  /** Whether the bytes are a WebAssembly module, which becomes the layer's only file. */
+  isModule?: boolean | undefined;
   limits: LayerLimits;
 }
 
@@ -34,6 +37,7 @@ export async function unpackLayer(options: UnpackOptions): Promise<UnpackedLayer
   const { maxBytes = Number.POSITIVE_INFINITY } = options;
   const writer = new LayerWriter(options);
   const content = new ContentCheck(options);
+  if (options.isModule === true) return await writeModule(options, writer, content);
   const tar = new TarReader({
     add(entry) {
       // Rejects a huge file of zeros before it is on disk.
@@ -59,6 +63,27 @@ export async function unpackLayer(options: UnpackOptions): Promise<UnpackedLayer
   }
 }
 
+/** Writes a module as a file. */
+async function writeModule(
+  { source, packedBytes: size, maxBytes = Number.POSITIVE_INFINITY }: UnpackOptions,
+  writer: LayerWriter,
+  content: ContentCheck,
+): Promise<UnpackedLayer | undefined> {
+  try {
+    content.checkSize(size);
+    writer.add({ kind: "file", path: MODULE_FILE, size, mode: 0o444, mtime: 0 });
+    for await (const chunk of source) {
+      content.add(chunk);
+      writer.write(chunk);
+      if (content.bytes > maxBytes) return undefined;
+    }
+    content.finish();
+    return writer.finish(content.bytes);
+  } finally {
+    writer.closeFile();
+  }
+}
+
 /**
  * Verifies that a packed layer has the unpacked digest, without writing it.
  *
@@ -66,7 +91,8 @@ export async function unpackLayer(options: UnpackOptions): Promise<UnpackedLayer
  */
 export async function verifyLayer(options: LayerContent): Promise<void> {
   const content = new ContentCheck(options);
-  for await (const chunk of decompressed(options.source, { reuse: true })) content.add(chunk);
+  const { source, isModule = false } = options;
+  for await (const chunk of isModule ? source : decompressed(source, { reuse: true })) content.add(chunk);
   content.finish();
 }
 

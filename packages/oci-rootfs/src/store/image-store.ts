@@ -13,6 +13,7 @@ import {
   MAX_MANIFEST_BYTES,
   type Manifest,
 } from "../image/manifest.ts";
+import { isModule, moduleConfig } from "../image/wasm-image.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
 import { readConfig, readManifest } from "../worker/read-documents.ts";
 import { fetchDocument } from "./fetch-document.ts";
@@ -204,7 +205,9 @@ export class ImageStore {
       return ready;
     }
     const bytes = await this.document(manifest.config, options, MAX_CONFIG_BYTES);
-    const config = await readConfig({ bytes, layers: manifest.layers.length }, options.signal);
+    const config = isModule(manifest)
+      ? moduleConfig(bytes, manifest)
+      : await readConfig({ bytes, layers: manifest.layers.length }, options.signal);
     checkPlatform(config, options.platform);
     if (manifest.layers.length === 0) throw new ImageError("InvalidManifest", "the image has no layers");
     const { maxLayers } = this.#limits;
@@ -215,7 +218,7 @@ export class ImageStore {
       `blob ${digest}`,
       `blob ${manifest.config.digest}`,
       ...manifest.layers.map((layer): Lease => `blob ${layer.digest}`),
-      ...diffIds.map((diffId): Lease => `layer ${this.#layers.key(diffId)}`),
+      ...manifest.layers.map((layer, i): Lease => `layer ${this.#layers.keyOf(layer, diffIds[i] ?? "")}`),
       ...chainIds(diffIds).map((chainId): Lease => `layer ${this.#layers.key(chainId)}`),
     ];
     this.#leases.acquire(...parts);

@@ -7,12 +7,13 @@ import { parseDigest } from "../image/digest.ts";
 import type { ImageSource } from "../image/image-source.ts";
 import type { Descriptor } from "../image/manifest.ts";
 import { verifiedBytes } from "../image/verified-bytes.ts";
+import { isModuleLayer } from "../image/wasm-image.ts";
 import type { Owner } from "../layer/layer-files.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
 import type { LayerRecord } from "../layer/layer-record.ts";
 import { abandon, complete, completeFile, type GrowingFile, grow, growingFile } from "../worker/growing-file.ts";
 import { readLayerRecord } from "../worker/layer-record-files.ts";
-import { LayerUnpacker, type Position, type Unpacking } from "./layer-unpacker.ts";
+import { LayerUnpacker, type Position, type Unpacking, type UnpackRequest } from "./layer-unpacker.ts";
 import { spentBuffers } from "./spent-buffers.ts";
 import type { StoreDirectory } from "./store-directory.ts";
 
@@ -63,6 +64,14 @@ export class LayerStore {
     return `${algorithm === "sha256" ? "" : `${algorithm}-`}${hex}${owner}`;
   }
 
+  /**
+   * The name of the directory of a layer that is unpacked alone. A module has another one than an archive of the same
+   * bytes, so that neither image can replace the other's files.
+   */
+  keyOf({ mediaType }: Descriptor, diffId: string): string {
+    return isModuleLayer(mediaType) ? `wasm-${this.key(diffId)}` : this.key(diffId);
+  }
+
   root(key: string): string {
     return join(this.#store.layerPath(key), "fs");
   }
@@ -94,7 +103,7 @@ export class LayerStore {
    */
   ensure(request: LayerRequest): Promise<StoredLayer> {
     const { descriptor, diffId } = request;
-    const key = this.key(diffId);
+    const key = this.keyOf(descriptor, diffId);
     return this.#flights.run(`${key} ${descriptor.digest}`, request.signal, async (signal) => {
       const unpacked = this.find(key);
       if (this.hasBlob(descriptor)) {
@@ -163,7 +172,7 @@ export class LayerStore {
     const stop = (): void => abandon(file);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return await work({ file, diffId, packedBytes: descriptor.size, verify: descriptor });
+      return await work({ file, diffId, ...packedAs(descriptor), verify: descriptor });
     } catch (error) {
       throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
@@ -182,7 +191,7 @@ export class LayerStore {
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     const temporary = this.#store.temporary();
     const file = growingFile(temporary);
-    const packed = { file, diffId, packedBytes: descriptor.size, verify: undefined };
+    const packed = { file, diffId, ...packedAs(descriptor), verify: undefined };
     // Stops the worker after a failure of the transfer.
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
@@ -252,6 +261,10 @@ export class LayerStore {
       throw new ImageError("StoreFailed", `another process removed ${this.#store.layerPath(key)}`);
     return layer;
   }
+}
+
+function packedAs({ mediaType, size }: Descriptor): Pick<UnpackRequest, "packedBytes" | "isModule"> {
+  return { packedBytes: size, isModule: isModuleLayer(mediaType) };
 }
 
 function isDamage({ code }: ImageError): boolean {

@@ -27,6 +27,8 @@ export interface UnpackRequest {
   readonly file: GrowingFile;
   readonly diffId: string;
   readonly packedBytes: number;
+  /** Whether it is a WebAssembly module instead of an archive. */
+  readonly isModule?: boolean;
   /** Digest and size of the packed bytes; undefined if the writer of the file verifies them. */
   readonly verify: Expected | undefined;
   /** The layers below, for a layer that is unpacked for its position in one image. */
@@ -73,9 +75,9 @@ export class LayerUnpacker {
     await runInWorker("verify", this.#packed(request), { signal });
   }
 
-  #packed({ file, diffId, packedBytes, verify }: UnpackRequest): PackedLayer {
+  #packed({ file, diffId, packedBytes, isModule = false, verify }: UnpackRequest): PackedLayer {
     const expected = verify && { digest: verify.digest, size: verify.size };
-    return { file, limits: this.#limits, diffId, packedBytes, verify: expected };
+    return { file, limits: this.#limits, diffId, packedBytes, isModule, verify: expected };
   }
 
   async #run(job: UnpackJob, signal: AbortSignal): Promise<LayerRecord> {

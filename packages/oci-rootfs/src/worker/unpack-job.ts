@@ -15,6 +15,8 @@ export interface PackedLayer {
   readonly limits: LayerLimits;
   readonly diffId: string;
   readonly packedBytes: number;
+  /** Whether it is a WebAssembly module instead of an archive. */
+  readonly isModule?: boolean;
   /** Digest and size of the packed bytes; undefined if the writer of the file verifies them. */
   readonly verify: Expected | undefined;
 }
@@ -75,7 +77,7 @@ export function fitsHere({ root, lower }: FitJob): boolean {
 }
 
 async function readingPacked<T>(
-  { file, verify, limits, diffId, packedBytes }: PackedLayer,
+  { file, verify, limits, diffId, packedBytes, isModule = false }: PackedLayer,
   work: (content: LayerContent) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const bytes = readGrowing(file);
@@ -83,7 +85,7 @@ async function readingPacked<T>(
   const source = { [Symbol.asyncIterator]: () => ({ next: () => packed.next() }) };
   let failure: unknown;
   try {
-    const result = await work({ source, limits, diffId, packedBytes });
+    const result = await work({ source, limits, diffId, packedBytes, isModule });
     if (result !== undefined) await drain(packed);
     return result;
   } catch (error) {

@@ -10,7 +10,7 @@ export function containerCall(step: ContainerStep, { runner, auth }: PipelineInp
     step: step.name,
     image,
     title: `step "${step.name}" (image ${image})`,
-    advice: ADVICE,
+    advice: step.type === "Wasm" ? WASM_ADVICE : ADVICE,
     words: WORDS,
     maxOutputBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     run: async (input, options) =>
@@ -22,7 +22,8 @@ export function containerCall(step: ContainerStep, { runner, auth }: PipelineInp
 function runOptions(step: ContainerStep): RunOptions {
   const { timeoutMs, network, imagePullPolicy, resources } = step.container;
   const { memoryBytes, cpus } = resources.limits;
-  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy };
+  const form = step.type === "Wasm" ? step.type : undefined;
+  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy, ...(form && { form }) };
 }
 
 /** By the runner's code. */
@@ -32,6 +33,11 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ["Timeout", "raise the step's container.timeout (default 10s) if it needs longer"],
   ["OutOfMemory", "raise the step's container.resources.limits.memory if it needs more"],
 ]);
+
+/** The same for the fields of a module. */
+const WASM_ADVICE: ReadonlyMap<string, string> = new Map(
+  [...ADVICE].map(([code, advice]) => [code, advice.replaceAll("container.", "wasm.")]),
+);
 
 const WORDS: OutputWords = {
   empty: "it wrote nothing to stdout",

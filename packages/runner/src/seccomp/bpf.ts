@@ -1,6 +1,6 @@
 import { endianness } from "node:os";
-import type { Condition } from "./policy.ts";
-import { allowedCalls, conditionalCalls, DENIED_CALL_ERRNO, deniedCalls, UNKNOWN_CALL_ERRNO } from "./policy.ts";
+import type { Condition, Policy } from "./policy.ts";
+import { CONTAINER_POLICY, DENIED_CALL_ERRNO, UNKNOWN_CALL_ERRNO } from "./policy.ts";
 import type { NumberedArchitecture } from "./system-calls.ts";
 import { callNumber } from "./system-calls.ts";
 
@@ -36,25 +36,28 @@ const ret = (k: number): Instruction => ({ code: RETURN, jt: 0, jf: 0, k: k >>> 
 const load = (k: number): Instruction => ({ code: LOAD_WORD, jt: 0, jf: 0, k });
 
 /**
- * Compiles the profile to a filter program with a binary search over call numbers. For calls without conditions on
+ * Compiles a policy to a filter program with a binary search over call numbers. For calls without conditions on
  * arguments, the kernel evaluates the filter once, when it is installed.
  *
  * Calls of other architectures (32-bit programs on a 64-bit machine) kill the process, because their numbers differ.
  */
-export function seccompProgram(architecture: NumberedArchitecture): Instruction[] {
+export function seccompProgram(architecture: NumberedArchitecture, policy: Policy = CONTAINER_POLICY): Instruction[] {
   return [
     load(OFFSET_ARCHITECTURE),
     { code: JUMP_IF_EQUAL, jt: 1, jf: 0, k: auditArchitectures[architecture] },
     ret(RET_KILL_PROCESS),
     load(OFFSET_NUMBER),
-    ...search(ranges(architecture)),
+    ...search(ranges(architecture, policy)),
   ];
 }
 
 /** The program as an array of `struct sock_filter`; undefined on architectures without a table of call numbers. */
-export function seccompBytes(architecture: NodeJS.Architecture = process.arch): Buffer | undefined {
+export function seccompBytes(
+  architecture: NodeJS.Architecture = process.arch,
+  policy: Policy = CONTAINER_POLICY,
+): Buffer | undefined {
   if ((architecture !== "x64" && architecture !== "arm64") || endianness() !== "LE") return undefined;
-  const program = seccompProgram(architecture);
+  const program = seccompProgram(architecture, policy);
   const bytes = Buffer.alloc(program.length * 8);
   for (const [index, { code, jt, jf, k }] of program.entries()) {
     bytes.writeUInt16LE(code, index * 8);
@@ -71,7 +74,7 @@ interface Range {
   verdict: Instruction[];
 }
 
-function ranges(architecture: NumberedArchitecture): Range[] {
+function ranges(architecture: NumberedArchitecture, { allowed, denied, conditional }: Policy): Range[] {
   const verdicts = new Map<number, Instruction[]>();
   const put = (name: string, verdict: Instruction[]): void => {
     const number = callNumber(name, architecture);
@@ -80,9 +83,9 @@ function ranges(architecture: NumberedArchitecture): Range[] {
   const allow = [ret(RET_ALLOW)];
   const deny = [ret(errno(DENIED_CALL_ERRNO))];
   const unknown = [ret(errno(UNKNOWN_CALL_ERRNO))];
-  for (const name of allowedCalls) put(name, allow);
-  for (const name of deniedCalls) put(name, deny);
-  for (const call of conditionalCalls) put(call.name, conditions(call.cases, call.errno));
+  for (const name of allowed) put(name, allow);
+  for (const name of denied) put(name, deny);
+  for (const call of conditional) put(call.name, conditions(call.cases, call.errno));
 
   const found: Range[] = [];
   const last = Math.max(...verdicts.keys());

@@ -13,6 +13,13 @@ export interface ConditionalCall {
   errno: number;
 }
 
+/** The system calls of one kind of process. All other calls fail as unknown ones. */
+export interface Policy {
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+  readonly conditional: readonly ConditionalCall[];
+}
+
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
@@ -125,3 +132,10 @@ export const conditionalCalls: readonly ConditionalCall[] = [
     errno: constants.errno.EPERM,
   },
 ];
+
+/** The system calls that functions in containers may make. */
+export const CONTAINER_POLICY: Policy = {
+  allowed: allowedCalls,
+  denied: deniedCalls,
+  conditional: conditionalCalls,
+};

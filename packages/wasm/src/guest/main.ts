@@ -1,0 +1,72 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  ENDED,
+  FILTER,
+  INPUT,
+  INVALID,
+  MODULE,
+  OUTPUT,
+  READY,
+  type Ready,
+  STDERR,
+  WAITING,
+} from "../protocol/frames.ts";
+import { InvalidModuleError, loadModule } from "./load-module.ts";
+import { receive, send } from "./pipes.ts";
+import { runInstance } from "./run-instance.ts";
+import { StandardStreams } from "./standard-streams.ts";
+
+// The process of one module. It runs one call after the other, each in a fresh instance, and all on this thread: the
+// runner kills the process to end a call. The next instance starts at once, and waits for its input.
+
+/** Memory of ended instances after which it is freed: V8 counts only the objects that own it. */
+const FREE_AFTER_BYTES = 64 * 1024 * 1024;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+const maxOutputBytes = Number(process.argv[2]);
+const ready: Ready = { filtered: await confine(receive(FILTER)) };
+serve(receive(MODULE));
+
+async function confine(program: Buffer): Promise<boolean> {
+  if (program.length === 0) return false;
+  const { filterCalls } = await import("./filter-calls.ts");
+  return filterCalls(program);
+}
+
+function serve(bytes: Buffer): void {
+  let module: WebAssembly.Module;
+  try {
+    module = loadModule(bytes);
+  } catch (error) {
+    if (!(error instanceof InvalidModuleError)) throw error;
+    send(INVALID, error.message);
+    return;
+  }
+  send(READY, JSON.stringify(ready));
+  let used = 0;
+  for (;;) {
+    used += runCall(module);
+    if (used <= FREE_AFTER_BYTES) continue;
+    collectGarbage();
+    used = 0;
+  }
+}
+
+/** Runs one call. Returns the size of the instance's memory, in bytes. */
+function runCall(module: WebAssembly.Module): number {
+  const nextInput = (): Uint8Array => {
+    send(WAITING);
+    return receive(INPUT);
+  };
+  const streams = new StandardStreams(nextInput, maxOutputBytes);
+  const { failure, memoryBytes } = runInstance(module, streams);
+  // A function that did not read its input ended before its call.
+  streams.takeInput();
+  if (streams.stderr.length > 0) send(STDERR, streams.stderr);
+  if (failure === undefined) send(OUTPUT, streams.output);
+  else send(ENDED, JSON.stringify(failure));
+  return memoryBytes;
+}

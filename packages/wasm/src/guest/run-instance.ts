@@ -1,0 +1,39 @@
+import type { Ended } from "../protocol/frames.ts";
+import { ExitError, type StandardStreams } from "./standard-streams.ts";
+import { WASI_MODULE, wasiFunctions } from "./wasi.ts";
+
+/** How an instance ended: `undefined` for a function that succeeded. */
+export type Outcome = { readonly failure: Ended | undefined; readonly memoryBytes: number };
+
+/** The engine's messages are short; a module can throw a long one. */
+const MAX_MESSAGE = 300;
+
+/** Runs one fresh instance to its end. */
+export function runInstance(module: WebAssembly.Module, streams: StandardStreams): Outcome {
+  let memory: WebAssembly.Memory | undefined;
+  const functions = wasiFunctions(streams, () => {
+    // The start function of a module runs before its exports are known.
+    if (memory === undefined) throw new RangeError("the memory is not exported yet");
+    return memory;
+  });
+  let ended: Omit<Ended, "memoryBytes"> | undefined;
+  try {
+    const instance = new WebAssembly.Instance(module, { [WASI_MODULE]: Object.fromEntries(functions) });
+    const { memory: exported, _start: start } = instance.exports;
+    if (!(exported instanceof WebAssembly.Memory) || typeof start !== "function")
+      throw new TypeError("the module has been checked");
+    memory = exported;
+    start();
+  } catch (error) {
+    if (!(error instanceof ExitError)) ended = { reason: "trap", message: messageOf(error) };
+    else if (error.exitCode !== 0) ended = { reason: "exit", code: error.exitCode };
+  }
+  if (streams.isTooLarge) ended = { reason: "output-too-large" };
+  const memoryBytes = memory?.buffer.byteLength ?? 0;
+  return { failure: ended && { ...ended, memoryBytes }, memoryBytes };
+}
+
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : "it threw an exception";
+  return text.slice(0, MAX_MESSAGE);
+}

@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { RunnerError } from "@xfn/runner-contract";
+import {
+  ENDED,
+  type Ended,
+  FILTER,
+  header,
+  INPUT,
+  INVALID,
+  MODULE,
+  OUTPUT,
+  READY,
+  type Ready,
+  STDERR,
+  WAITING,
+} from "../protocol/frames.ts";
+import type { Command } from "./command.ts";
+import { FrameReader } from "./frame-reader.ts";
+
+/** How a call ended. */
+export interface Outcome {
+  /** What the function wrote to stdout; absent if it failed. */
+  readonly output?: Buffer;
+  readonly ended?: Ended;
+  /** The end of stderr. */
+  readonly stderr: string;
+}
+
+/** What a process is made for. */
+export interface ProcessOptions {
+  readonly command: Command;
+  /** The seccomp filter; empty for none. */
+  readonly filter: Buffer;
+  readonly module: Buffer;
+  readonly maxOutputBytes: number;
+}
+
+/** The process's own errors, such as V8's report of a full heap, are short. */
+const MAX_REPORT = 4096;
+
+/** Room for the frames besides outputs: JSON and messages. */
+const MAX_MESSAGE_BYTES = 64 * 1024;
+
+/** A function that runs so long before its input is no use to anyone, and takes a processor. */
+const MAX_WAIT_MS = 10_000;
+
+/** One process of one module, which runs one call at a time. */
+export class WasmProcess {
+  /** Resolves when the module is compiled. @throws RunnerError `ImageInvalid`, `StartFailed`, `OutOfMemory` */
+  readonly ready: Promise<Ready>;
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #becomeReady: PromiseWithResolvers<Ready> = Promise.withResolvers<Ready>();
+  #call: PromiseWithResolvers<Outcome> | undefined;
+  #stderr = "";
+  #report = "";
+  #gone = false;
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor({ command: [program, ...args], filter, module, maxOutputBytes }: ProcessOptions) {
+    this.ready = this.#becomeReady.promise;
+    this.ready.catch(() => undefined);
+    // A session of its own: Ctrl-C reaches only the runner, which then ends its calls in order.
+    this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: {}, cwd: "/", detached: true });
+    const { stdin, stdout, stderr } = this.#child;
+    const reader = new FrameReader(Math.max(maxOutputBytes, MAX_MESSAGE_BYTES), (kind, payload) =>
+      this.#receive(kind, payload),
+    );
+    stdout?.on("data", (chunk: Buffer) => this.#push(reader, chunk));
+    stderr?.on("data", (chunk: Buffer) => {
+      if (this.#report.length < MAX_REPORT) this.#report += chunk.toString("utf8");
+    });
+    // The exit explains a broken pipe.
+    stdin?.on("error", () => undefined);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.exited = promise;
+    this.#child.once("error", (cause) => this.#end(startFailed(cause.message, cause), resolve));
+    this.#child.once("close", (code, signal) => this.#end(this.#exitError(code, signal), resolve));
+    this.#send(FILTER, filter);
+    this.#send(MODULE, module);
+  }
+
+  /** Whether the process has ended, or was killed. */
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** Runs one call. The process must be ready, and run no other call. */
+  async call(input: Uint8Array): Promise<Outcome> {
+    this.#unwatch();
+    const call = Promise.withResolvers<Outcome>();
+    this.#call = call;
+    this.#stderr = "";
+    this.#send(INPUT, input);
+    return await call.promise;
+  }
+
+  /** Ends the process with what it runs. */
+  kill(): void {
+    this.#gone = true;
+    this.#unwatch();
+    this.#child.kill("SIGKILL");
+  }
+
+  /** Whether this program waits for the process before it ends. */
+  keepAlive(isBusy: boolean): void {
+    const change = isBusy ? "ref" : "unref";
+    this.#child[change]();
+    for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr])
+      (pipe as { ref?(): void; unref?(): void } | null)?.[change]?.();
+  }
+
+  #send(kind: number, payload: Uint8Array): void {
+    this.#child.stdin?.write(header(kind, payload.length));
+    if (payload.length > 0) this.#child.stdin?.write(payload);
+  }
+
+  #push(reader: FrameReader, chunk: Buffer): void {
+    try {
+      reader.push(chunk);
+    } catch {
+      // Only a module that took over its process can break the protocol.
+      this.kill();
+    }
+  }
+
+  #receive(kind: number, payload: Buffer): void {
+    switch (kind) {
+      case READY:
+        this.#startWatch();
+        return this.#becomeReady.resolve(JSON.parse(payload.toString("utf8")) as Ready);
+      case INVALID:
+        return this.#becomeReady.reject(invalid(payload.toString("utf8")));
+      case WAITING:
+        return this.#unwatch();
+      case STDERR:
+        this.#stderr = payload.toString("utf8");
+        return;
+      case OUTPUT:
+        // A chunk of the pipe can have another frame.
+        return this.#finish({ output: Buffer.from(payload), stderr: this.#stderr });
+      case ENDED:
+        return this.#finish({ ended: JSON.parse(payload.toString("utf8")) as Ended, stderr: this.#stderr });
+      default:
+        this.kill();
+    }
+  }
+
+  #finish(outcome: Outcome): void {
+    const call = this.#call;
+    this.#call = undefined;
+    this.#startWatch();
+    call?.resolve(outcome);
+  }
+
+  /** Kills the process if the next instance does not wait for its input in time. */
+  #startWatch(): void {
+    this.#unwatch();
+    this.#watch = setTimeout(() => this.kill(), MAX_WAIT_MS).unref();
+  }
+
+  #unwatch(): void {
+    clearTimeout(this.#watch);
+    this.#watch = undefined;
+  }
+
+  #exitError(code: number | null, signal: NodeJS.Signals | null): RunnerError {
+    // V8 aborts when its heap is full.
+    if (/heap out of memory|OOM|allocation failed/i.test(this.#report))
+      return new RunnerError("OutOfMemory", "it used more memory for its objects than functions may", { phase: "run" });
+    if (signal === "SIGKILL")
+      return new RunnerError("Killed", "it was killed from outside (signal 9)", { phase: "run" });
+    const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+    return startFailed(`its process ${how}${this.#report === "" ? "" : `: ${this.#report.trim().slice(0, 300)}`}`);
+  }
+
+  #end(error: RunnerError, done: () => void): void {
+    this.#gone = true;
+    this.#unwatch();
+    this.#becomeReady.reject(error);
+    this.#call?.reject(error);
+    this.#call = undefined;
+    done();
+  }
+}
+
+function invalid(reason: string): RunnerError {
+  return new RunnerError("ImageInvalid", `its module cannot run: ${reason}`, { phase: "start" });
+}
+
+function startFailed(reason: string, cause?: unknown): RunnerError {
+  return new RunnerError("StartFailed", `its process could not run: ${reason}`, { phase: "start", cause });
+}

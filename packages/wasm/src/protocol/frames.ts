@@ -1,0 +1,50 @@
+/**
+ * The messages between the runner and the process of a module: a kind of one byte, a length of four bytes
+ * (little-endian), and that many bytes.
+ */
+
+/** To the process, first: the compiled seccomp filter, or nothing where there is none. */
+export const FILTER = 1;
+/** To the process: the module. */
+export const MODULE = 2;
+/** To the process, for each call: its input. */
+export const INPUT = 3;
+/** From the process: the module is compiled. JSON: {@link Ready}. */
+export const READY = 4;
+/** From the process: the module cannot be a function. The reason as text; the process ends. */
+export const INVALID = 5;
+/** From the process: an instance waits for its input. */
+export const WAITING = 6;
+/** From the process, at the end of a call: the end of its stderr. */
+export const STDERR = 7;
+/** From the process, at the end of a call: its stdout. */
+export const OUTPUT = 8;
+/** From the process, at the end of a call: JSON, {@link Ended}. */
+export const ENDED = 9;
+
+/** How the process is confined. */
+export interface Ready {
+  /** Whether the kernel filters its system calls. Otherwise Node's permission model alone confines it. */
+  readonly filtered: boolean;
+}
+
+/** How a call ended without an output. */
+export interface Ended {
+  readonly reason: "exit" | "trap" | "output-too-large";
+  /** The exit code, for `exit`. */
+  readonly code?: number;
+  /** The engine's message, for `trap`. */
+  readonly message?: string;
+  /** The size of the memory at the end, in bytes. */
+  readonly memoryBytes: number;
+}
+
+export const HEADER_BYTES = 5;
+
+/** A frame's header. */
+export function header(kind: number, length: number): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  bytes.writeUInt8(kind, 0);
+  bytes.writeUInt32LE(length, 1);
+  return bytes;
+}

@@ -1,0 +1,26 @@
+/** Memory of a function without a limit of its own, in bytes. Go programs need some 10 MiB. */
+export const DEFAULT_MEMORY_BYTES: number = 256 * 1024 * 1024;
+
+/** A 32-bit memory cannot be larger. */
+export const MAX_MEMORY_BYTES: number = 4 * 1024 ** 3;
+
+/** The unit of a memory (WebAssembly specification, "Memory Instances"). */
+export const PAGE_BYTES: number = 64 * 1024;
+
+/** For a module. Go's compiler makes modules of 2 to 10 MiB, and V8 takes some 10 ms to check each MiB. */
+export const MAX_MODULE_BYTES: number = 48 * 1024 * 1024;
+
+/** Entries of one table. A Go program of 10 MiB has some 10,000. V8 takes 8 bytes for each. */
+export const MAX_TABLE_ENTRIES = 1_000_000;
+
+/** Tables of one module. Compilers make one. */
+export const MAX_TABLES = 8;
+
+/** Heap of the process besides the memory of the instance, for V8's own objects and garbage-collected ones, in MiB. */
+export const HEAP_MEBIBYTES = 64;
+
+/** Machine code of one module, in MiB. The code of a Go module of 10 MiB takes some 40. */
+export const CODE_MEBIBYTES = 256;
+
+/** The end of stderr that a call keeps, in bytes. */
+export const MAX_STDERR_BYTES: number = 16 * 1024;
