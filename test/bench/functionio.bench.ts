@@ -1,4 +1,4 @@
-import { accumulate, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { accumulate, fromResourceList, parseFunctionIO, printFunctionIO, toResourceList } from "@xfn/functionio";
 import { interleave, report, timed } from "./figure.ts";
 
 const sizes = [1, 10, 50];
@@ -73,6 +73,20 @@ export async function run(): Promise<void> {
       value: accumulated.ours,
       peer: { name: "JSON.parse", value: accumulated.peer },
       ratio: accumulated.ratio,
+    });
+    // Both ways, as a step converts its input and its output.
+    const converted = await interleave(
+      runs,
+      () => timed(() => fromResourceList(toResourceList(io), io)),
+      () => timed(() => JSON.parse(bytes.toString("utf8"))),
+    );
+    report({
+      name: `functionio/resource-list-${megabytes}MB`,
+      unit: "ms",
+      runs,
+      value: converted.ours,
+      peer: { name: "JSON.parse", value: converted.peer },
+      ratio: converted.ratio,
     });
   }
 }

@@ -5,6 +5,7 @@ export {
   type Composition,
   type CompositionFunction,
   type ContainerStep,
+  type FunctionForm,
   type ImagePullSecret,
   isCompatible,
   isPackageStep,

@@ -44,5 +44,9 @@ export {
   type ParseLimits,
 } from "./json/limits.ts";
 export { someOf } from "./json/some-of.ts";
+export { fromResourceList } from "./resource-list/from-resource-list.ts";
+export { type ParseResourceListOptions, parseResourceList } from "./resource-list/parse-resource-list.ts";
+export { type ResourceList, type ResourceListForm } from "./resource-list/resource-list.ts";
+export { toResourceList } from "./resource-list/to-resource-list.ts";
 export { newObject } from "./sdk/json.ts";
 export { SYSTEM_CONDITIONS } from "./sdk/pipeline-state.ts";

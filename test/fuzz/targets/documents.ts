@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import {
+  type FunctionIO,
+  fromResourceList,
+  parseFunctionIO,
+  parseResourceList,
+  printFunctionIO,
+  toResourceList,
+} from "@xfn/functionio";
 import { printJson, printYaml, readDocuments } from "@xfn/functionio/document";
 import fc, { type Arbitrary } from "fast-check";
 import { object, text } from "../generators.ts";
@@ -65,5 +72,25 @@ export const functionIO: Target = target({
   run: (input) => {
     const printed = printFunctionIO(parseFunctionIO(input));
     assert.equal(printFunctionIO(parseFunctionIO(Buffer.from(printed))), printed);
+  },
+});
+
+const LIST_MARK = "fn.apiextensions.crossplane.io";
+const RESOURCE_LISTS = [
+  `apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, data: {a: b}}\nitems:\n- apiVersion: e.org/v1\n  kind: X\n  metadata:\n    name: x\n    annotations: {${LIST_MARK}/type: CompositeResource}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: c\n    annotations:\n      ${LIST_MARK}/type: ComposedResource\n      ${LIST_MARK}/name: one\n      internal.config.kubernetes.io/index: "1"\nresults:\n- {severity: error, message: m}\n`,
+  `{"apiVersion":"${LIST_MARK}/v1alpha1","kind":"ResourceList","items":[{"kind":"X","metadata":{"annotations":{"${LIST_MARK}/type":"CompositeResource"}}},{"kind":"A","n":9007199254740993,"metadata":{"annotations":{"${LIST_MARK}/type":"ComposedResource","${LIST_MARK}/name":"a"}}}]}`,
+];
+const NO_STATE: FunctionIO = { ...parseFunctionIO(FUNCTION_IO[1] ?? ""), observed: {}, desired: {} };
+
+/** Answers of KRM functions. What was read must survive the other form. */
+export const resourceList: Target = target({
+  input: fc.oneof(
+    { weight: 6, arbitrary: mutatedText(RESOURCE_LISTS).map((one) => Buffer.from(one, "utf8")) },
+    { weight: 1, arbitrary: document.map((one) => Buffer.from(one, "utf8")) },
+  ),
+  run: (input) => {
+    const io = fromResourceList(parseResourceList(input), NO_STATE);
+    const again = fromResourceList(parseResourceList(printJson(toResourceList(io))), io);
+    assert.equal(printFunctionIO(again), printFunctionIO(io));
   },
 });

@@ -138,7 +138,15 @@ export interface FunctionStep {
   name: string;
   /** The `config` in the FunctionIO of the function. */
   config?: JsonObject;
+  /** What the function reads and writes. Default `FunctionIO`. */
+  io?: FunctionForm;
 }
+
+/**
+ * What a function reads and writes: a FunctionIO, the ResourceList of an early draft of Crossplane's design, or the
+ * ResourceList of the KRM functions specification.
+ */
+export type FunctionForm = "FunctionIO" | "ResourceList" | "KRM";
 
 /** A function that is an OCI image. It runs in a container, or is a WebAssembly module. */
 export interface ContainerStep extends FunctionStep {

@@ -5,10 +5,13 @@ import { embeddedObject, type ObjectSchema, object } from "../api-schema/object.
 import { ANY, choice, custom, name, type Rule, required, type Schema, text, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
-import type { ImagePullSecret, NetworkPolicy } from "./composition.ts";
+import type { FunctionForm, ImagePullSecret, NetworkPolicy } from "./composition.ts";
 import { attempt, duration, TIMEOUT, TIMEOUT_RULE } from "./duration.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity, WrittenWasm } from "./written.ts";
+
+/** What a function reads and writes. */
+export const IO: Schema<FunctionForm> = choice("FunctionIO", "ResourceList", "KRM");
 
 /** As long as the controller keeps responses of function packages. */
 const MAX_TTL_MS = 24 * 60 * 60 * 1000;
@@ -156,6 +159,7 @@ const FUNCTION = object<WrittenFunction>(
     name: required(text(253), "a name for this step"),
     type: required(choice("Container", "Webhook", "Wasm", "Chroot"), "Container"),
     config: embeddedObject("a config"),
+    io: IO,
     cache: CACHE,
     container: CONTAINER,
     webhook: WEBHOOK,

@@ -79,17 +79,19 @@ function stepOf(written: WrittenStep): PipelineStep {
     webhook,
     wasm,
     config,
+    io,
     cache,
     input,
     credentials,
     requirements,
   } = written;
+  const shared = { ...(config && { config }), ...(io && { io }) };
   if (isGiven(container)) {
-    return functionOf({ name, type: "Container", container, ...(config && { config }), ...(cache && { cache }) });
+    return functionOf({ name, type: "Container", container, ...shared, ...(cache && { cache }) });
   }
   if (isGiven(wasm))
-    return functionOf({ name, type: "Wasm", wasm, ...(config && { config }), ...(cache && { cache }) });
-  if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...(config && { config }) });
+    return functionOf({ name, type: "Wasm", wasm, ...shared, ...(cache && { cache }) });
+  if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...shared });
   return {
     name,
     functionRef: referenceOf(name, functionRef),
@@ -132,8 +134,9 @@ function withoutNulls(labels: { [label: string]: string }): { [label: string]: s
 }
 
 function functionOf(written: WrittenFunction): CompositionFunction {
-  const { name, type, config, cache, webhook } = written;
-  if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...(config && { config }) };
+  const { name, type, config, io, cache, webhook } = written;
+  const shared = { ...(config && { config }), ...(io && { io }) };
+  if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...shared };
   const container = type === "Wasm" ? written.wasm : written.container;
   if ((type !== "Container" && type !== "Wasm") || !container)
     throw new TypeError(`the function ${name} has not been checked`);
@@ -141,7 +144,7 @@ function functionOf(written: WrittenFunction): CompositionFunction {
     name,
     type,
     container: containerOf(container),
-    ...(config && { config }),
+    ...shared,
     ...(cache && { cache: { ttlMs: parseDuration(cache.ttl) } }),
   };
 }

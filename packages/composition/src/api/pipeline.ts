@@ -3,7 +3,7 @@ import { embeddedObject, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
-import { CACHE, CONTAINER, checkCache, MAX_STEPS, WASM } from "./functions.ts";
+import { CACHE, CONTAINER, checkCache, IO, MAX_STEPS, WASM } from "./functions.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
@@ -121,9 +121,9 @@ const RULES: readonly Rule[] = [
 /** The field that names the function of a step, with further fields that steps with it read. */
 const FIELDS_OF = {
   functionRef: ["input", "credentials", "requirements"],
-  container: ["type", "config", "cache"],
-  webhook: ["type", "config"],
-  wasm: ["type", "config", "cache"],
+  container: ["type", "config", "io", "cache"],
+  webhook: ["type", "config", "io"],
+  wasm: ["type", "config", "io", "cache"],
 } as const;
 
 /** The type of a FunctionIO function, by that field. */
@@ -145,6 +145,7 @@ const STEP = object<WrittenStep>(
     webhook: WEBHOOK,
     wasm: WASM,
     config: embeddedObject("a config"),
+    io: IO,
     cache: CACHE,
   },
   { rules: RULES, check: checkStep },

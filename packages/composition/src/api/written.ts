@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type {
   CompositionSpec,
+  FunctionForm,
   ImagePullSecret,
   NetworkPolicy,
   PullPolicy,
@@ -46,6 +47,7 @@ export interface WrittenFunction {
   name: string;
   type: "Container" | "Webhook" | "Wasm" | "Chroot";
   config?: JsonObject;
+  io?: FunctionForm;
   cache?: WrittenCache;
   container?: WrittenContainer;
   webhook?: WrittenWebhook;
@@ -112,6 +114,8 @@ export interface WrittenStep {
   wasm?: WrittenWasm;
   /** The config of a FunctionIO function. */
   config?: JsonObject;
+  /** For a function with a config. */
+  io?: FunctionForm;
   /** For a FunctionIO function. */
   cache?: WrittenCache;
 }

@@ -3,7 +3,7 @@ import { formatPath, type JsonPath, type JsonValue } from "../json/json-value.ts
 import { MAX_ISSUES } from "../json/limits.ts";
 import type { Position } from "../json/text.ts";
 import type { FunctionIO } from "./functionio.ts";
-import { type ValidateOptions, validateFunctionIO } from "./validate.ts";
+import { type Finding, type ValidateOptions, validateFunctionIO } from "./validate.ts";
 
 /** A value and its source. */
 interface Located {
@@ -21,6 +21,11 @@ interface Located {
 export function checkFunctionIO(document: Located, options: ValidateOptions): FunctionIO {
   const findings = validateFunctionIO(document.value, options);
   if (findings.length === 0) return document.value as FunctionIO;
+  throw refuse(findings, document);
+}
+
+/** The error with all findings, and their positions in the document. */
+export function refuse(findings: readonly Finding[], document: Located): FunctionIOError {
   const shown = findings.slice(0, MAX_ISSUES);
   const positions = document.positionsOf?.(shown.map(({ path }) => path));
   const issues: Issue[] = shown.map(({ path, message }, index) => ({
@@ -30,5 +35,5 @@ export function checkFunctionIO(document: Located, options: ValidateOptions): Fu
   }));
   // Issues above the bound are only counted.
   while (issues.length < findings.length) issues.push(UNNAMED_ISSUE);
-  throw new FunctionIOError("Invalid", issues, document.source);
+  return new FunctionIOError("Invalid", issues, document.source);
 }

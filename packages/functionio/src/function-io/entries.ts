@@ -18,12 +18,14 @@ const LISTS: readonly (readonly string[])[] = [["results"], ["desired", "resourc
  * @throws {FunctionIOError} TooManyValues
  */
 export function checkEntries(value: JsonValue, maxEntries: number, source: string | undefined): void {
-  for (const path of LISTS) {
-    const list = path.reduce<JsonValue | undefined>((at, key) => (isObject(at) ? at[key] : undefined), value);
-    if (!Array.isArray(list) || list.length <= maxEntries) continue;
-    const message = `has more than ${maxEntries} entries in ${formatPath(path)}; the function must return fewer`;
-    throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
-  }
+  for (const path of LISTS) checkLength(value, path, maxEntries, source);
+}
+
+function checkLength(value: JsonValue, path: readonly string[], maxEntries: number, source: string | undefined): void {
+  const list = path.reduce<JsonValue | undefined>((at, key) => (isObject(at) ? at[key] : undefined), value);
+  if (!Array.isArray(list) || list.length <= maxEntries) return;
+  const message = `has more than ${maxEntries} entries in ${formatPath(path)}; the function must return fewer`;
+  throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
 }
 
 /**
@@ -40,10 +42,27 @@ export function checkObjects(value: JsonValue, maxValues: number, source: string
     for (const [index, entry] of resources.entries()) objects.push([`desired.resources[${index}]`, entry]);
   for (const [path, entry] of objects) {
     const resource = isObject(entry) ? entry["resource"] : undefined;
-    if (resource === undefined || valuesLeft(resource, maxValues) >= 0) continue;
-    const message = `has more than ${maxValues} fields and items in ${path}.resource; the function must return fewer`;
-    throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
+    if (resource !== undefined) checkValues(resource, `${path}.resource`, maxValues, source);
   }
+}
+
+function checkValues(value: JsonValue, path: string, maxValues: number, source: string | undefined): void {
+  if (valuesLeft(value, maxValues) >= 0) return;
+  const message = `has more than ${maxValues} fields and items in ${path}; the function must return fewer`;
+  throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
+}
+
+/**
+ * Checks the lengths of the lists of a ResourceList, then the number of fields and items of each item.
+ *
+ * @throws {FunctionIOError} TooManyValues
+ */
+export function checkItemLimits(value: JsonValue, limits: FunctionIOLimits, source: string | undefined): void {
+  const { maxEntries = Infinity, maxObjectValues } = limits;
+  for (const list of ["items", "results"]) checkLength(value, [list], maxEntries, source);
+  const items = isObject(value) ? value["items"] : undefined;
+  if (!Array.isArray(items) || maxObjectValues === undefined) return;
+  for (const [index, item] of items.entries()) checkValues(item, `items[${index}]`, maxObjectValues, source);
 }
 
 /** Subtracts the fields and items of a value from `most`, until that is negative. */

@@ -2,7 +2,7 @@ import { type ParsedDocument, type ReadOptions, readDocuments } from "../documen
 import { DocumentError, FunctionIOError } from "../json/errors.ts";
 import { checkFunctionIO } from "./check-functionio.ts";
 import { checkEntries, checkObjects, type FunctionIOLimits } from "./entries.ts";
-import type { FunctionIO } from "./functionio.ts";
+import { type FunctionIO, KIND } from "./functionio.ts";
 import type { ValidateOptions } from "./validate.ts";
 
 /** Options of {@link parseFunctionIO}. */
@@ -18,6 +18,20 @@ export interface ParseOptions extends ReadOptions, ValidateOptions {
  */
 export function parseFunctionIO(text: string | Uint8Array, options: ParseOptions = {}): FunctionIO {
   const { source, limits } = options;
+  const document = onlyDocument(text, options, KIND);
+  if (limits?.maxEntries !== undefined) checkEntries(document.value, limits.maxEntries, source);
+  if (limits?.maxObjectValues !== undefined) checkObjects(document.value, limits.maxObjectValues, source);
+  return checkFunctionIO(document, options);
+}
+
+/**
+ * Reads a text with one document.
+ *
+ * @param kind what is expected, for messages
+ * @throws {FunctionIOError}
+ */
+export function onlyDocument(text: string | Uint8Array, options: ReadOptions, kind: string): ParsedDocument {
+  const { source } = options;
   let documents: ParsedDocument[];
   try {
     documents = readDocuments(text, options);
@@ -26,14 +40,12 @@ export function parseFunctionIO(text: string | Uint8Array, options: ParseOptions
   }
   const [document, second] = documents;
   if (document === undefined) {
-    const message = "expected a FunctionIO, found nothing";
+    const message = `expected a ${kind}, found nothing`;
     throw new FunctionIOError("Empty", [{ path: "", message }], source);
   }
   if (second !== undefined) {
-    const message = `expected one FunctionIO, found ${documents.length} documents`;
+    const message = `expected one ${kind}, found ${documents.length} documents`;
     throw new FunctionIOError("MultipleDocuments", [{ path: "", message, ...second.positionOf([]) }], source);
   }
-  if (limits?.maxEntries !== undefined) checkEntries(document.value, limits.maxEntries, source);
-  if (limits?.maxObjectValues !== undefined) checkObjects(document.value, limits.maxObjectValues, source);
-  return checkFunctionIO(document, options);
+  return document;
 }

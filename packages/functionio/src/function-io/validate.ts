@@ -91,7 +91,8 @@ function checkDesired(check: Check, entry: JsonObject): void {
 const METADATA_TEXTS = ["name", "generateName", "namespace", "uid"];
 const METADATA_MAPS = ["labels", "annotations"];
 
-function checkKubernetes(check: Check, resource: JsonObject): void {
+/** Checks the fields of an object that this project reads. */
+export function checkKubernetes(check: Check, resource: JsonObject): void {
   check.text(resource, "apiVersion");
   check.text(resource, "kind");
   check.object(resource, "metadata", (metadata) => {
@@ -180,7 +181,7 @@ function checkReadiness(check: Check, readiness: JsonObject): void {
 const UNNAMED: Finding = { path: [], message: "is one of many problems" };
 
 /** Collects findings and tracks the current path. It copies the path only for a finding. */
-class Check {
+export class Check {
   readonly findings: Finding[] = [];
   readonly #path: (string | number)[] = [];
 

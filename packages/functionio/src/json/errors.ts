@@ -64,7 +64,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** A text or value that is not a FunctionIO. */
+/** A text or value that is not a FunctionIO, or not a ResourceList. */
 export class FunctionIOError extends DocumentError {
   override readonly name: string = "FunctionIOError";
 

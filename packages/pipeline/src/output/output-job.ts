@@ -5,6 +5,8 @@ import {
   type Issue,
   type OutputLimits,
   parseFunctionIO,
+  parseResourceList,
+  type ResourceList,
 } from "@xfn/functionio";
 import type { JobOutcome } from "@xfn/oci-rootfs/threads";
 import { cut, type Piece } from "./pieces.ts";
@@ -14,7 +16,11 @@ export interface OutputJob {
   readonly bytes: Uint8Array;
   readonly source: string;
   readonly limits: OutputLimits;
+  readonly form: OutputForm;
 }
+
+/** The kind of document that a function returns. */
+export type OutputForm = "FunctionIO" | "ResourceList";
 
 /** An error of {@link cutOutput} as data that can be sent to another thread. */
 export interface SentOutputError {
@@ -28,11 +34,13 @@ export interface SentOutputError {
 export type OutputOutcome = JobOutcome<Piece[], SentOutputError>;
 
 /** Reads an output on this thread. @throws {FunctionIOError} */
-export function parseOutput({ bytes, source, limits }: OutputJob): FunctionIO {
-  return parseFunctionIO(bytes, { source, limits });
+export function parseOutput({ bytes, source, limits, form }: OutputJob): FunctionIO | ResourceList {
+  return form === "ResourceList"
+    ? parseResourceList(bytes, { source, limits })
+    : parseFunctionIO(bytes, { source, limits });
 }
 
-/** Reads an output and cuts the FunctionIO, so that the thread which gets it can do other work in between. */
+/** Reads an output and cuts the document, so that the thread which gets it can do other work in between. */
 export function cutOutput(job: OutputJob): Piece[] {
   return cut(parseOutput(job));
 }

@@ -1,6 +1,6 @@
-import { type FunctionIO, FunctionIOError, type OutputLimits } from "@xfn/functionio";
+import { type FunctionIO, FunctionIOError, type OutputLimits, type ResourceList } from "@xfn/functionio";
 import type { WorkerThreads } from "@xfn/oci-rootfs/threads";
-import { type OutputJob, type OutputOutcome, parseOutput, receiveError } from "./output-job.ts";
+import { type OutputForm, type OutputJob, type OutputOutcome, parseOutput, receiveError } from "./output-job.ts";
 import { Assembly } from "./pieces.ts";
 
 /** Parsing this much JSON takes some 20 ms, and starting a worker takes as long. */
@@ -29,11 +29,21 @@ export interface ReadOutputOptions {
  * @throws {FunctionIOError}
  * @throws ThreadError of `@xfn/oci-rootfs/threads`
  */
-export async function readOutput(
+export async function readOutput(bytes: Uint8Array, options: ReadOutputOptions): Promise<FunctionIO> {
+  return (await readForm(bytes, "FunctionIO", options)) as FunctionIO;
+}
+
+/** Reads a ResourceList that a function wrote, as {@link readOutput} reads a FunctionIO. */
+export async function readResourceList(bytes: Uint8Array, options: ReadOutputOptions): Promise<ResourceList> {
+  return (await readForm(bytes, "ResourceList", options)) as ResourceList;
+}
+
+async function readForm(
   bytes: Uint8Array,
+  form: OutputForm,
   { source, limits, signal }: ReadOutputOptions,
-): Promise<FunctionIO> {
-  const job: OutputJob = { bytes, source, limits };
+): Promise<FunctionIO | ResourceList> {
+  const job: OutputJob = { bytes, source, limits, form };
   // An output beyond the limit is not read at all.
   if (bytes.length <= MAX_YAML_HERE || bytes.length > limits.maxBytes) return parseOutput(job);
   if (bytes.length <= MAX_BYTES_HERE) {
@@ -52,7 +62,11 @@ type OutputThreads = WorkerThreads<OutputJob, OutputOutcome>;
 /** By the size of their heaps. A server has one limit. */
 const pools = new Map<number, Promise<OutputThreads>>();
 
-async function readOnWorker(job: OutputJob, maxBytes: number, signal: AbortSignal | undefined): Promise<FunctionIO> {
+async function readOnWorker(
+  job: OutputJob,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<FunctionIO | ResourceList> {
   const heapMb = Math.max(MIN_HEAP_MB, Math.ceil((maxBytes * HEAP_PER_BYTE) / MIB));
   let threads = pools.get(heapMb);
   if (threads === undefined) pools.set(heapMb, (threads = open(heapMb)));
@@ -66,7 +80,7 @@ async function readOnWorker(job: OutputJob, maxBytes: number, signal: AbortSigna
     assembly.add(piece);
     await setImmediate();
   }
-  return assembly.value() as FunctionIO;
+  return assembly.value() as FunctionIO | ResourceList;
 }
 
 /** Loaded on demand, so that a render with small outputs does not load threads. */

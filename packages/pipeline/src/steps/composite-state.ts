@@ -80,7 +80,8 @@ export class CompositeState implements CompositeView {
   }
 }
 
-function kindOf({ apiVersion, kind }: KubernetesObject): KubernetesObject {
+/** The API version and kind of an object, alone. */
+export function kindOf({ apiVersion, kind }: KubernetesObject): KubernetesObject {
   return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }) };
 }
 
@@ -91,7 +92,7 @@ function withoutKind(desired: JsonObject): JsonObject {
 }
 
 /** The fields that differ from the observed ones, or that one of the others has. Lists are whole. */
-function changedFields(
+export function changedFields(
   returned: JsonObject,
   observed: JsonObject,
   others: readonly JsonObject[],

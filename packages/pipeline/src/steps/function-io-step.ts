@@ -1,4 +1,4 @@
-import type { ContainerStep, WebhookStep } from "@xfn/composition";
+import type { ContainerStep, FunctionForm, WebhookStep } from "@xfn/composition";
 import {
   API_VERSION,
   accumulate,
@@ -11,6 +11,7 @@ import {
   severityOf,
 } from "@xfn/functionio";
 import type { StepResult } from "../outcome/step-result.ts";
+import { readOutput } from "../output/read-output.ts";
 import { type CachedOutput, cachedOutput } from "./cached-output.ts";
 import { checkDesired, compositeProblems } from "./check-desired.ts";
 import { CompositeState } from "./composite-state.ts";
@@ -19,9 +20,10 @@ import { containerCall } from "./container-call.ts";
 import type { FunctionCall } from "./function-call.ts";
 import { memoized } from "./memoized.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
-import { runStep } from "./run-step.ts";
+import { resourceListExchange } from "./resource-list-exchange.ts";
+import { type Exchange, type OutputReader, runStep } from "./run-step.ts";
 import type { PreparedStep, Run, State, Step, StepReport } from "./step.ts";
-import { stepInputs } from "./step-input.ts";
+import { type StepState, stepInputs } from "./step-input.ts";
 import { webhookCall } from "./webhook-call.ts";
 
 /** How FunctionIO steps take part in a Composition. */
@@ -76,7 +78,7 @@ export function containerStep(step: ContainerStep, sharing: Sharing): Step {
     prepare(run) {
       const call = containerCall(step, run.input);
       const cached = (input: Uint8Array): CachedOutput | undefined => cachedOutput(step, input, run.input.responses);
-      return preparedStep({ config: step.config, call, cached }, sharing, run);
+      return preparedStep({ config: step.config, io: step.io, call, cached }, sharing, run);
     },
   };
 }
@@ -87,7 +89,7 @@ export function webhookStep(step: WebhookStep, sharing: Sharing): Step {
     description: { name: step.name, kind: "function", image: step.webhook.url },
     prepare(run) {
       const call = webhookCall(step, run.input);
-      return preparedStep({ config: step.config, call, cached: () => undefined }, sharing, run);
+      return preparedStep({ config: step.config, io: step.io, call, cached: () => undefined }, sharing, run);
     },
   };
 }
@@ -95,6 +97,7 @@ export function webhookStep(step: WebhookStep, sharing: Sharing): Step {
 /** A function, however it is called. */
 interface CalledFunction {
   readonly config: JsonObject | undefined;
+  readonly io: FunctionForm | undefined;
   readonly call: FunctionCall;
   /** The output of an earlier run with the same input. */
   readonly cached: (input: Uint8Array) => CachedOutput | undefined;
@@ -105,7 +108,7 @@ function preparedStep(called: CalledFunction, sharing: Sharing, run: Run): Prepa
 }
 
 async function runFunction(
-  { config, call, cached: cachedFor }: CalledFunction,
+  { config, io, call, cached: cachedFor }: CalledFunction,
   sharing: Sharing,
   run: Run,
   state: State,
@@ -118,10 +121,12 @@ async function runFunction(
   const isComplete = sharing === COMPLETE;
   // A package that returned no context left an empty one.
   const given = isComplete ? (context ?? {}) : undefined;
-  const bytes = encoderOf(run)({ config, context: given, desired, composite: xr.given, results });
+  const exchange = exchangeFor(io, run, { config, context: given, desired, composite: xr.given, results });
+  const bytes = exchange.input;
   recorder?.given(bytes.length);
   const cached = cachedFor(bytes);
   const returned = await runStep(call, bytes, {
+    reader: exchange.reader,
     signal: input.signal,
     cached,
     onPhase: phaseListener(input, recorder),
@@ -147,6 +152,17 @@ async function runFunction(
   };
 }
 
+/** Writes the state of a run in the form that the step names. */
+function exchangeFor(form: FunctionForm | undefined, run: Run, state: StepState): Exchange {
+  if (form === "ResourceList" || form === "KRM") return resourceListExchange(form, run, state);
+  return { input: encoderOf(run)(state), reader: FUNCTION_IO };
+}
+
+const FUNCTION_IO: OutputReader = { kind: "FunctionIO", read: readOutput };
+
+/** Observed state is the same for all steps of a run, and encoded once. */
+const encoderOf = memoized(({ observed }: Run) => stepInputs(observed));
+
 /** Checks that a function gives an entry decide from now on. Entries that became deletions have no hints. */
 function hintsAfter({ hints, desired }: State, after: Desired): State["hints"] {
   const before = new Map(desired.resources?.map((entry) => [entry.name, entry]));
@@ -158,9 +174,6 @@ function hintsAfter({ hints, desired }: State, after: Desired): State["hints"] {
   }
   return { ...hints, ready };
 }
-
-/** Observed state is the same for all steps of a run, and encoded once. */
-const encoderOf = memoized(({ observed }: Run) => stepInputs(observed));
 
 /** Desired state as a function returned it. Of the XR, only what the functions changed. */
 function changedBy(returned: Desired, before: Desired, xr: CompositeView): Desired {

@@ -2,12 +2,27 @@ import { type FunctionIO, FunctionIOError, type Issue, outputLimits } from "@xfn
 import type { RunPhase } from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import { readFailure } from "../output/read-failure.ts";
-import { readOutput } from "../output/read-output.ts";
+import type { ReadOutputOptions } from "../output/read-output.ts";
 import type { CachedOutput } from "./cached-output.ts";
 import type { CallOptions, FunctionCall, OutputWords } from "./function-call.ts";
 
+/** Reads what a function returned. Each form of input and output is one module that makes such readers. */
+export interface OutputReader {
+  /** The kind of document that the function must return. */
+  readonly kind: string;
+  /** @throws {FunctionIOError} */
+  read(output: Uint8Array, options: ReadOutputOptions): Promise<FunctionIO>;
+}
+
+/** The input of a function in the form that it takes, and the reader of its output. */
+export interface Exchange {
+  readonly input: Uint8Array;
+  readonly reader: OutputReader;
+}
+
 /** The parameters of a step other than its input. */
 export interface StepContext {
+  readonly reader: OutputReader;
   signal?: AbortSignal | undefined;
   onPhase?: ((step: string, phase: RunPhase, ms: number) => void) | undefined;
   /** The output of an earlier run, which is used again. Absent: the function runs. */
@@ -40,18 +55,18 @@ export async function runStep(call: FunctionCall, input: Uint8Array, context: St
     throw signal?.aborted ? aborted(call, cause) : runFailed(call, cause, stderr);
   }
   context.onOutput?.(output.length);
-  return await read(call, output, stderr, signal);
+  return await read(call, output, stderr, context);
 }
 
 async function read(
   call: FunctionCall,
   output: Uint8Array,
   stderr: string | undefined,
-  signal: AbortSignal | undefined,
+  { reader, signal }: StepContext,
 ): Promise<FunctionIO> {
   const limits = outputLimits(call.maxOutputBytes);
   try {
-    return await readOutput(output, { source: `step "${call.step}"`, limits, signal });
+    return await reader.read(output, { source: `step "${call.step}"`, limits, signal });
   } catch (cause) {
     if (signal?.aborted) throw aborted(call, cause);
     if (!(cause instanceof FunctionIOError)) {
@@ -60,7 +75,7 @@ async function read(
       const { code, problem, retryable } = failure;
       throw new PipelineError(code, `${call.title}: ${problem}`, { ...details(call, cause, stderr), retryable });
     }
-    const [code, problem] = outputProblem(cause, call.words);
+    const [code, problem] = outputProblem(cause, reader.kind, call.words);
     // Loggers print the messages of causes too.
     const shown = QUOTING.has(cause.code) ? undefined : cause;
     throw new PipelineError(code, `${call.title}: ${problem}`, details(call, shown, stderr));
@@ -69,19 +84,20 @@ async function read(
 
 function outputProblem(
   error: FunctionIOError,
+  kind: string,
   { empty, several, output, hint }: OutputWords,
 ): [code: PipelineErrorCode, problem: string] {
   switch (error.code) {
     case "Empty":
-      return ["EmptyOutput", `${empty}; a function must return the FunctionIO that it read, with its changes`];
+      return ["EmptyOutput", `${empty}; a function must return the ${kind} that it read, with its changes`];
     case "MultipleDocuments":
-      return ["MultipleDocuments", `${several}; a function must return one FunctionIO`];
+      return ["MultipleDocuments", `${several}; a function must return one ${kind}`];
     case "TooLarge":
     case "TooManyValues":
       return ["InvalidOutput", `${output} ${error.issues[0]?.message ?? "is too large"}`];
     default: {
       const problems = error.issues.map((issue) => describeProblem(issue, QUOTING.get(error.code))).join("\n  ");
-      return ["InvalidOutput", `${output} is not a FunctionIO${hint}:\n  ${problems}`];
+      return ["InvalidOutput", `${output} is not a ${kind}${hint}:\n  ${problems}`];
     }
   }
 }

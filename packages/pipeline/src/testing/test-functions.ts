@@ -1,5 +1,17 @@
 import { type Composition, type CompositionFunction, isPackageStep } from "@xfn/composition";
-import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import {
+  API_VERSION,
+  type FunctionIO,
+  fromResourceList,
+  KIND,
+  type Observed,
+  parseFunctionIO,
+  parseResourceList,
+  printFunctionIO,
+  type ResourceListForm,
+  toResourceList,
+} from "@xfn/functionio";
+import { printJson } from "@xfn/functionio/document";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
@@ -47,7 +59,11 @@ export function callersFor(given: TestFunctions): TestCallers {
   if (missing.length > 0) throw missingFunctions(missing, [...functions.keys()]);
   const run: FunctionRunner["run"] = async (image, input, options = {}) => {
     const found = functions.get(options.step ?? "") ?? functions.get(image);
-    if (typeof found === "function") return inProcessRunner({ [image]: overBytes(found) }).run(image, input, options);
+    if (typeof found === "function") {
+      const io = steps.find(({ name }) => name === options.step)?.io ?? "FunctionIO";
+      const fn = io === "FunctionIO" ? overBytes(found) : overResourceList(found, io);
+      return inProcessRunner({ [image]: fn }).run(image, input, options);
+    }
     if (found !== undefined) return found.run(image, input, options);
     if (runner === undefined) throw missingFunctions(steps, [...functions.keys()]);
     return runner.run(folder === undefined ? image : resolveImageName(image, folder), input, options);
@@ -66,6 +82,37 @@ function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>): In
   return async (input) => {
     const output = await fn(parseFunctionIO(input, { source: "input" }));
     return new TextEncoder().encode(printFunctionIO(output));
+  };
+}
+
+/**
+ * Converts the ResourceList of a step with `io` for a function that takes FunctionIO. As with a real one, the items are
+ * both what exists and what is desired, and an entry to delete is left out.
+ */
+function overResourceList(
+  fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>,
+  form: ResourceListForm,
+): InProcessFunction {
+  return async (input) => {
+    const list = parseResourceList(input, { source: "input" });
+    const empty: FunctionIO = { apiVersion: API_VERSION, kind: KIND, observed: {} };
+    const { desired = {}, results } = fromResourceList(list, empty);
+    const config = list.functionConfig;
+    const observed = desired as Observed;
+    const given: FunctionIO = {
+      ...empty,
+      ...(config && { config }),
+      observed,
+      desired,
+      ...(results && { results }),
+    };
+    const output = parseFunctionIO(await overBytes(fn)(new TextEncoder().encode(printFunctionIO(given)), {}));
+    const { composite } = output.desired ?? {};
+    const written = toResourceList(
+      { ...output, observed: composite === undefined ? { composite: observed.composite ?? {} } : {} },
+      form,
+    );
+    return new TextEncoder().encode(printJson(written));
   };
 }
 

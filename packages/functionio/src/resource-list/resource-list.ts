@@ -1,0 +1,43 @@
+import type { KubernetesObject, Result } from "../function-io/functionio.ts";
+import type { JsonObject } from "../json/json-value.ts";
+
+/** The `kind` of all forms. */
+export const RESOURCE_LIST_KIND = "ResourceList";
+
+/** The `apiVersion` that a function of each form receives. A KRM function does not know Crossplane's group. */
+export const RESOURCE_LIST_API_VERSIONS = {
+  ResourceList: "fn.apiextensions.crossplane.io/v1alpha1",
+  KRM: "config.kubernetes.io/v1",
+} as const;
+
+/** What the list is written for: Crossplane's own version of it, or functions of the KRM specification. */
+export type ResourceListForm = keyof typeof RESOURCE_LIST_API_VERSIONS;
+
+/** A function may return any of these, whatever it received. */
+export const ACCEPTED_API_VERSIONS: readonly string[] = [
+  ...Object.values(RESOURCE_LIST_API_VERSIONS),
+  "fn.apiextensions.crossplane.io/v1",
+];
+
+/** The annotation that says whether an item is the XR or a composed resource. */
+export const TYPE_ANNOTATION = "fn.apiextensions.crossplane.io/type";
+/** The annotation with the entry name of a composed resource. */
+export const NAME_ANNOTATION = "fn.apiextensions.crossplane.io/name";
+
+/** The values of {@link TYPE_ANNOTATION}. */
+export const COMPOSITE = "CompositeResource";
+export const COMPOSED = "ComposedResource";
+
+/**
+ * The input and output of a function in the form of the KRM functions specification, with the annotations of an early
+ * draft of Crossplane's design "Composition Functions".
+ */
+export type ResourceList = JsonObject & {
+  apiVersion: string;
+  kind: typeof RESOURCE_LIST_KIND;
+  /** The function's configuration from its Composition. */
+  functionConfig?: JsonObject;
+  /** The XR, then the composed resources. {@link TYPE_ANNOTATION} tells them apart. */
+  items: KubernetesObject[];
+  results?: Result[];
+};
