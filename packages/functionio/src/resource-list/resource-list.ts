@@ -29,8 +29,8 @@ export const COMPOSITE = "CompositeResource";
 export const COMPOSED = "ComposedResource";
 
 /**
- * The input and output of a function in the form of the KRM functions specification, with the annotations of an early
- * draft of Crossplane's design "Composition Functions".
+ * The input and output of a function in the form of the KRM functions specification. Its annotations are those of an
+ * early draft of Crossplane's design "Composition Functions".
  */
 export type ResourceList = JsonObject & {
   apiVersion: string;

@@ -70,7 +70,7 @@ function stateOf({ config, desired, composite }: StepState, observed: Observed):
   };
 }
 
-/** Desired state with only those fields of the XR that steps changed. The function received, and returned, all of it. */
+/** Desired state with only those fields of the XR that steps changed. The function received all of it. */
 function withChanges(returned: Desired, { observed, desired }: FunctionIO): Desired {
   const { composite, ...rest } = returned;
   const { resource, ...details } = composite ?? {};
