@@ -22,6 +22,7 @@ export type Need =
   | "go-modules"
   /** The same for test/functions: the official Go SDK of functions. */
   | "go-functions"
+  | "krm-functions"
   | "python3"
   | "runc"
   /** Python's gRPC: grpcio. */
@@ -93,6 +94,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfGoModules("test/interop/go");
     case "go-functions":
       return lackOfGoModules("test/functions/go-greeting");
+    case "krm-functions":
+      return lackOfGoModules("test/functions/krm-labels");
     case "api-server":
       return lackOfApiServer();
     case "chromium":

@@ -237,6 +237,7 @@ test("the steps are accepted without a warning", () => {
   expect(composition?.spec.pipeline).toMatchObject([
     { webhook: { url: "https://sizes.functions.svc:8443/v1" } },
     { type: "Wasm", container: { timeoutMs: 5000, resources: { limits: { memoryBytes: 64 * 1024 * 1024 } } } },
+    { io: "KRM", config: { kind: "ConfigMap" }, container: { image: "registry.example.org/set-labels:v1" } },
     { cache: { ttlMs: 600_000 } },
   ]);
 });

@@ -89,8 +89,7 @@ function stepOf(written: WrittenStep): PipelineStep {
   if (isGiven(container)) {
     return functionOf({ name, type: "Container", container, ...shared, ...(cache && { cache }) });
   }
-  if (isGiven(wasm))
-    return functionOf({ name, type: "Wasm", wasm, ...shared, ...(cache && { cache }) });
+  if (isGiven(wasm)) return functionOf({ name, type: "Wasm", wasm, ...shared, ...(cache && { cache }) });
   if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...shared });
   return {
     name,

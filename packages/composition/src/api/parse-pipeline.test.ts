@@ -84,6 +84,22 @@ pipeline:
     });
   });
 
+  test("takes io in a step and in functions, and leaves it out by default", () => {
+    const container = "type: Container, container: {image: i}";
+    const { spec, errors, warnings } = checkSpec(`
+mode: Pipeline
+pipeline:
+- {step: a, io: KRM, ${container}}
+- {step: b, io: ResourceList, webhook: {url: https://a/}}
+- {step: c, ${container}}
+`);
+    expect([...errors, ...warnings]).toEqual([]);
+    const overlay = checkSpec(`functions: [{name: d, io: KRM, ${container}}]`);
+    expect([...overlay.errors, ...overlay.warnings]).toEqual([]);
+    expect(overlay.spec?.functions[0]?.io).toBe("KRM");
+    expect(spec?.pipeline?.map((step) => "io" in step && step.io)).toEqual(["KRM", "ResourceList", false]);
+  });
+
   test("takes a webhook as a step, by url or by service", () => {
     const pem = Buffer.from("-----BEGIN CERTIFICATE-----\n").toString("base64");
     const { spec, errors, warnings } = checkSpec(`
@@ -130,6 +146,7 @@ pipeline:
     [step("functionRef: {package: crossplane-contrib/function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
     [step("functionRef: {name: f}, container: {image: i}"), "spec.pipeline[0].container: Invalid"],
     [step("functionRef: {name: f}, webhook: {url: https://a/}"), "spec.pipeline[0].webhook: Invalid"],
+    [step("io: YAML, container: {image: i}"), "spec.pipeline[0].io: Invalid"],
     [step("webhook: {}"), "spec.pipeline[0].webhook.url: Required"],
     [step("webhook: {url: http://a/}"), "spec.pipeline[0].webhook.url: Invalid"],
     [step("webhook: {url: https://user:secret@a/}"), "spec.pipeline[0].webhook.url: Invalid"],

@@ -263,3 +263,9 @@ describe("converge", () => {
     expect((await converge(input)).deleted).toEqual([]);
   });
 });
+
+test.each(["ResourceList", "KRM"])("a function of a step with io: %s takes and returns a FunctionIO", async (io) => {
+  const composition = COMPOSITION.replaceAll("type: Container", `type: Container\n    io: ${io}`);
+  const rendered = await render({ ...both, composition });
+  expect(rendered.resources.map(({ kind }) => kind)).toEqual(["Bucket", "ConfigMap"]);
+});

@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { addHostBases } from "../harness/host-bases.ts";
+import { needs } from "../harness/needs.ts";
+import { CHECKOUT } from "../harness/paths.ts";
+import { Workspace } from "../harness/workspace.ts";
+
+// Functions that read and write a ResourceList, in real containers: in shell, in TypeScript, and with kustomize's
+// library for Go.
+
+const xr = (size: number): string => `
+apiVersion: example.org/v1
+kind: XStore
+metadata: {name: shop}
+spec: {size: ${size}}
+`;
+const composition = (functions: string): string => `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: stores}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XStore}
+  functions:
+  - {name: settings, type: Container, io: ResourceList, container: {image: test/krm-shell}}
+  - {name: size, type: Container, io: KRM, container: {image: test/krm-typescript}}
+${functions}`;
+const GO_STEP = `
+  - name: labels
+    type: Container
+    io: KRM
+    config: {apiVersion: v1, kind: ConfigMap, metadata: {name: labels}, data: {team: storage}}
+    container: {image: test/krm-labels}
+`;
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await Workspace.create();
+  await addHostBases(workspace, "sh", "node");
+  for (const name of ["krm-shell", "krm-typescript"]) {
+    const { code, stderr } = await workspace.xfn([
+      "build",
+      join(CHECKOUT, "test/functions", name),
+      "-t",
+      `test/${name}`,
+    ]);
+    if (code !== 0) throw new Error(`cannot build ${name}: ${stderr}`);
+  }
+  await workspace.write("xr.yaml", xr(3));
+  await workspace.write("large.yaml", xr(11));
+  await workspace.write("composition.yaml", composition(""));
+  await workspace.write("labelled.yaml", composition(GO_STEP));
+});
+afterAll(async () => {
+  await workspace?.[Symbol.asyncDispose]();
+});
+
+describe("a Composition of KRM functions", needs("crun"), () => {
+  test("composes what the functions return, without their annotations", async () => {
+    const { code, stdout, stderr } = await workspace.xfn(["render", "xr.yaml", "composition.yaml"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("kind: ConfigMap");
+    expect(stdout).toMatch(/from: shell\n\s+size: "3"/);
+    expect(stdout).not.toContain("fn.apiextensions.crossplane.io");
+  });
+
+  test("ends with the error of a function", async () => {
+    const { code, stdout, stderr } = await workspace.xfn(["render", "large.yaml", "composition.yaml"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/size.*larger than 10/);
+    expect(stdout).not.toContain("ConfigMap");
+  });
+});
+
+describe("a function with kustomize's library", needs("crun", "krm-functions"), () => {
+  beforeAll(async () => {
+    const program = buildGoProgram("krm-labels");
+    await buildGrpcImage(workspace, { name: "test/krm-labels", program, packageFile: undefined });
+  }, 900_000);
+
+  test("runs unchanged, after functions in other languages", async () => {
+    const { code, stdout } = await workspace.xfn(["render", "-r", "xr.yaml", "labelled.yaml"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/kind: ConfigMap[^]*team: storage/);
+    expect(stdout).toContain("message: labelled");
+    expect(stdout).not.toContain("config.kubernetes.io");
+  });
+});
