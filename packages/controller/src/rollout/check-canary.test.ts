@@ -48,6 +48,8 @@ test.each<[string, Xr, number, string]>([
   ["is unready before the end", { ready: "False" }, 199, "Wait"],
   ["is unready at the end", { ready: "False" }, 201, "Failed"],
   ["is not synced at the end", { synced: "False" }, 201, "Failed"],
+  ["could not be written because of an outage", { synced: "False", reason: "ApiServer" }, 201, "Wait"],
+  ["could not be written for a minute", { synced: "False", reason: "ApiServer" }, 261, "Failed"],
   ["has a fatal result", { synced: "False", reason: "FatalResult" }, 101, "Failed"],
   [
     "has a fatal result before it names the revision",

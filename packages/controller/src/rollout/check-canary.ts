@@ -25,6 +25,8 @@ export interface Verdict {
   readonly message: string;
 }
 
+/** An outage of the API server at the end of a canary is not the revision's fault, unless it lasts. */
+const OUTAGE_MS = 60_000;
 const MAX_NAMED = 3;
 const MAX_PROBLEM = 200;
 
@@ -36,7 +38,9 @@ const MAX_PROBLEM = 200;
 export function checkCanary(input: CanaryInput): Verdict {
   const { xrs, since, until, now, maxFailures } = input;
   const watched = xrs.filter((xr) => wasHealthy(xr, since));
-  const failed = watched.flatMap((xr) => problemOf(xr, input) ?? []);
+  const problems = watched.flatMap((xr) => problemOf(xr, input) ?? []);
+  const outages = problems.filter(({ isOutage }) => isOutage && now < until + OUTAGE_MS);
+  const failed = problems.filter((problem) => !outages.includes(problem));
   const fatal = failed.filter(({ isFatal }) => isFatal);
   if (fatal.length > maxFailures) return { verdict: "Failed", message: describe(fatal) };
   if (now < until) return { verdict: "Wait", message: `watches ${watched.length} composite resources` };
@@ -46,6 +50,7 @@ export function checkCanary(input: CanaryInput): Verdict {
     return { verdict: "Wait", message };
   }
   if (failed.length > maxFailures) return { verdict: "Failed", message: describe(failed) };
+  if (outages.length > 0) return { verdict: "Wait", message: `waits for the API server: ${describe(outages)}` };
   const pending = watched.filter((xr) => isPending(xr, input));
   if (pending.length > maxFailures)
     return { verdict: "Wait", message: `waits until ${pending.length} composite resources use the revision` };
@@ -73,6 +78,8 @@ interface Problem {
   readonly name: string;
   readonly text: string;
   readonly isFatal: boolean;
+  /** Whether the API server failed, and not the revision. */
+  readonly isOutage: boolean;
 }
 
 function problemOf(xr: LiveObject, input: CanaryInput): Problem | undefined {
@@ -84,7 +91,8 @@ function problemOf(xr: LiveObject, input: CanaryInput): Problem | undefined {
     const reason = textAt(condition, "reason") ?? "no such condition";
     const message = shortened(textAt(condition, "message") ?? "", MAX_PROBLEM);
     const text = `${type} is not True: ${reason}${message === "" ? "" : `: ${message}`}`;
-    return { name: xr.metadata.name, text, isFatal: type === "Synced" && reason === "FatalResult" };
+    const because = (of: string): boolean => type === "Synced" && reason === of;
+    return { name: xr.metadata.name, text, isFatal: because("FatalResult"), isOutage: because("ApiServer") };
   }
   return undefined;
 }
