@@ -21,6 +21,12 @@ export type RunPhase = "pull" | "start" | "run";
 
 /** Options of one call. Every field has a safe default. */
 export interface RunOptions {
+  /**
+   * `Container` (default) isolates the function. `Chroot` gives it a root filesystem and a user of its own, and
+   * nothing else: it requires `network: Accessible`, takes no limits, and fails with `ChrootUnavailable` unless the
+   * runner's operator allows it.
+   */
+  type?: "Container" | "Chroot" | undefined;
   /** Name of the pipeline step, for messages. */
   step?: string | undefined;
   /**

@@ -10,12 +10,12 @@ import {
 } from "@xfn/runner-contract";
 import { limitCall, needsCgroup } from "./cgroup/call-limits.ts";
 import { sweepCgroups } from "./cgroup/sweep.ts";
+import { ChrootFunctions } from "./chroot/chroot-functions.ts";
 import { SandboxedFunctions } from "./function-host/function-host.ts";
 import { ServersBound } from "./function-host/servers-bound.ts";
 import type { Runner, RunnerOptions } from "./runner-options.ts";
+import { ChosenRuntime } from "./sandbox/chosen-runtime.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
-import type { OciRuntime } from "./sandbox/crun.ts";
-import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
 import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
@@ -27,7 +27,7 @@ import {
   type ServerProcess,
   type SpecOptions,
 } from "./sandbox/sandbox-spec.ts";
-import { selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
+import { inspect, selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
 import { StartDeadline } from "./sandbox/start-deadline.ts";
 import { DEFAULT_WARM_POOL_LIMITS, withDefaultLimits } from "./warm-pool/limits.ts";
 import { WaitingBound } from "./warm-pool/waiting-bound.ts";
@@ -50,9 +50,9 @@ class CrunRunner implements Runner {
   readonly #functions: SandboxedFunctions;
   readonly #waiting: WaitingBound;
   readonly #servers: ServersBound;
+  readonly #chroots: ChrootFunctions;
+  readonly #runtime: ChosenRuntime;
   #host: SandboxHost | undefined;
-  #path: string | undefined;
-  #runtime: Promise<OciRuntime> | undefined;
   #closed = false;
   #count = 0;
 
@@ -63,6 +63,13 @@ class CrunRunner implements Runner {
       memoryBytes: options.warmPoolLimits?.memoryBytes,
       allowUnlimited: options.allowUnlimited === true,
       onWarning: (message) => this.#warn(message, "host"),
+    });
+    this.#runtime = new ChosenRuntime(options.ociRuntime, (message) => this.#warn(message, "host"));
+    this.#chroots = new ChrootFunctions({
+      allowed: options.allowChroot === true,
+      dir: options.store.dir,
+      maxOutputBytes: this.maxOutputBytes,
+      onWarning: (message) => this.#warn(message),
     });
     this.#servers = new ServersBound({
       memoryBytes: options.serversMemoryBytes,
@@ -101,7 +108,7 @@ class CrunRunner implements Runner {
 
   prepare(): void {
     this.#liveHost();
-    this.#identified().catch(() => undefined);
+    this.#runtime.identified().catch(() => undefined);
   }
 
   run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
@@ -112,7 +119,8 @@ class CrunRunner implements Runner {
   }
 
   serve(image: string, options: ServeOptions = {}): Promise<ServedFunction> {
-    return this.#track(this.#functions.serve(image, options));
+    const test = this.#runtime.verified(() => this.#checkContainers({}));
+    return this.#track(test.then(() => this.#functions.serve(image, options)));
   }
 
   counts(): { running: number; waiting: number } {
@@ -125,6 +133,16 @@ class CrunRunner implements Runner {
 
   async check(limits: ResourceLimits = {}): Promise<void> {
     this.#refuseIfEnded(undefined);
+    try {
+      await this.#checkContainers(limits);
+    } catch (error) {
+      if (!this.#chroots.allowed || !(error instanceof RunnerError)) throw error;
+      await this.#chroots.check();
+      this.#warn(`only functions of type: Chroot can run: ${error.message}`);
+    }
+  }
+
+  async #checkContainers(limits: ResourceLimits): Promise<void> {
     this.prepare();
     const host = this.#liveHost();
     host.acquire();
@@ -132,7 +150,9 @@ class CrunRunner implements Runner {
       await host.ready();
       await selfTest(async (program, input) => {
         const image = writeSelfTestImage(host, program);
-        const sandbox = await this.#make(await this.#spec(image, limits));
+        const spec = await this.#spec(image, limits);
+        await inspect(await this.#make(spec), host);
+        const sandbox = await this.#make(spec);
         sandbox.start();
         const outcome = await sandbox.use(input, {});
         if (outcome.output === undefined) throw outcome.failure;
@@ -148,7 +168,7 @@ class CrunRunner implements Runner {
     this.#warmPool.close();
     this.#functions.close();
     this.#images.close();
-    await this.#host?.close();
+    await Promise.all([this.#host?.close(), this.#chroots.close()]);
     await Promise.all(this.#calls);
     this.#waiting.close();
     this.#servers.close();
@@ -156,9 +176,34 @@ class CrunRunner implements Runner {
 
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
+    if (options.type === "Chroot") {
+      this.#chroots.permit(options);
+      return await this.#withImage(reference, options, async (image, deadline) => {
+        deadline.met();
+        this.#refuseIfEnded(options.signal);
+        return await this.#chroots.run(image, input, options);
+      });
+    }
     this.prepare();
     const host = this.#liveHost();
     host.acquire();
+    try {
+      await this.#runtime.verified(() => this.#checkContainers({}));
+      return await this.#withImage(reference, options, async (image, deadline) => {
+        const spec = await deadline.within("start", this.#spec(image, options));
+        return await this.#call(spec, input, options, deadline);
+      });
+    } finally {
+      host.release();
+    }
+  }
+
+  /** Looks up an image for a call, and leases it until the call ends. */
+  async #withImage(
+    reference: string,
+    options: RunOptions,
+    use: (image: Image, deadline: StartDeadline) => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
     const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
       const began = performance.now();
@@ -166,14 +211,12 @@ class CrunRunner implements Runner {
       const image = await deadline.within("pull", lookUp, ({ digest }) => this.#images.release(digest));
       try {
         options.onPhase?.("pull", performance.now() - began);
-        const spec = await deadline.within("start", this.#spec(image, options));
-        return await this.#call(spec, input, options, deadline);
+        return await use(image, deadline);
       } finally {
         this.#images.release(image.digest);
       }
     } finally {
       deadline.met();
-      host.release();
     }
   }
 
@@ -186,7 +229,7 @@ class CrunRunner implements Runner {
 
   async #spec(image: RunnableImage, options: SpecOptions, server?: ServerProcess): Promise<SandboxSpec> {
     const { rootfs = "auto", readOnlyRoot = false } = this.#options;
-    const runtime = await this.#identified();
+    const runtime = await this.#runtime.identified();
     return await this.#specs.of(image, options, { owner: this.#owner, rootfs, readOnlyRoot, runtime }, server);
   }
 
@@ -262,7 +305,7 @@ class CrunRunner implements Runner {
 
   /** The sandbox host; starts a new one if the last has ended. */
   #liveHost(): SandboxHost {
-    this.#runtimePath();
+    this.#runtime.path();
     if (this.#host?.gone === true) {
       this.#warmPool.clear();
       this.#functions.clear();
@@ -275,25 +318,6 @@ class CrunRunner implements Runner {
       this.#options.onWarning?.(`the sandbox host ended: ${reason}`),
     );
     return this.#host;
-  }
-
-  /** @throws RunnerError `RuntimeMissing` */
-  #runtimePath(): string {
-    return (this.#path ??= findRuntime(this.#options.ociRuntime));
-  }
-
-  async #identified(): Promise<OciRuntime> {
-    this.#runtime ??= identifyRuntime(this.#runtimePath());
-    try {
-      const runtime = await this.#runtime;
-      const warning = runtimeWarning(runtime);
-      if (warning !== undefined) this.#warn(warning, "host");
-      return runtime;
-    } catch (error) {
-      // The runtime may be replaced before the next call.
-      this.#runtime = undefined;
-      throw error;
-    }
   }
 
   /** Lets {@link close} wait for a call. */

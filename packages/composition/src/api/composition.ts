@@ -140,9 +140,10 @@ export interface FunctionStep {
   config?: JsonObject;
 }
 
-/** A function that is an OCI image, which runs in a container. */
+/** A function that is an OCI image. */
 export interface ContainerStep extends FunctionStep {
-  type: "Container";
+  /** `Container` isolates it. `Chroot` does not: it has the runner's network and no limits. */
+  type: "Container" | "Chroot";
   /** The controller uses an output again for the same input. Absent: each run calls the function. */
   cache?: OutputCache;
   container: ContainerFunction;

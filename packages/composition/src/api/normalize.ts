@@ -72,9 +72,20 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
 }
 
 function stepOf(written: WrittenStep): PipelineStep {
-  const { step: name, functionRef, container, webhook, config, cache, input, credentials, requirements } = written;
+  const {
+    step: name,
+    type = "Container",
+    functionRef,
+    container,
+    webhook,
+    config,
+    cache,
+    input,
+    credentials,
+    requirements,
+  } = written;
   if (isGiven(container)) {
-    return functionOf({ name, type: "Container", container, ...(config && { config }), ...(cache && { cache }) });
+    return functionOf({ name, type, container, ...(config && { config }), ...(cache && { cache }) });
   }
   if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...(config && { config }) });
   return {
@@ -120,7 +131,7 @@ function withoutNulls(labels: { [label: string]: string }): { [label: string]: s
 
 function functionOf({ name, type, config, cache, container, webhook }: WrittenFunction): CompositionFunction {
   if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...(config && { config }) };
-  if (type !== "Container" || !container) throw new TypeError(`the function ${name} has not been checked`);
+  if (type === "Webhook" || !container) throw new TypeError(`the function ${name} has not been checked`);
   return {
     name,
     type,

@@ -3,7 +3,7 @@ import { embeddedObject, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
-import { CACHE, CONTAINER, checkCache, MAX_STEPS } from "./functions.ts";
+import { CACHE, CHROOT_RULE, CONTAINER, checkCache, checkChroot, MAX_STEPS } from "./functions.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
@@ -113,8 +113,9 @@ const RULES: readonly Rule[] = [
   ],
   [
     "!has(self.type) || (self.type == 'Webhook' ? has(self.webhook) : has(self.container))",
-    "type: Container requires container, and type: Webhook requires webhook",
+    "types Container and Chroot require container, and type: Webhook requires webhook",
   ],
+  CHROOT_RULE,
 ];
 
 /** The field that names the function of a step, with further fields that steps with it read. */
@@ -124,10 +125,10 @@ const FIELDS_OF = {
   webhook: ["type", "config"],
 } as const;
 
-/** The type of a FunctionIO function, by that field. */
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ["container", "Container"],
-  ["webhook", "Webhook"],
+/** The types of FunctionIO functions, by that field. */
+const TYPES: ReadonlyMap<string, readonly unknown[]> = new Map([
+  ["container", ["Container", "Chroot"]],
+  ["webhook", ["Webhook"]],
 ]);
 
 const STEP = object<WrittenStep>(
@@ -137,7 +138,7 @@ const STEP = object<WrittenStep>(
     input: embeddedObject("an input"),
     credentials: CREDENTIALS,
     requirements: REQUIREMENTS,
-    type: choice("Container", "Webhook"),
+    type: choice("Container", "Chroot", "Webhook"),
     container: CONTAINER,
     webhook: WEBHOOK,
     config: embeddedObject("a config"),
@@ -163,10 +164,11 @@ function checkStep(step: FieldReader): void {
     step.warning("Ignored", field, `has no effect in a step with ${first}`);
   }
   const [type, needed] = [step.value("type"), TYPES.get(first)];
-  if (needed !== undefined && type !== undefined && type !== needed) {
-    step.error("Invalid", "type", `must be ${needed} in a step with ${first}`);
+  if (needed !== undefined && type !== undefined && !needed.includes(type)) {
+    step.error("Invalid", "type", `must be ${needed.join(" or ")} in a step with ${first}`);
   }
   checkCache(step);
+  checkChroot(step);
 }
 
 /** The steps of `mode: Pipeline` (Crossplane v1.14). */

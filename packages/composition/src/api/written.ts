@@ -96,7 +96,7 @@ export interface WrittenStep {
   credentials?: WrittenCredential[];
   requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
   /** The type of a FunctionIO function. */
-  type?: "Container" | "Webhook";
+  type?: "Container" | "Chroot" | "Webhook";
   /** The FunctionIO container. */
   container?: WrittenContainer;
   /** The FunctionIO webhook. */
