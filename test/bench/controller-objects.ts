@@ -93,3 +93,11 @@ export function composition(): JsonObject {
     },
   };
 }
+
+export function xbench(name: string): JsonObject {
+  return {
+    ...apiOf("bench.example.org/v1", "XBench"),
+    metadata: { name },
+    spec: { size: 3, compositionRef: { name: "bench" } },
+  };
+}

@@ -6,8 +6,16 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiServer, findBinaries, startApiServer } from "@xfn/dev-cluster";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { type ConnectedClient, connect, type LiveObject, loadKubeconfig, startInformers } from "@xfn/kubernetes";
-import { apiOf, composition, definition, THINGS, thingCrd, XRS } from "./controller-objects.ts";
+import {
+  type ConnectedClient,
+  connect,
+  type LiveObject,
+  loadKubeconfig,
+  type ResourceKind,
+  startInformers,
+} from "@xfn/kubernetes";
+import { apiOf, composition, definition, THINGS, thingCrd, XRS, xbench } from "./controller-objects.ts";
+import { SCOPED_PLURALS, scoped } from "./definition-objects.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../packages/controller/dist/program/main.js");
 
@@ -19,6 +27,10 @@ const COUNTED_RESOURCES = new Set([
   "compositions",
   "compositeresourcedefinitions",
   "secrets",
+  "configmaps",
+  "serviceaccounts",
+  "selfsubjectaccessreviews",
+  ...SCOPED_PLURALS,
 ]);
 const WRITES = new Set(["POST", "PUT", "PATCH", "APPLY", "DELETE"]);
 
@@ -32,7 +44,7 @@ export interface World extends AsyncDisposable {
   readonly controllerPid: number;
   readonly serverPid: number;
   /** Creates XRs and waits until all are Ready. @returns milliseconds until the first and until all are Ready */
-  create(prefix: string, count: number): Promise<{ firstMs: number; allMs: number }>;
+  create(prefix: string, count: number, kind?: ResourceKind): Promise<{ firstMs: number; allMs: number }>;
   /** Requests to the API server since its start, without watches. */
   requests(): Promise<Requests>;
   /** Ends the controller, and starts another one. */
@@ -119,7 +131,7 @@ export async function startWorld(contender: Contender): Promise<World> {
       child = startController(contender, server);
     },
     serverPid: pidOf("kube-apiserver"),
-    create: (prefix, count) => createXrs(client, prefix, count),
+    create: (prefix, count, kind = XRS) => createXrs(client, prefix, count, kind),
     requests: () => countRequests(server),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -129,9 +141,10 @@ async function createXrs(
   client: ConnectedClient,
   prefix: string,
   count: number,
+  kind: ResourceKind,
 ): Promise<{ firstMs: number; allMs: number }> {
   const informers = startInformers(client);
-  const { informer } = informers.acquire(XRS);
+  const { informer } = informers.acquire(kind);
   await informer.whenSynced();
   const ready = new Set<string>();
   const all = Promise.withResolvers<number>();
@@ -151,11 +164,7 @@ async function createXrs(
     const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     const workers = Array.from({ length: 20 }, async () => {
       for (let name = names.pop(); name !== undefined; name = names.pop()) {
-        await client.create({
-          ...apiOf("bench.example.org/v1", "XBench"),
-          metadata: { name },
-          spec: { size: 3, compositionRef: { name: "bench" } },
-        });
+        await client.create(kind === XRS ? xbench(name) : scoped(kind, name));
       }
     });
     const [allMs] = await Promise.all([all.promise, ...workers]);
@@ -252,7 +261,8 @@ async function kubectl(server: ApiServer, ...args: readonly string[]): Promise<v
   if (code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${String(code)}`);
 }
 
-async function applyWhenServed(client: ConnectedClient, object: JsonObject): Promise<void> {
+/** Applies an object as soon as its kind is served. */
+export async function applyWhenServed(client: ConnectedClient, object: JsonObject): Promise<void> {
   await until(async () => {
     client.forgetKinds();
     await client.apply(object);
@@ -260,7 +270,8 @@ async function applyWhenServed(client: ConnectedClient, object: JsonObject): Pro
   });
 }
 
-async function until(done: () => Promise<boolean>): Promise<void> {
+/** Waits until a condition holds; errors count as not yet. */
+export async function until(done: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + READY_MS;
   for (;;) {
     try {
@@ -278,7 +289,8 @@ class Ended extends Error {
   override readonly name = "Ended";
 }
 
-function isTrue(object: JsonObject, type: string): boolean {
+/** Whether a condition of an object is True. */
+export function isTrue(object: JsonObject, type: string): boolean {
   const status = object["status"];
   const conditions: JsonValue | undefined = isObject(status) ? status["conditions"] : undefined;
   return (

@@ -13,6 +13,17 @@ export const DEFINITIONS: ResourceKind = {
   kind: "CompositeResourceDefinition",
   plural: "compositeresourcedefinitions",
 };
+const resourceComposition = { ...apiextensions, version: "v1alpha1" };
+export const INFRASTRUCTURE: ResourceKind = {
+  ...resourceComposition,
+  kind: "InfrastructureDefinition",
+  plural: "infrastructuredefinitions",
+};
+export const PUBLICATIONS: ResourceKind = {
+  ...resourceComposition,
+  kind: "InfrastructurePublication",
+  plural: "infrastructurepublications",
+};
 export const COMPOSITIONS: ResourceKind = { ...apiextensions, kind: "Composition", plural: "compositions" };
 export const REVISIONS: ResourceKind = {
   ...apiextensions,
@@ -24,6 +35,8 @@ export const THINGS: ResourceKind = { ...sweep, kind: "Thing", plural: "things",
 export const XGROUPS: ResourceKind = { ...sweep, kind: "XGroup", plural: "xgroups", namespaced: false };
 /** Namespaced XRs, with the fields of Crossplane 2. */
 export const APPS: ResourceKind = { ...sweep, kind: "App", plural: "apps", namespaced: true };
+/** The same, composed with the rights of a service account. */
+export const GUARDS: ResourceKind = { ...sweep, kind: "Guard", plural: "guards", namespaced: true };
 const packages = { group: "pkg.crossplane.io", version: "v1", namespaced: false };
 export const FUNCTIONS: ResourceKind = { ...packages, kind: "Function", plural: "functions" };
 export const FUNCTION_REVISIONS: ResourceKind = { ...packages, kind: "FunctionRevision", plural: "functionrevisions" };
@@ -60,6 +73,8 @@ export const CRDS: ResourceKind = {
 /** The kinds of all objects that a scenario can create. */
 export const WATCHED: readonly ResourceKind[] = [
   DEFINITIONS,
+  INFRASTRUCTURE,
+  PUBLICATIONS,
   CRDS,
   COMPOSITIONS,
   REVISIONS,
@@ -67,6 +82,7 @@ export const WATCHED: readonly ResourceKind[] = [
   THINGS,
   XGROUPS,
   APPS,
+  GUARDS,
   FUNCTIONS,
   FUNCTION_REVISIONS,
   FUNCTION_RUNTIMES,

@@ -3,7 +3,7 @@ import { type Client, isApiError, type LiveObject, type Reconcile, type Resource
 import type { FunctionRunner } from "@xfn/pipeline";
 import { type FaultyClient, faultyClient, type Write, type WriteFault } from "../harness/faulty-client.ts";
 import { type SteppedInformers, steppedInformers } from "../harness/stepped-informers.ts";
-import { COMPOSITIONS, DEFINITIONS } from "./kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, INFRASTRUCTURE, PUBLICATIONS } from "./kinds.ts";
 import { textAt } from "./objects.ts";
 import { packageContext } from "./packages.ts";
 import { type Random, shuffled } from "./random.ts";
@@ -77,6 +77,8 @@ export function startLife(options: LifeOptions): Life {
   };
   const reconcile = reconcilers(context);
   const definitions = informers.acquire(DEFINITIONS).informer.cache;
+  const infrastructure = informers.acquire(INFRASTRUCTURE).informer.cache;
+  const publications = informers.acquire(PUBLICATIONS).informer.cache;
   const compositions = informers.acquire(COMPOSITIONS).informer.cache;
   const instances = new Map<string, Job["run"]>();
 
@@ -87,6 +89,8 @@ export function startLife(options: LifeOptions): Life {
       .list()
       .filter(options.isOurs)
       .map((one) => job("definition", reconcile.definition, one));
+    found.push(...ours(INFRASTRUCTURE).map((one) => job("infrastructure", reconcile.infrastructure, one)));
+    found.push(...ours(PUBLICATIONS).map((one) => job("publication", reconcile.publication, one)));
     found.push(
       ...compositions
         .list()
@@ -94,18 +98,20 @@ export function startLife(options: LifeOptions): Life {
         .map((one) => job("composition", reconcile.revision, one)),
     );
     for (const [kind, run] of reconcile.others) found.push(...ours(kind).map((one) => job(kind.kind, run, one)));
-    for (const object of definitions.list()) {
-      const definition = isServed(object) ? reconcile.readDefinition(object) : undefined;
+    for (const object of [...definitions.list(), ...infrastructure.list()]) {
+      const publication = object.kind === INFRASTRUCTURE.kind ? publications.get(object.metadata.name) : undefined;
+      const isPublished = publication !== undefined;
+      const definition = isServed(object) ? reconcile.readDefinition(object, { isPublished }) : undefined;
       if (definition === undefined) continue;
       const { group, names, claimNames, versions, scope } = definition.spec;
       const version = versions.find(({ referenceable }) => referenceable)?.name ?? "";
-      const id = `${object.metadata.uid}/${String(object.metadata["generation"])}`;
+      const id = `${object.metadata.uid}/${String(object.metadata["generation"])}/${publication?.metadata.uid ?? ""}`;
       const instance = (what: "composite" | "claim", kind: ResourceKind): void => {
         const run = instances.get(`${what}/${id}`) ?? reconcile[what](definition);
         instances.set(`${what}/${id}`, run);
         found.push(...ours(kind).map((one) => job(what, run, one)));
       };
-      const namespaced = scope === "Namespaced";
+      const namespaced = scope === "Namespaced" || scope === "LegacyNamespaced";
       instance("composite", { group, version, kind: names.kind, plural: names.plural, namespaced });
       if (claimNames !== undefined)
         instance("claim", { group, version, kind: claimNames.kind, plural: claimNames.plural, namespaced: true });

@@ -9,20 +9,23 @@ import {
   PACKAGES,
   packageReconciler,
   packageRevisionReconciler,
+  publicationReconciler,
   readDefinition,
   revisionReconciler,
   rolloutReconciler,
 } from "@xfn/controller";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, LOCKS, REVISIONS } from "./kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, INFRASTRUCTURE, LOCKS, REVISIONS } from "./kinds.ts";
 
 /** The reconcilers of one controller. */
 export interface Reconcilers {
   readonly definition: Reconcile;
+  readonly infrastructure: Reconcile;
+  readonly publication: Reconcile;
   readonly revision: Reconcile;
   composite(definition: Definition): Reconcile;
   claim(definition: Definition): Reconcile;
-  readDefinition(object: LiveObject): Definition | undefined;
+  readDefinition(object: LiveObject, options: { readonly isPublished: boolean }): Definition | undefined;
   /** The reconcilers of further kinds, by kind. */
   readonly others: readonly (readonly [kind: ResourceKind, reconcile: Reconcile])[];
 }
@@ -31,6 +34,8 @@ export interface Reconcilers {
 export function reconcilers(context: Context): Reconcilers {
   return {
     definition: definitionReconciler(context),
+    infrastructure: definitionReconciler(context, INFRASTRUCTURE),
+    publication: publicationReconciler(context),
     revision: async (key, signal) =>
       (await revisionReconciler(context)(key, signal)) ?? (await rolloutReconciler(context)(key, signal)),
     composite: (definition) => compositeReconciler(context, definition),

@@ -19,6 +19,7 @@ export interface SweepTestbed extends Testbed, AsyncDisposable {
 }
 
 const READY_MS = 30_000;
+const COMPOSER = "composer";
 
 /**
  * Starts an API server, installs the CRDs of the controller and the provider, and establishes the sweep's
@@ -38,11 +39,11 @@ export async function openTestbed(): Promise<SweepTestbed> {
     const nop = await readFile(join(CHECKOUT, "examples/provider-nop/crd.yaml"), "utf8");
     for (const { value } of readDocuments(nop)) await client.apply(value as JsonObject);
     await Promise.all([
-      installCrds(client, { packages: true, functionRuntimes: true }),
+      installCrds(client, { packages: true, functionRuntimes: true, resourceComposition: true }),
       established(client, ["nopresources.nop.crossplane.io"]),
     ]);
     await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
-    for (const one of definitions()) await client.apply(one);
+    for (const one of [...account(), ...definitions()]) await client.apply(one);
     await defined(client);
     await server.restartControllerManager();
     const history = await recordHistory(client, WATCHED);
@@ -83,7 +84,13 @@ async function defined(client: Client): Promise<void> {
     if (failures.length === 0 && isReady("Established")) break;
     if (Date.now() > end) throw new Error(`definitions were not established: ${failures.join("; ")}`);
   }
-  await established(client, [`xthings.${GROUP}`, `things.${GROUP}`, `xgroups.${GROUP}`, `apps.${GROUP}`]);
+  await established(client, [
+    `xthings.${GROUP}`,
+    `things.${GROUP}`,
+    `xgroups.${GROUP}`,
+    `apps.${GROUP}`,
+    `guards.${GROUP}`,
+  ]);
 }
 
 async function established(client: Client, names: readonly string[]): Promise<void> {
@@ -104,6 +111,33 @@ async function established(client: Client, names: readonly string[]): Promise<vo
     }
   }
   client.forgetKinds();
+}
+
+/** The service account with whose rights Guards are composed: ConfigMaps, but no LimitRanges. */
+function account(): JsonObject[] {
+  const rbac = "rbac.authorization.k8s.io";
+  const metadata = { name: COMPOSER, namespace: NAMESPACE };
+  const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "Role",
+      metadata,
+      rules: [
+        { apiGroups: [GROUP], resources: ["guards", "guards/status"], verbs },
+        { apiGroups: [""], resources: ["configmaps"], verbs },
+        { apiGroups: [""], resources: ["limitranges"], verbs: ["get"] },
+      ],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: rbac, kind: "Role", name: COMPOSER },
+      subjects: [{ kind: "ServiceAccount", name: COMPOSER, namespace: NAMESPACE }],
+    },
+  ];
 }
 
 function definitions(): JsonObject[] {
@@ -134,5 +168,9 @@ function definitions(): JsonObject[] {
     }),
     definition("xgroups", "XGroup", {}),
     definition("apps", "App", { scope: "Namespaced" }),
+    definition("guards", "Guard", {
+      scope: "Namespaced",
+      serviceAccountRef: { namespace: NAMESPACE, name: COMPOSER },
+    }),
   ];
 }

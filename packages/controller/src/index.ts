@@ -6,6 +6,7 @@ export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";
+export { publicationReconciler } from "./definition/reconcile-publication.ts";
 export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "./engine/engine.ts";
 export { allowedWebhooks } from "./functions/allowed-webhooks.ts";
 export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";

@@ -6,6 +6,7 @@ import { DEFINITIONS } from "./definitions.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { NAMESPACED } from "./namespaced.ts";
 import { PACKAGES } from "./packages.ts";
+import { PUBLICATIONS } from "./publications.ts";
 
 /** All scenarios. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -16,4 +17,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PACKAGES,
   ...CLAIMS,
   ...DEFINITIONS,
+  ...PUBLICATIONS,
 ];

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@xfn/functionio";
-import type { LiveObject } from "@xfn/kubernetes";
-import { APPS, CONFIG_MAPS, GROUP, NAMESPACE } from "../kinds.ts";
+import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { APPS, CONFIG_MAPS, GROUP, GUARDS, NAMESPACE } from "../kinds.ts";
 import { at, objectsAt, textAt } from "../objects.ts";
 import type { Actor, Scenario } from "../scenario.ts";
 import { all, composed, composition, expectCondition, expectEntries, get, named, patch, remove } from "./make.ts";
 
-const theApp = (actor: Actor): Promise<LiveObject | undefined> => get(actor, APPS, "app");
+const theApp = (actor: Actor, kind: ResourceKind): Promise<LiveObject | undefined> => get(actor, kind, "app");
 
 /** A ConfigMap whose template names no namespace. */
 const settings = (name: string): JsonObject => ({
@@ -16,26 +16,33 @@ const settings = (name: string): JsonObject => ({
   readinessChecks: [{ type: "None" }],
 });
 
-const compositionOf = (actor: Actor, ...entries: readonly string[]): JsonObject =>
+/** An object that the service account of Guards may not create. Runs can be compared, because its name has no UID. */
+const FORBIDDEN: JsonObject = {
+  name: "limits",
+  base: { apiVersion: "v1", kind: "LimitRange", spec: { limits: [] } },
+  patches: [{ type: "FromCompositeFieldPath", fromFieldPath: "metadata.name", toFieldPath: "metadata.name" }],
+};
+
+const compositionOf = (actor: Actor, { kind }: ResourceKind, ...entries: readonly string[]): JsonObject =>
   composition(actor, {
-    resources: entries.map(settings),
-    spec: { compositeTypeRef: { apiVersion: `${GROUP}/v1`, kind: "App" } },
+    resources: entries.map((entry) => (entry === FORBIDDEN["name"] ? FORBIDDEN : settings(entry))),
+    spec: { compositeTypeRef: { apiVersion: `${GROUP}/v1`, kind } },
   });
 
-/** XRs with the scope Namespaced, whose references are in spec.crossplane. */
-export const NAMESPACED: readonly Scenario[] = [
-  {
-    name: "a namespaced XR",
+/** The life of an XR with the scope Namespaced, whose references are in spec.crossplane. */
+function lifecycle(name: string, kind: ResourceKind): Scenario {
+  return {
+    name,
     steps: [
       {
         name: "create it",
         act: (actor) =>
-          actor.apply(compositionOf(actor, "a", "b"), {
-            ...named(actor, APPS, "app"),
+          actor.apply(compositionOf(actor, kind, "a", "b"), {
+            ...named(actor, kind, "app"),
             spec: { size: "small", crossplane: { compositionRef: { name: `${actor.id}-c` } } },
           }),
         expect: async (actor) => {
-          const app = await theApp(actor);
+          const app = await theApp(actor, kind);
           expectCondition(app, "Ready", "True");
           assert.equal(objectsAt(app, "spec", "crossplane", "resourceRefs").length, 2);
           assert.equal(at(app, "spec", "resourceRefs"), undefined);
@@ -46,8 +53,8 @@ export const NAMESPACED: readonly Scenario[] = [
       {
         name: "change it, and remove a template",
         act: async (actor) => {
-          await actor.apply(compositionOf(actor, "a"));
-          await patch(actor, await theApp(actor), { spec: { size: "large" } });
+          await actor.apply(compositionOf(actor, kind, "a"));
+          await patch(actor, await theApp(actor, kind), { spec: { size: "large" } });
         },
         expect: async (actor) => {
           await expectEntries(actor, CONFIG_MAPS, "a");
@@ -56,9 +63,49 @@ export const NAMESPACED: readonly Scenario[] = [
       },
       {
         name: "delete it",
-        act: async (actor) => remove(actor, await theApp(actor)),
+        act: async (actor) => remove(actor, await theApp(actor, kind)),
         expect: async (actor) => {
-          for (const kind of [APPS, CONFIG_MAPS]) assert.deepEqual(await all(actor, kind), []);
+          for (const one of [kind, CONFIG_MAPS]) assert.deepEqual(await all(actor, one), []);
+        },
+      },
+    ],
+  };
+}
+
+/** Namespaced XRs, composed with the controller's rights and with those of a service account. */
+export const NAMESPACED: readonly Scenario[] = [
+  lifecycle("a namespaced XR", APPS),
+  lifecycle("a namespaced XR of a service account", GUARDS),
+  {
+    name: "a service account that may not create an object",
+    mayFail: /is forbidden/,
+    steps: [
+      {
+        name: "create an XR",
+        act: (actor) =>
+          actor.apply(compositionOf(actor, GUARDS, "a", "limits"), {
+            ...named(actor, GUARDS, "app"),
+            spec: { size: "small", crossplane: { compositionRef: { name: `${actor.id}-c` } } },
+          }),
+        expect: async (actor) => {
+          expectCondition(await theApp(actor, GUARDS), "Synced", "False", "Forbidden");
+          await expectEntries(actor, CONFIG_MAPS, "a");
+        },
+      },
+      {
+        name: "remove its template",
+        act: (actor) => actor.apply(compositionOf(actor, GUARDS, "a")),
+        expect: async (actor) => {
+          const app = await theApp(actor, GUARDS);
+          expectCondition(app, "Synced", "True");
+          assert.equal(objectsAt(app, "spec", "crossplane", "resourceRefs").length, 1);
+        },
+      },
+      {
+        name: "delete the XR",
+        act: async (actor) => remove(actor, await theApp(actor, GUARDS)),
+        expect: async (actor) => {
+          for (const one of [GUARDS, CONFIG_MAPS]) assert.deepEqual(await all(actor, one), []);
         },
       },
     ],

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ResourceKind } from "@xfn/kubernetes";
+import { applyWhenServed, cpuOf, isTrue, ours, rssOf, startWorld, until, type World } from "./controller-world.ts";
+import { definitionOf, GUARDED, LOCALS, scopedObjects, WIDES } from "./definition-objects.ts";
+import { median, report } from "./figure.ts";
+
+// XFN_BENCH_RUNS, XFN_BENCH_XRS and XFN_BENCH_DEFINITIONS allow a quick run. The figures in docs/benchmarks.md use the
+// defaults.
+const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
+const XRS = Number(process.env["XFN_BENCH_XRS"] ?? 200);
+const DEFINITIONS = Number(process.env["XFN_BENCH_DEFINITIONS"] ?? 300);
+const DEFINITION_KIND: ResourceKind = {
+  group: "apiextensions.crossplane.io",
+  version: "v1",
+  kind: "CompositeResourceDefinition",
+  plural: "compositeresourcedefinitions",
+  namespaced: false,
+};
+// Long enough for one poll of each definition (--poll-interval 1m).
+const STEADY_MS = 60_000;
+const SETTLE_MS = 5_000;
+
+/** Measures XRs of other scopes and rights against cluster-scoped ones, then many definitions. */
+export async function run(): Promise<void> {
+  await scopes();
+  await manyDefinitions();
+}
+
+/** The cost of one batch of XRs. */
+interface Cost {
+  readonly allMs: number;
+  readonly cpuMs: number;
+  readonly requests: number;
+}
+
+async function scopes(): Promise<void> {
+  console.error(`bench: definitions: ${XRS} XRs of three scopes`);
+  await using world = await startWorld(ours());
+  for (const object of scopedObjects()) await applyWhenServed(world.client, object);
+  await until(() => allEstablished(world, 4));
+  const kinds = [WIDES, LOCALS, GUARDED];
+  // Warm up, because a controller runs for weeks.
+  for (const kind of kinds) await world.create("warm-", 20, kind);
+  const costs = new Map<ResourceKind, Cost[]>(kinds.map((kind) => [kind, []]));
+  for (let index = 0; index < RUNS; index++) {
+    // Each run starts with another kind, so that a drifting machine favours none.
+    for (let turn = 0; turn < kinds.length; turn++) {
+      const kind = kinds[(index + turn) % kinds.length];
+      if (kind !== undefined) costs.get(kind)?.push(await batch(world, kind, `run${index}-`));
+    }
+  }
+  const compare = (name: string, kind: ResourceKind, against: ResourceKind, key: keyof Cost, goal?: number): void => {
+    const [mine, other] = [kind, against].map((one) => (costs.get(one) ?? []).map((cost) => cost[key]));
+    if (mine === undefined || other === undefined) return;
+    report({
+      name: `definitions/${name}`,
+      value: median(mine),
+      unit: key === "requests" ? "requests" : "ms",
+      runs: RUNS,
+      peer: { name: against.plural, value: median(other) },
+      ratio: median(mine.map((value, index) => value / (other[index] ?? Number.NaN))),
+      ...(goal !== undefined && { goal }),
+    });
+  };
+  compare("namespaced/all-ready", LOCALS, WIDES, "allMs", 1.05);
+  compare("namespaced/cpu", LOCALS, WIDES, "cpuMs");
+  compare("impersonated/all-ready", GUARDED, LOCALS, "allMs", 1.1);
+  compare("impersonated/cpu", GUARDED, LOCALS, "cpuMs");
+  compare("impersonated/requests", GUARDED, LOCALS, "requests", 1.1);
+}
+
+async function batch(world: World, kind: ResourceKind, prefix: string): Promise<Cost> {
+  const before = await world.requests();
+  const cpu = cpuOf(world.controllerPid);
+  const { allMs } = await world.create(prefix, XRS, kind);
+  const cpuMs = (cpuOf(world.controllerPid) - cpu) * 1000;
+  const { all } = await world.requests();
+  await sleep(SETTLE_MS);
+  return { allMs, cpuMs, requests: all - before.all };
+}
+
+async function manyDefinitions(): Promise<void> {
+  console.error(`bench: definitions: ${DEFINITIONS} definitions`);
+  await using world = await startWorld(ours());
+  const began = performance.now();
+  const numbers = Array.from({ length: DEFINITIONS }, (_, number) => number);
+  const left = [...numbers];
+  const workers = Array.from({ length: 20 }, async () => {
+    for (let number = left.pop(); number !== undefined; number = left.pop()) await world.client.apply(many(number));
+  });
+  await Promise.all(workers);
+  await until(() => allEstablished(world, DEFINITIONS + 1));
+  report({
+    name: `definitions/${DEFINITIONS}/established`,
+    value: performance.now() - began,
+    unit: "ms",
+    runs: 1,
+    goal: 20_000,
+  });
+  await sleep(SETTLE_MS);
+  const cpu = cpuOf(world.controllerPid);
+  await sleep(STEADY_MS);
+  const steady = ((cpuOf(world.controllerPid) - cpu) / (STEADY_MS / 1000)) * 100;
+  report({ name: `definitions/${DEFINITIONS}/steady`, value: steady, unit: "% of a core", runs: 1, goal: 1 });
+  report({ name: `definitions/${DEFINITIONS}/rss`, value: rssOf(world.controllerPid), unit: "MB", runs: 1, goal: 250 });
+}
+
+function many(number: number): ReturnType<typeof definitionOf> {
+  const [kind, plural] = [`Many${number}`, `many${number}s`];
+  return definitionOf({ group: "many.example.org", version: "v1", kind, plural, namespaced: true });
+}
+
+async function allEstablished(world: World, count: number): Promise<boolean> {
+  const { items } = await world.client.list(DEFINITION_KIND);
+  return items.length === count && items.every((item) => isTrue(item, "Established"));
+}
