@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FunctionServer, serveTestFunction } from "../../packages/function-grpc/testing/function-server.ts";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
@@ -39,10 +40,18 @@ const COMPOSED = ["resourcegroups", "mysqlservers", "mysqlservervirtualnetworkru
 describe("Resource Composition", needs("api-server"), () => {
   let server: TestApiServer;
   let controller: RunningController;
+  let fn: FunctionServer;
 
   beforeAll(async () => {
     server = await startApiServer();
+    // A function that composes in a namespace of its own choice.
+    fn = await serveTestFunction(() => ({
+      resources: {
+        far: { resource: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "far", namespace: "kube-system" } } },
+      },
+    }));
     const args = ["--poll-interval", "10m", "--enable-resource-composition", "--namespace", "crossplane-system"];
+    args.push("--enable-composition-functions", "--function", `function-far=http://${fn.address}`);
     controller = await startController(server.admin.kubeconfig, { args });
     await server.kubectl(["create", "namespace", "crossplane-system"]);
     // The design's definitions name these accounts, with whose rights the controller composes.
@@ -59,6 +68,7 @@ describe("Resource Composition", needs("api-server"), () => {
   });
   afterAll(async () => {
     await controller?.[Symbol.asyncDispose]();
+    fn?.stop();
     await server?.stop();
   });
 
@@ -208,7 +218,20 @@ ${more}`;
     await expect
       .poll(() => condition("Synced", "message", "wordpress", "coolblog"), TIMEOUT)
       .toContain("is a ResourceGroup, which is cluster-scoped");
-    expect(await names("configmaps", "-l", "crossplane.io/composite=coolblog")).toEqual([]);
+    await apply(`
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: ${APPLICATION} }
+spec:
+  compositeTypeRef: { apiVersion: apps.example.org/v1alpha1, kind: Wordpress }
+  mode: Pipeline
+  pipeline: [{ step: far, functionRef: { name: function-far } }]
+`);
+    await expect
+      .poll(() => condition("Synced", "message", "wordpress", "coolblog"), TIMEOUT)
+      .toContain('"far" is in the namespace kube-system');
+    expect(await names("configmaps", "-A", "-l", "crossplane.io/composite=coolblog")).toEqual([]);
+    await server.kubectl(["delete", "composition", APPLICATION]);
     await apply(composition(""));
     await untilCondition("Ready", "Available", "wordpress", "coolblog");
     const [name = ""] = await names("configmaps", "-l", "crossplane.io/composite=coolblog");

@@ -168,7 +168,8 @@ local store (see xfn build), registry references, or oci:DIR layouts, relative t
 folder of a function, such as image: ./functions/db or functionRef.package: ./functions/db: render builds it each time, without a
 check of types. A Composition of templates alone is rendered without any container.
 With --runner, names of images are those of the runner's machine.
-The files of -o may also contain Secrets that observed resources name in spec.writeConnectionSecretToRef: connection details.
+The files of -o may also contain the Secrets that observed resources, or the XR, name in spec.writeConnectionSecretToRef: their
+connection details.
 
 Prints YAML or JSON on stdout: the XR, composed resources by name, then results (-r). After a fatal
 result: the XR, whose condition Synced has the reason, and results (-r). If the run fails, prints nothing.

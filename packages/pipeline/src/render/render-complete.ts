@@ -1,5 +1,6 @@
 import { isCompatible } from "@xfn/composition";
 import type { ObservedResource } from "@xfn/functionio";
+import { takeCompositeSecret } from "../observed/composite-secret.ts";
 import { type CompositeResource, describe, observedEntries } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { runPipeline } from "../steps/run-pipeline.ts";
@@ -15,11 +16,13 @@ import type { RenderInput, RenderResult } from "./render-types.ts";
 export async function renderComplete(input: RenderInput, given: CompositeResource): Promise<RenderResult> {
   const { composition, isLegacy = false } = input;
   // A Composition for another kind must get its own error, not one about observed resources.
-  const objects = isCompatible(composition, given) ? (input.observed ?? []) : [];
+  const found = isCompatible(composition, given) ? (input.observed ?? []) : [];
+  const { objects, connectionDetails } = takeCompositeSecret(found, given);
   const composite = reconciled(given, composition, objects, { isLegacy });
   const observed = observedEntries(objects, composite);
   checkNamespaces(observed, composite);
-  return presentComplete({ run: await runPipeline({ ...input, composite, observed }), given, layout: { isLegacy } });
+  const run = await runPipeline({ ...input, composite, observed, ...(connectionDetails && { connectionDetails }) });
+  return presentComplete({ run, given, layout: { isLegacy } });
 }
 
 /** A namespaced XR composes in its own namespace. */

@@ -23,7 +23,10 @@ export interface RenderInput
   > {
   /** The XR. */
   composite: JsonValue;
-  /** Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation. */
+  /**
+   * Composed resources that exist, named by their `crossplane.io/composition-resource-name` annotation, and the Secrets
+   * in which they and the XR have their connection details (`spec.writeConnectionSecretToRef`).
+   */
   observed?: readonly JsonValue[];
   /** The EnvironmentConfig objects that the Composition selects its environment from. Default: none. */
   environmentConfigs?: readonly JsonValue[];

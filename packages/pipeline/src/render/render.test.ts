@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
-import type { JsonValue } from "@xfn/functionio";
+import type { FunctionIO, JsonValue } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, runOf, xr, yaml } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, runOf, spy, xr, yaml } from "../../test/fixtures.ts";
 import { printRender } from "./print-render.ts";
 import { render } from "./render.ts";
 
@@ -318,6 +318,22 @@ describe("render", () => {
       code: "InvalidObserved",
       message: expect.stringContaining("writeConnectionSecretToRef"),
     });
+  });
+
+  test("the Secret of the XR itself has the details that functions observe, and is no composed resource", async () => {
+    const place = { name: "mine", namespace: "system" };
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: place, stringData: { uri: "db:5432" } };
+    const composite = xr({}, { spec: { writeConnectionSecretToRef: place } });
+    const seen: FunctionIO[] = [];
+    const input = { ...runOf(spy(seen)), composite, observed: [secret, observedBucket("a")] };
+    const result = await render(input);
+    expect(seen[0]?.observed).toMatchObject({
+      composite: { connectionDetails: [{ name: "uri", value: "db:5432" }] },
+      resources: [{ name: "a" }],
+    });
+    expect(printRender(result, { includeFullXR: true })).not.toContain("db:5432");
+    // Another Secret is an object without an entry.
+    await expect(render({ ...input, composite: xr() })).rejects.toMatchObject({ code: "InvalidObserved" });
   });
 
   test("an XR without a UID accepts observed resources of any owner", async () => {

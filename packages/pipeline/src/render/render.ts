@@ -1,6 +1,7 @@
 import { type Composition, connectionDetailName } from "@xfn/composition";
 import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
+import { takeCompositeSecret } from "../observed/composite-secret.ts";
 import { asComposite, type CompositeResource, identityOf, observedEntries } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { environmentOf } from "../steps/environment.ts";
@@ -21,11 +22,13 @@ export async function render(input: RenderInput): Promise<RenderResult> {
     const { renderComplete } = await import("./render-complete.ts");
     return await renderComplete(input, composite);
   }
-  const observed = observedEntries(input.observed ?? [], composite);
+  const { objects, connectionDetails } = takeCompositeSecret(input.observed ?? [], composite);
+  const observed = observedEntries(objects, composite);
   const { composition, environmentConfigs: configs = [] } = input;
   const selected = environmentOf({ composition, composite, configs });
   const environment = selected && { environment: selected.environment };
-  const run = { ...input, composite, observed, applied: appliedStatus(composite), ...environment };
+  const details = connectionDetails && { connectionDetails };
+  const run = { ...input, composite, observed, ...details, applied: appliedStatus(composite), ...environment };
   return present(await runPipeline(run));
 }
 
