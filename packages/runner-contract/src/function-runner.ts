@@ -45,6 +45,11 @@ export interface RunOptions {
    * messages have no field for it, so there the image decides too.
    */
   form?: "Wasm" | undefined;
+  /**
+   * Returns the memory of an earlier output, which nothing uses any more, for a large output of this call. The gRPC
+   * messages have no field for it.
+   */
+  outputMemory?: (() => ArrayBuffer | undefined) | undefined;
   /** When to ask the registry; default `IfNotPresent`. */
   pullPolicy?: "IfNotPresent" | "Always" | "Never" | undefined;
   /** Credentials for the image's registry. */

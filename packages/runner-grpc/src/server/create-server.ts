@@ -172,6 +172,7 @@ class GrpcRunnerServer implements RunnerServer {
     return {
       run: this.#options.run,
       forward: this.#options.forward,
+      memory: this.#memory,
       caller: { socket: endpoint.kind, authentication, address: endpoint.text },
       // A function in the runner's network reaches an open listener, whichever listener its call came through.
       networkAllowed: this.#listeners.all.every((listener) => listener.authentication !== "none"),

@@ -42,3 +42,19 @@ test("only the largest memory within the bound is kept", () => {
   expect(memory.take(3 * MEGABYTE).buffer).not.toBe(small.buffer);
   expect(memory.take(9 * MEGABYTE).buffer).not.toBe(large.buffer);
 });
+
+test("the memory of outputs is kept as far as the last output filled it", () => {
+  const memory = new MessageMemory(100 * MEGABYTE);
+  const output = new ArrayBuffer(9 * MEGABYTE, { maxByteLength: 16 * MEGABYTE });
+  memory.releaseOutput(new Uint8Array(output, 0, 4.5 * MEGABYTE));
+  // Memory of a fixed size is of no use for the next output.
+  memory.releaseOutput(new Uint8Array(20 * MEGABYTE));
+  expect(memory.takeOutput()).toBe(output);
+  expect(output.byteLength).toBe(5 * MEGABYTE);
+  expect(memory.takeOutput()).toBeUndefined();
+  memory.releaseOutput(new Uint8Array(output, 0, 10));
+  expect(memory.takeOutput()?.byteLength).toBe(MEGABYTE);
+  memory.releaseOutput(new Uint8Array(output));
+  vi.advanceTimersByTime(1_000);
+  expect(memory.takeOutput()).toBeUndefined();
+});

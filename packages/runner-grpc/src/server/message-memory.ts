@@ -1,53 +1,51 @@
 import { totalmem } from "node:os";
 import process from "node:process";
+import { SpareMemory } from "./spare-memory.ts";
 
-// Long enough for the next call of a busy runner.
-const IDLE_MS = 1_000;
-
-/** The largest share of the memory that waits for the next message. */
+/** The largest share of the memory that waits for the next message, and for the next output. */
 const SPARE_SHARE = 1 / 16;
 
-// The memory of a smaller message is cheap.
-const MIN_BYTES = 1024 * 1024;
+/** The part of an output's memory that waits is a multiple of it. */
+const OUTPUT_STEP_BYTES = 1024 * 1024;
 
 /**
- * Memory of large messages. The kernel clears each page of new memory when it is first used, and V8 collects garbage
- * for each new message: together a quarter of a runner's time for large messages. So the memory of one message waits
- * for the next one for a second.
+ * Memory of large messages and outputs. The kernel clears each page of new memory when it is first used, and V8
+ * collects garbage for each new message: together half of a runner's time for large messages. So the memory of one call
+ * waits for the next one for a second.
  */
 export class MessageMemory {
-  readonly #maxSpareBytes: number;
-  #spare: Buffer | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #messages: SpareMemory;
+  readonly #outputs: SpareMemory;
 
   constructor(maxSpareBytes: number = defaultSpareBytes()) {
-    this.#maxSpareBytes = maxSpareBytes;
+    this.#messages = new SpareMemory(maxSpareBytes);
+    this.#outputs = new SpareMemory(maxSpareBytes);
   }
 
   /** Memory for a message. Only the part that arrives takes memory. */
   take(length: number): Buffer {
-    const spare = this.#spare;
+    const spare = this.#messages;
     // A spare that is much larger would be occupied by a small message.
-    if (spare === undefined || spare.length < length || spare.length > 2 * length) {
-      return Buffer.allocUnsafeSlow(length);
-    }
-    this.#drop();
-    return spare.subarray(0, length);
+    const memory = spare.length < length || spare.length > 2 * length ? undefined : spare.take();
+    return memory === undefined ? Buffer.allocUnsafeSlow(length) : Buffer.from(memory, 0, length);
   }
 
-  /** Returns memory that was taken. Nothing may use it any more. */
-  release(memory: Buffer): void {
-    const { byteLength } = memory.buffer;
-    if (byteLength < MIN_BYTES || byteLength > this.#maxSpareBytes) return;
-    if (this.#spare !== undefined && this.#spare.length >= byteLength) return;
-    this.#drop();
-    this.#spare = Buffer.from(memory.buffer);
-    this.#timer = setTimeout(() => this.#drop(), IDLE_MS).unref();
+  /** Returns memory of a message. Nothing may use it any more. */
+  release({ buffer }: Buffer): void {
+    if (buffer instanceof ArrayBuffer) this.#messages.keep(buffer);
   }
 
-  #drop(): void {
-    clearTimeout(this.#timer);
-    this.#spare = undefined;
+  /** The resizable memory of an earlier output. */
+  takeOutput(): ArrayBuffer | undefined {
+    return this.#outputs.take();
+  }
+
+  /** Returns an output that nothing uses any more. Memory that cannot grow is of no use for another one. */
+  releaseOutput({ buffer, byteLength }: Uint8Array): void {
+    if (!(buffer instanceof ArrayBuffer) || !buffer.resizable) return;
+    // Small outputs must not occupy what one large output needed.
+    buffer.resize(Math.min(Math.ceil(byteLength / OUTPUT_STEP_BYTES) * OUTPUT_STEP_BYTES, buffer.byteLength));
+    this.#outputs.keep(buffer);
   }
 }
 

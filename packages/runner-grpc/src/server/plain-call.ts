@@ -2,7 +2,7 @@ import { Socket, type SocketConstructorOpts } from "node:net";
 import { TLSSocket } from "node:tls";
 import { status } from "@grpc/grpc-js";
 import { ExactReader } from "../wire/exact-reader.ts";
-import { lengthOf } from "../wire/large-message.ts";
+import { lengthOf, type MessagePieces } from "../wire/large-message.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
 import { encodeAnswerHead, type RequestHead, readRequestHead } from "../wire/plain-call.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
@@ -102,11 +102,17 @@ export class PlainCall {
     if (this.#answering || this.#ticket === undefined) return;
     const call = { path, metadata, message, deadline: this.#deadline };
     const admitted = { ticket: this.#ticket, aborter: this.#aborter };
-    await this.#options.serve(call, admitted, (answer) => this.#answer(answer));
+    let pieces: MessagePieces = [];
+    await this.#options.serve(call, admitted, (answer) => {
+      if ("message" in answer) pieces = answer.message;
+      this.#answer(answer);
+    });
     // The answer may contain parts of the message.
     await this.#closed.promise;
-    // A connection to a server of a function may still have to send parts of it.
-    if (path === RUN_FUNCTION.path) this.#options.memory.release(message);
+    // A connection to a server of a function may still use both.
+    if (path !== RUN_FUNCTION.path) return;
+    this.#options.memory.release(message);
+    for (const piece of pieces) this.#options.memory.releaseOutput(piece);
   }
 
   #deadlinePassed(): void {

@@ -194,67 +194,6 @@ test("no timer stays for a caller that disconnects", async () => {
   expect(left).toEqual([]);
 });
 
-test("the memory of a message is used again, but not while its run goes on", async () => {
-  await using serving = new Serving();
-  const barrier = Promise.withResolvers<void>();
-  const inputs: Uint8Array[] = [];
-  await serving.server({
-    run: async (image, input) => {
-      inputs.push(input);
-      // A run that ignores that its caller is gone.
-      if (image === "slow") await barrier.promise;
-      return Buffer.from("output");
-    },
-  });
-  const send = async (image: string, letter: string): Promise<PlainCaller> => {
-    const message = RunFunctionRequest.encode({ image, input: Buffer.alloc(2_000_000, letter) }).finish();
-    const caller = new PlainCaller(serving, { length: message.length });
-    expect(await caller.head()).toEqual({ go: true });
-    caller.socket.write(message);
-    return caller;
-  };
-  const slow = await send("slow", "a");
-  await expect.poll(() => inputs.length).toBe(1);
-  slow.socket.destroy();
-  await slow.closed;
-  for (const letter of ["b", "c"]) {
-    const caller = await send("fast", letter);
-    expect(statusIn(await caller.head())).toBe(0);
-    caller.socket.end();
-    await caller.closed;
-  }
-  const [first, second] = inputs as [Uint8Array, Uint8Array];
-  expect(Buffer.from(first).equals(Buffer.alloc(2_000_000, "a"))).toBe(true);
-  barrier.resolve();
-  await expect
-    .poll(async () => {
-      const caller = await send("fast", "d");
-      await caller.closed;
-      return inputs.at(-1)?.buffer === first.buffer || inputs.at(-1)?.buffer === second.buffer;
-    })
-    .toBe(true);
-});
-
-test("the memory of a message that is forwarded is not used again", async () => {
-  await using serving = new Serving();
-  const memory = new Set<unknown>();
-  await serving.server({
-    forward: async (_image, _path, request) => {
-      memory.add(request.buffer);
-      return Buffer.from("output");
-    },
-  });
-  const path = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
-  for (let count = 1; count <= 5; count++) {
-    const caller = new PlainCaller(serving, { path, length: 2_000_000, metadata: { "xfn-package": "x" } });
-    expect(await caller.send(Buffer.alloc(2_000_000))).toBe(0);
-    await caller.closed;
-    // Give the server the time to notice the end.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(memory.size).toBe(count);
-  }
-});
-
 test("a deadline ends the run and answers, also while the message arrives", async () => {
   await using serving = new Serving();
   const { run, ended } = endless();

@@ -13,6 +13,7 @@ import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Admitted } from "./call-interceptor.ts";
 import { errorOfRun, type Failure, failureOf } from "./failure.ts";
 import type { Authentication } from "./listener-policy.ts";
+import type { MessageMemory } from "./message-memory.ts";
 
 /** The caller: its kind of socket and its authentication. */
 export interface Caller {
@@ -74,6 +75,8 @@ export interface CallContext {
   readonly networkAllowed: boolean;
   /** Running calls, to end them. */
   readonly active: Set<AbortController>;
+  /** Memory of earlier outputs. */
+  readonly memory: MessageMemory;
   readonly onCall: ((outcome: CallOutcome) => void) | undefined;
 }
 
@@ -161,7 +164,7 @@ async function runCall(
   try {
     // The caller may have gone before the slot was free. A signal that is aborted already emits no event.
     signal.throwIfAborted();
-    record.options = servedOptions(request, record, signal, context.caller);
+    record.options = servedOptions(request, record, signal, context);
     const { forward } = context;
     output =
       forward !== undefined && isForwarded(call)
@@ -201,12 +204,13 @@ function servedOptions(
   { options }: RequestedRun,
   { step, report }: CallRecord,
   signal: AbortSignal,
-  caller: Caller,
+  { caller, memory }: CallContext,
 ): ServedRunOptions {
   return {
     ...options,
     step,
     signal,
+    outputMemory: () => memory.takeOutput(),
     onPhase: (phase, ms) => report.phases.set(phase, ms),
     onStderr: (tail) => {
       report.stderr = tail;

@@ -30,7 +30,7 @@ function openPipes(maxOutputBytes?: number): {
     () => {
       tooLarge = true;
     },
-    maxOutputBytes,
+    { maxOutputBytes },
   );
   return { io, stdout, stderr, tooLarge: () => tooLarge };
 }

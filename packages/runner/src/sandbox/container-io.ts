@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
+import { DEFAULT_OUTPUT_BYTES, type RunOptions } from "@xfn/runner-contract";
 import { STDERR_TAIL_BYTES } from "./limits.ts";
 import { OutputBuffer } from "./output-buffer.ts";
 
@@ -58,6 +58,12 @@ export function closeStdio({ stdin, stdout, stderr }: Stdio): void {
   for (const fd of [stdin, stdout, stderr]) closeSync(fd);
 }
 
+/** Options of {@link openContainerIo}. */
+export interface OutputOptions extends Pick<RunOptions, "outputMemory"> {
+  /** The largest stdout. */
+  maxOutputBytes?: number | undefined;
+}
+
 /** By then the pipes of an ended container are closed, unless another process has them. */
 const CLOSED_MS = 20;
 
@@ -71,11 +77,11 @@ export function openContainerIo(
   stdio: Stdio,
   input: Uint8Array,
   onTooLarge: () => void,
-  maxOutputBytes: number = DEFAULT_OUTPUT_BYTES,
+  { maxOutputBytes = DEFAULT_OUTPUT_BYTES, outputMemory }: OutputOptions = {},
 ): ContainerIo {
   // Write the input first, so that a waiting function can continue.
   const stdin = writeInput(stdio.stdin, input);
-  const answer = new OutputBuffer(maxOutputBytes);
+  const answer = new OutputBuffer(maxOutputBytes, outputMemory);
   let tooLarge = false;
   const stdout = new Socket({
     fd: stdio.stdout,

@@ -25,3 +25,34 @@ test("is empty at first, and after clear", () => {
   output.clear();
   expect(output.bytes().length).toBe(0);
 });
+
+test("a large output takes the memory of an earlier one with the same capacity, and shows nothing of it", () => {
+  const write = (output: OutputBuffer, letter: string): void => {
+    for (let rest = 3_000_000; rest > 0; ) {
+      const space = output.space();
+      const bytes = Math.min(rest, space.length, 50_000);
+      space.fill(letter, 0, bytes);
+      output.add(bytes);
+      rest -= bytes;
+    }
+  };
+  const earlier = new OutputBuffer(10_000_000);
+  write(earlier, "a");
+  write(earlier, "a");
+  const memory = earlier.bytes().buffer as ArrayBuffer;
+
+  const small = new OutputBuffer(10_000_000, () => expect.unreachable());
+  small.space().fill("b", 0, 1000);
+  small.add(1000);
+  expect(small.bytes().toString()).toBe("b".repeat(1000));
+
+  const next = new OutputBuffer(10_000_000, () => memory);
+  write(next, "c");
+  expect(next.bytes().buffer).toBe(memory);
+  expect(next.bytes().toString()).toBe("c".repeat(3_000_000));
+
+  const other = new OutputBuffer(20_000_000, () => memory);
+  write(other, "d");
+  expect(other.bytes().buffer).not.toBe(memory);
+  expect(next.bytes().toString()).toBe("c".repeat(3_000_000));
+});

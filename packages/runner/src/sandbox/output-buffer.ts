@@ -17,14 +17,19 @@ const MIN_SPACE = 8 * 1024;
 /** Collects output in the memory into which it is read, without copies. */
 export class OutputBuffer {
   readonly #maxBytes: number;
+  readonly #earlier: () => ArrayBuffer | undefined;
   #memory: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   /** Address space for the maximum. Only the used part takes memory. */
   #growing: ArrayBuffer | undefined;
   #used = 0;
 
-  /** @param maxBytes its minimum capacity */
-  constructor(maxBytes: number) {
+  /**
+   * @param maxBytes its minimum capacity
+   * @param earlier returns the memory of an earlier output with this capacity, for a large one
+   */
+  constructor(maxBytes: number, earlier: () => ArrayBuffer | undefined = () => undefined) {
     this.#maxBytes = maxBytes + MAX_STEP_BYTES;
+    this.#earlier = earlier;
   }
 
   /** Bytes so far. */
@@ -60,11 +65,13 @@ export class OutputBuffer {
     const step = Math.min(Math.max(length, MIN_STEP_BYTES), MAX_STEP_BYTES);
     const size = Math.min(length + step, this.#maxBytes);
     if (this.#growing === undefined) {
-      this.#growing = new ArrayBuffer(size, { maxByteLength: this.#maxBytes });
+      const earlier = this.#earlier();
+      const isOfUse = earlier?.maxByteLength === this.#maxBytes && earlier.byteLength >= size;
+      this.#growing = isOfUse ? earlier : new ArrayBuffer(size, { maxByteLength: this.#maxBytes });
       this.#memory.copy(Buffer.from(this.#growing), 0, 0, this.#used);
     } else {
       this.#growing.resize(size);
     }
-    this.#memory = Buffer.from(this.#growing, 0, size);
+    this.#memory = Buffer.from(this.#growing, 0, this.#growing.byteLength);
   }
 }

@@ -135,7 +135,7 @@ export class Sandbox {
   }
 
   /** Delivers the input and waits for the function's end. The clock of the call's timeout starts here. */
-  async use(input: Uint8Array, options: RunOptions & { maxOutputBytes?: number }): Promise<Outcome> {
+  async use(input: Uint8Array, options: RunOptions & { maxOutputBytes?: number | undefined }): Promise<Outcome> {
     const usable = this.#state === "started";
     this.#state = "used";
     if (!usable) return { output: undefined, stderr: "", failure: endedBeforeInput(), inputUndelivered: true };
@@ -149,7 +149,7 @@ export class Sandbox {
     let io: ContainerIo | undefined;
     let leaving: NodeJS.Timeout | undefined;
     try {
-      io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"), options.maxOutputBytes);
+      io = openContainerIo(this.#stdio, input, () => ending.end("OutputTooLarge"), options);
       leaving = this.#leaveLater();
       const exit = await this.exit;
       const { stdout, stderr } = await io.drain(() => ending.reason !== undefined);

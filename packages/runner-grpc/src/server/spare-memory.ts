@@ -1,0 +1,39 @@
+// Long enough for the next call of a busy runner.
+const IDLE_MS = 1_000;
+
+// Smaller memory is cheap.
+const MIN_BYTES = 1024 * 1024;
+
+/** Keeps one large piece of memory for a second, for the next call that needs one. */
+export class SpareMemory {
+  readonly #maxBytes: number;
+  #memory: ArrayBuffer | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param maxBytes the largest piece that is kept */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The length of the piece, in bytes; 0 if there is none. */
+  get length(): number {
+    return this.#memory?.byteLength ?? 0;
+  }
+
+  /** Takes the piece. */
+  take(): ArrayBuffer | undefined {
+    const memory = this.#memory;
+    clearTimeout(this.#timer);
+    this.#memory = undefined;
+    return memory;
+  }
+
+  /** Keeps a piece that nothing uses any more, unless it has a larger one. */
+  keep(memory: ArrayBuffer): void {
+    const { byteLength } = memory;
+    if (byteLength < MIN_BYTES || byteLength > this.#maxBytes || this.length >= byteLength) return;
+    clearTimeout(this.#timer);
+    this.#memory = memory;
+    this.#timer = setTimeout(() => this.take(), IDLE_MS).unref();
+  }
+}
