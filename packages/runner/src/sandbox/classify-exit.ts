@@ -35,7 +35,7 @@ export class Ending {
 type ClassifyOptions = RunOptions & {
   timeoutMs: number;
   writableBytes?: number;
-  maxOutputBytes?: number;
+  maxOutputBytes?: number | undefined;
   /** The memory that all servers of functions share, in bytes. It counts if `memoryBytes` is undefined. */
   sharedMemoryBytes?: number | undefined;
 };
