@@ -111,9 +111,11 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
   const followed = await Promise.all(following);
 
   const note = (object: LiveObject, options: WriteOptions | undefined): LiveObject => {
+    // The answer to a dry run may have no version.
+    if (options?.dryRun === true) return object;
     const kind = kindOfObject(object.apiVersion, object.kind);
     const version = BigInt(object.metadata.resourceVersion);
-    if (options?.dryRun !== true && tracks.has(kind) && version > (stored.get(kind) ?? 0n)) stored.set(kind, version);
+    if (tracks.has(kind) && version > (stored.get(kind) ?? 0n)) stored.set(kind, version);
     return object;
   };
   const noteRemoval = (reference: ObjectReference): void => {

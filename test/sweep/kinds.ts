@@ -46,6 +46,26 @@ export const FUNCTION_RUNTIMES: ResourceKind = {
   kind: "FunctionRuntime",
   plural: "functionruntimes",
 };
+export const CONFIGURATIONS: ResourceKind = { ...packages, kind: "Configuration", plural: "configurations" };
+export const CONFIGURATION_REVISIONS: ResourceKind = {
+  ...packages,
+  kind: "ConfigurationRevision",
+  plural: "configurationrevisions",
+};
+export const PROVIDERS: ResourceKind = { ...packages, kind: "Provider", plural: "providers" };
+export const PROVIDER_REVISIONS: ResourceKind = { ...packages, kind: "ProviderRevision", plural: "providerrevisions" };
+export const PROVIDER_RUNTIMES: ResourceKind = {
+  ...packages,
+  version: "v1alpha1",
+  kind: "ProviderRuntime",
+  plural: "providerruntimes",
+};
+export const IMAGE_CONFIGS: ResourceKind = {
+  ...packages,
+  version: "v1beta1",
+  kind: "ImageConfig",
+  plural: "imageconfigs",
+};
 export const LOCKS: ResourceKind = { ...packages, version: "v1beta1", kind: "Lock", plural: "locks" };
 export const NOPS: ResourceKind = {
   group: "nop.crossplane.io",
@@ -86,6 +106,11 @@ export const WATCHED: readonly ResourceKind[] = [
   FUNCTIONS,
   FUNCTION_REVISIONS,
   FUNCTION_RUNTIMES,
+  CONFIGURATIONS,
+  CONFIGURATION_REVISIONS,
+  PROVIDERS,
+  PROVIDER_REVISIONS,
+  PROVIDER_RUNTIMES,
   NOPS,
   CONFIG_MAPS,
   SECRETS,

@@ -3,7 +3,7 @@ import { type Client, isApiError, type LiveObject, type Reconcile, type Resource
 import type { FunctionRunner } from "@xfn/pipeline";
 import { type FaultyClient, faultyClient, type Write, type WriteFault } from "../harness/faulty-client.ts";
 import { type SteppedInformers, steppedInformers } from "../harness/stepped-informers.ts";
-import { COMPOSITIONS, DEFINITIONS, INFRASTRUCTURE, PUBLICATIONS } from "./kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, IMAGE_CONFIGS, INFRASTRUCTURE, PUBLICATIONS } from "./kinds.ts";
 import { textAt } from "./objects.ts";
 import { packageContext } from "./packages.ts";
 import { type Random, shuffled } from "./random.ts";
@@ -76,6 +76,8 @@ export function startLife(options: LifeOptions): Life {
     ...packageContext(),
   };
   const reconcile = reconcilers(context);
+  // The controllers of packages watch them.
+  informers.acquire(IMAGE_CONFIGS);
   const definitions = informers.acquire(DEFINITIONS).informer.cache;
   const infrastructure = informers.acquire(INFRASTRUCTURE).informer.cache;
   const publications = informers.acquire(PUBLICATIONS).informer.cache;

@@ -1,13 +1,63 @@
 import type { Context } from "@xfn/controller";
 import { NO_REQUIREMENTS } from "@xfn/function-grpc";
 import type { JsonObject } from "@xfn/functionio";
-import { parsePackage } from "@xfn/package";
-import { NAMESPACE } from "./kinds.ts";
+import { type PackageKind, parsePackage } from "@xfn/package";
+import { apiVersionOf, COMPOSITIONS, CRDS, NAMESPACE, XTHINGS } from "./kinds.ts";
 
 // Packages of the scenarios: the tag is the first letter of each digest, and a function writes its version to a
-// ConfigMap. That of version d is never ready.
+// ConfigMap. That of version d is never ready. The repository begins with the id of the run.
 
-const METADATA = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: { name: function-sweep }\n";
+/** The content of a package of a kind, by its reference with the digest. */
+function contentOf(reference: string, kind: PackageKind): string {
+  const [, id = ""] = reference.split("/");
+  const version = reference.slice(-1);
+  const documents: JsonObject[] = [metaOf(kind, {})];
+  if (kind === "Configuration") {
+    const dependsOn = [{ ...FUNCTION, package: `registry.example.org/${id}/greeting`, version: digestOf("a") }];
+    documents[0] = metaOf(kind, { dependsOn });
+    // A later version has one more.
+    for (const name of version === "a" ? ["c"] : ["c", "more"]) documents.push(compositionOf(id, name, version));
+  }
+  if (kind === "Provider") documents.push(crdOf(id, version));
+  return documents.map((one) => JSON.stringify(one)).join("\n---\n");
+}
+
+const FUNCTION: JsonObject = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+
+const metaOf = (kind: string, spec: JsonObject): JsonObject => ({
+  apiVersion: "meta.pkg.crossplane.io/v1",
+  kind,
+  metadata: { name: "sweep" },
+  spec,
+});
+
+function compositionOf(id: string, name: string, version: string): JsonObject {
+  return {
+    apiVersion: apiVersionOf(COMPOSITIONS),
+    kind: COMPOSITIONS.kind,
+    metadata: { name: `${id}-${name}`, labels: { version } },
+    spec: {
+      compositeTypeRef: { apiVersion: apiVersionOf(XTHINGS), kind: XTHINGS.kind },
+      mode: "Pipeline",
+      pipeline: [{ step: "only", functionRef: { name: `${id}-greeting` } }],
+    },
+  };
+}
+
+function crdOf(id: string, version: string): JsonObject {
+  const group = `${id}.example.org`;
+  return {
+    apiVersion: apiVersionOf(CRDS),
+    kind: CRDS.kind,
+    metadata: { name: `buckets.${group}`, labels: { version } },
+    spec: {
+      group,
+      scope: "Cluster",
+      names: { kind: "Bucket", plural: "buckets" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+    },
+  };
+}
 
 /** The digest of the package with a tag of one letter. */
 function digestOf(tag: string): string {
@@ -25,7 +75,9 @@ export function packageContext(): Partial<Context> {
     packages: {
       digestOf: async (reference) => digestOf(reference.slice(-1)),
       versions: async () => [],
-      read: async (reference, kind) => parsePackage(Buffer.from(METADATA), { package: reference, kind }),
+      verify: () => Promise.reject(new TypeError("no ImageConfig requires a signature")),
+      read: async (reference, kind) =>
+        parsePackage(Buffer.from(contentOf(reference, kind)), { package: reference, kind }),
     },
     functionHost: { endpoint: "unix:/run/xfn/runner.sock", ready: async () => undefined },
     functions: {

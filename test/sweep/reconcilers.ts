@@ -15,7 +15,18 @@ import {
   rolloutReconciler,
 } from "@xfn/controller";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, INFRASTRUCTURE, LOCKS, REVISIONS } from "./kinds.ts";
+import {
+  CONFIGURATION_REVISIONS,
+  CONFIGURATIONS,
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  FUNCTIONS,
+  INFRASTRUCTURE,
+  LOCKS,
+  PROVIDER_REVISIONS,
+  PROVIDERS,
+  REVISIONS,
+} from "./kinds.ts";
 
 /** The reconcilers of one controller. */
 export interface Reconcilers {
@@ -42,8 +53,12 @@ export function reconcilers(context: Context): Reconcilers {
     claim: (definition) => claimReconciler(context, definition),
     readDefinition,
     others: [
+      [CONFIGURATIONS, packageReconciler(context, PACKAGES.Configuration)],
+      [PROVIDERS, packageReconciler(context, PACKAGES.Provider)],
       [FUNCTIONS, packageReconciler(context, PACKAGES.Function)],
       [LOCKS, async () => undefined],
+      [CONFIGURATION_REVISIONS, packageRevisionReconciler(context, PACKAGES.Configuration)],
+      [PROVIDER_REVISIONS, packageRevisionReconciler(context, PACKAGES.Provider)],
       [FUNCTION_REVISIONS, packageRevisionReconciler(context, PACKAGES.Function)],
       [REVISIONS, compositionRevisionReconciler(context)],
       [FUNCTION_RUNTIMES, functionRuntimeReconciler(context)],

@@ -4,6 +4,7 @@ import { COMPOSITES } from "./composites.ts";
 import { COMPOSITIONS } from "./compositions.ts";
 import { DEFINITIONS } from "./definitions.ts";
 import { FUNCTIONS } from "./functions.ts";
+import { INSTALLED } from "./installed.ts";
 import { NAMESPACED } from "./namespaced.ts";
 import { PACKAGES } from "./packages.ts";
 import { PUBLICATIONS } from "./publications.ts";
@@ -15,6 +16,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...COMPOSITIONS,
   ...FUNCTIONS,
   ...PACKAGES,
+  ...INSTALLED,
   ...CLAIMS,
   ...DEFINITIONS,
   ...PUBLICATIONS,
