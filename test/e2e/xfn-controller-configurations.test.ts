@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
@@ -5,6 +6,7 @@ import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { storeOf } from "../harness/shell-function.ts";
+import { attachSignatures, simpleSignature } from "../harness/signatures.ts";
 
 // Configurations and Providers as packages: their objects, their dependencies, and ImageConfigs.
 
@@ -286,6 +288,49 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await kubectl("delete", "imageconfigs", "--all");
     await kubectl("delete", "configuration/private", "--timeout=60s");
   });
+
+  test("with the signature that an ImageConfig requires, of the digest that is installed", async () => {
+    const { host } = cluster.registry;
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const access = { insecureRegistries: [host] };
+    await cluster.server.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "cosign", namespace: "crossplane-system" },
+      stringData: { "cosign.pub": publicKey.export({ type: "spki", format: "pem" }).toString() },
+    });
+    const key = { secretRef: { name: "cosign", key: "cosign.pub" } };
+    await cluster.server.apply({
+      apiVersion: "pkg.crossplane.io/v1beta1",
+      kind: "ImageConfig",
+      metadata: { name: "signed" },
+      spec: {
+        matchImages: [{ prefix: `${host}/acme/signed` }],
+        verification: { provider: "Cosign", cosign: { authorities: [{ name: "acme", key }] } },
+      },
+    });
+    const image = (): Promise<string> => get("configurationrevisions", "-o", "jsonpath={.items[-1:].spec.image}");
+    const active = async (): Promise<string> => (await states()).filter((one) => one.includes("signed")).join();
+    await publish("acme/signed:v1.0.0", stream(meta("Configuration"), composition("signed", "app.org", "one")));
+    await install("Configuration", "signed", "acme/signed:v1.0.0");
+    await poll(() => message("configuration/signed")).toMatch(/ImageConfig signed requires .* no signature of/);
+    expect(await get("compositions", "-o", "name")).not.toContain("/signed");
+    const first = await image();
+    await attachSignatures(first, [simpleSignature(first, generateKeyPairSync("ed25519").privateKey)], access);
+    await poll(() => message("configuration/signed")).toContain("not signed by a key of the authorities");
+    await attachSignatures(first, [simpleSignature(first, privateKey)], access);
+    await healthy("configuration/signed");
+    // The tag moves to an unsigned package: the digest that was verified stays.
+    await publish("acme/signed:v1.0.0", stream(meta("Configuration"), composition("signed", "app.org", "two")));
+    await attachSignatures(first, [], access);
+    expect(await valueOf("signed")).toBe("one");
+    await publish("acme/signed:v1.1.0", stream(meta("Configuration"), composition("signed", "app.org", "three")));
+    await install("Configuration", "signed", "acme/signed:v1.1.0");
+    await poll(() => message("configuration/signed")).toContain("no signature of");
+    expect(await valueOf("signed")).toBe("one");
+    expect(await active()).toContain("acme/signed:v1.0.0 Active");
+    await kubectl("delete", "imageconfig/signed", "configuration/signed", "--timeout=60s");
+  }, 400_000);
 
   test("and leaves nothing of a deleted one", async () => {
     await kubectl("delete", "configuration/app", "function/fns-ready", "--timeout=60s");

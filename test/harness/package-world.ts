@@ -10,7 +10,7 @@ import {
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
-import { PackageError, parsePackage } from "@xfn/package";
+import { PackageError, parsePackage, SignatureError } from "@xfn/package";
 import { type MemoryClient, memoryClient } from "./memory-client.ts";
 
 export const SOURCE = "registry.example.org/fns/greeting:v1";
@@ -28,7 +28,13 @@ export interface PackageWorld {
   /** Requests to the registry. */
   readonly asked: string[];
   /** Digests by reference, and contents of `package.yaml` by digest. */
-  readonly registry: { tags: Record<string, string>; contents: Record<string, string | undefined>; down: boolean };
+  readonly registry: {
+    tags: Record<string, string>;
+    contents: Record<string, string | undefined>;
+    down: boolean;
+    /** Digests with a signature of any key. */
+    signed: Set<string>;
+  };
   runnerDown: boolean;
   /** The time of the controller, in milliseconds. */
   time: number;
@@ -49,7 +55,12 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   const client = memoryClient([fn]);
   const events: string[] = [];
   const asked: string[] = [];
-  const registry: PackageWorld["registry"] = { tags: { [SOURCE]: digestOf("a") }, contents: {}, down: false };
+  const registry: PackageWorld["registry"] = {
+    tags: { [SOURCE]: digestOf("a") },
+    contents: {},
+    down: false,
+    signed: new Set(),
+  };
   const answer = <T>(what: string, value: T | undefined): T => {
     asked.push(what);
     if (registry.down) throw new ImageError("RegistryUnavailable", "connection refused", { retryable: true });
@@ -59,6 +70,10 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   const packages: PackageRegistry = {
     digestOf: async (reference) => answer(`resolve ${reference}`, registry.tags[reference]),
     versions: async (source) => answer(`versions ${source}`, []),
+    verify: async ({ image }) => {
+      answer("verify", image);
+      if (!registry.signed.has(image.split("@")[1] ?? "")) throw new SignatureError("Missing", `${image} is unsigned`);
+    },
     read: async (reference, kind) => {
       const { text } = answer("read", { text: registry.contents[reference.split("@")[1] ?? ""] ?? META() });
       if (text !== "") return await parsePackage(Buffer.from(text), { package: reference, kind });

@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { Context } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import { ApiError } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -184,28 +186,112 @@ test("a missing pull secret is named beside the registry's refusal", async () =>
   expect(failure).toContain("check the tag or digest");
 });
 
-test("a package that an ImageConfig wants verified is not installed, and one that is installed stays", async () => {
-  const config = {
-    apiVersion: "pkg.crossplane.io/v1beta1",
-    kind: "ImageConfig",
-    metadata: { name: "signed" },
-    spec: { matchImages: [{ prefix: "registry.example.org/fns" }], verification: { provider: "Cosign" } },
-  };
-  const { settle, client, fn, registry, asked, change } = packageWorld();
-  await client.create(config);
-  expect((await settle())[0]).toContain("the ImageConfig signed requires a signature");
-  expect(condition(fn(), "Installed")["message"]).toContain("remove spec.verification");
-  expect(asked).toEqual([]);
-  for (const [key, one] of client.objects) if (one.kind === "ImageConfig") client.objects.delete(key);
+const { publicKey } = generateKeyPairSync("ed25519");
+const SECRET = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "cosign", namespace: "xfn-system" },
+  data: { "cosign.pub": Buffer.from(publicKey.export({ type: "spki", format: "pem" })).toString("base64") },
+};
+const BY_KEY = { name: "acme", key: { hashAlgorithm: "sha256", secretRef: { name: "cosign", key: "cosign.pub" } } };
+const signedBy = (...authorities: JsonObject[]): JsonObject => ({
+  apiVersion: "pkg.crossplane.io/v1beta1",
+  kind: "ImageConfig",
+  metadata: { name: "signed" },
+  spec: {
+    matchImages: [{ prefix: "registry.example.org/fns" }],
+    verification: { provider: "Cosign", cosign: { authorities } },
+  },
+});
+
+test("a package that an ImageConfig wants signed is read once it is, and one that is installed stays", async () => {
+  const { settle, client, fn, revision, registry, asked, change } = packageWorld();
+  await client.create(signedBy({ name: "ci", keyless: { identities: [] } }, BY_KEY));
+  await client.create(SECRET);
+  expect((await settle())[0]).toContain(`the ImageConfig signed requires a signature of ${SOURCE}@${digestOf("a")}`);
+  const verified = condition(revision("a"), "Verified");
+  expect(verified).toMatchObject({ status: "False", reason: "SignatureVerificationFailed" });
+  expect(verified["message"]).toContain("is unsigned; authority ci: keyless verification is not supported");
+  expect(condition(fn(), "Healthy")["message"]).toContain("is unsigned");
+  expect(asked).not.toContain("read");
+  registry.signed.add(digestOf("a"));
   expect(await settle()).toEqual([]);
-  await client.create(config);
-  expect(await settle()).toEqual([]);
+  expect(condition(revision("a"), "Verified")).toMatchObject({
+    status: "True",
+    reason: "SignatureVerificationSucceeded",
+  });
+  expect(revision("a")?.["status"]).toMatchObject({
+    appliedImageConfigRefs: [{ name: "signed", reason: "VerifyImage" }],
+  });
   expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  // The signature may be replaced: the digest was verified.
+  registry.signed.clear();
+  expect(await settle()).toEqual([]);
   const next = "registry.example.org/fns/greeting:v2";
   registry.tags[next] = digestOf("b");
   change({ package: next });
-  expect((await settle())[0]).toContain("requires a signature");
-  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  expect((await settle())[0]).toContain("is unsigned");
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Active" } });
+  expect(condition(fn(), "Healthy")["message"]).toContain(`${revisionName("a")} still serves`);
+});
+
+test("a package is not verified any more once no ImageConfig wants that", async () => {
+  const { settle, client, revision } = packageWorld();
+  await client.create(signedBy(BY_KEY));
+  expect((await settle())[0]).toContain("there is no key cosign.pub of the Secret xfn-system/cosign");
+  for (const [key, one] of client.objects) if (one.kind === "ImageConfig") client.objects.delete(key);
+  expect(await settle()).toEqual([]);
+  expect(condition(revision("a"), "Verified")).toMatchObject({
+    status: "True",
+    reason: "SignatureVerificationSkipped",
+  });
+});
+
+test.each<[what: string, authority: JsonObject, problem: string]>([
+  ["is keyless", { name: "ci", keyless: { identities: [] } }, "keyless verification is not supported"],
+  ["wants attestations", { ...BY_KEY, attestations: [{ name: "a" }] }, "attestations are not supported"],
+  [
+    "has an unknown hash",
+    { ...BY_KEY, key: { ...BY_KEY.key, hashAlgorithm: "md5" } },
+    'hashAlgorithm "md5" is unknown',
+  ],
+  ["has no key", { name: "acme" }, "no key.secretRef"],
+])("an authority that %s verifies nothing, and its problem is named", async (_, authority, problem) => {
+  const { settle, client, asked, registry } = packageWorld();
+  registry.signed.add(digestOf("a"));
+  await client.create(signedBy(authority));
+  await client.create(SECRET);
+  const [failure] = await settle();
+  expect(failure).toContain("it has no authority with a key that can be used");
+  expect(failure).toContain(problem);
+  expect(asked).not.toContain("verify");
+  expect(asked).not.toContain("read");
+});
+
+test("a FunctionRuntime that a user created is verified too", async () => {
+  const { settle, client } = packageWorld({}, { functionRuntimes: true });
+  await client.create(signedBy(BY_KEY));
+  await client.create(SECRET);
+  await client.create({
+    apiVersion: "pkg.crossplane.io/v1alpha1",
+    kind: "FunctionRuntime",
+    metadata: { name: "mine" },
+    spec: { package: SOURCE },
+  });
+  await settle();
+  const mine = [...client.objects.values()].find(({ metadata }) => metadata.name === "mine");
+  expect(condition(mine, "Healthy")).toMatchObject({ status: "False" });
+  expect(condition(mine, "Healthy")["message"]).toContain("is unsigned");
+});
+
+test("no package is read before ImageConfigs are listed", async () => {
+  const failing = {
+    acquire: () => ({ informer: { whenSynced: () => Promise.reject(new Error("forbidden")) }, release: () => {} }),
+  };
+  const informers = { ...failing, peek: () => undefined, stop: async () => {} } as unknown as Context["informers"];
+  const { settle, asked } = packageWorld({}, { functionPackages: true, informers });
+  expect((await settle())[0]).toContain("cannot list ImageConfigs, which may require a signature");
+  expect(asked).toEqual([]);
 });
 
 test("with Never, a package without a digest is refused, and one with a digest needs no tag", async () => {

@@ -9,4 +9,5 @@ export type { BlobUpload, UploadOutcome } from "./registry/blob-upload.ts";
 export { RegistryClient } from "./registry/client.ts";
 export { RegistryWriter } from "./registry/writer.ts";
 export { type CopiedImage, type CopyOptions, copyImage } from "./transfer/copy-image.ts";
+export { type ArtifactFile, type ArtifactOptions, readArtifact } from "./transfer/read-artifact.ts";
 export { type LayerFile, type LayerFileOptions, readLayerFile } from "./transfer/read-layer-file.ts";

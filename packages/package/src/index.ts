@@ -17,8 +17,11 @@ export { type LockedPackage, lockEntry, readLock } from "./dependencies/lock.ts"
 export { type Installation, type Resolution, resolveDependencies } from "./dependencies/resolve.ts";
 export { DependencyError, type DependencyErrorCode, type DependencyErrorParts } from "./errors/dependency-error.ts";
 export { PackageError, type PackageErrorCode, type PackageErrorParts } from "./errors/package-error.ts";
+export { SignatureError, type SignatureErrorCode } from "./errors/signature-error.ts";
 export { dnsLabel, isPackageName, revisionName } from "./kind/names.ts";
 export { META_GROUP, PACKAGE_GROUP, PACKAGE_KINDS, type PackageKind, packageKindOf } from "./kind/package-kind.ts";
 export { BASE_LAYER, EXAMPLES_FILE, EXAMPLES_LAYER, layerLabel, STREAM_FILE, XPKG_KEY } from "./kind/xpkg-format.ts";
+export { readTrustedKey, type TrustedKey } from "./signature/trusted-key.ts";
+export { type SignatureCheck, verifySignature } from "./signature/verify-signature.ts";
 export { type Constraint, parseConstraint } from "./version/constraint.ts";
 export { isDigest, parseVersion } from "./version/version.ts";

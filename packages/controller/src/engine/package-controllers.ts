@@ -99,8 +99,11 @@ export class PackageControllers {
   async whenListed(signal: AbortSignal): Promise<void> {
     const { informers } = this.#options.context;
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
+    const kinds = [...this.#controllers.values()].map(({ kind }) => kind);
+    // Without ImageConfigs, a step would pull from another place than they say, or without the signature they require.
+    if (this.#options.reconcilers.packages !== undefined) kinds.push(IMAGE_CONFIGS);
     await Promise.all(
-      [...this.#controllers.values()].map(async ({ kind }) => {
+      kinds.map(async (kind) => {
         const { informer, release } = informers.acquire(kind);
         try {
           await informer.whenSynced(inTime);

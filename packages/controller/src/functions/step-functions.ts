@@ -6,7 +6,7 @@ import { CompositeError } from "../objects/composite-error.ts";
 import type { Context, PackageUse } from "../objects/context.ts";
 import { activePackage } from "../package/active-function.ts";
 import { isLayout } from "../package/pinned-packages.ts";
-import { imageSettings, unverified } from "../package/registry/image-configs.ts";
+import { imageSettings } from "../package/registry/image-configs.ts";
 import { runtimePackage } from "../package/runtime-of-step.ts";
 
 /** A message names this many Functions. */
@@ -50,9 +50,9 @@ export function stepFunctions(
         const { package: reference } = functionRef;
         const isPinned = functionRuntimes && !isLayout(reference);
         const image = isPinned ? await runtimePackage(context, revision, reference) : reference;
-        const { verifiedBy } = imageSettings(context, image);
-        if (!isPinned && verifiedBy !== undefined)
-          throw new CompositeError("FunctionNotReady", unverified(image, verifiedBy));
+        const { verification } = imageSettings(context, image);
+        if (!isPinned && verification !== undefined)
+          throw new CompositeError("FunctionNotReady", unverified(image, verification.config));
         return (isPinned ? await deployed(image) : undefined) ?? packaged(image, []);
       }
       const caller = functions.byName(functionRef.name, useWith([]));
@@ -64,6 +64,14 @@ export function stepFunctions(
       throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
     },
   };
+}
+
+/** The runner resolves the package of the step, and verifies no signatures. */
+function unverified(image: string, config: string): string {
+  return (
+    `the ImageConfig ${config} requires a signature of ${image}, which only FunctionRuntimes verify; start the ` +
+    "controller with --enable-function-runtimes"
+  );
 }
 
 function unknownFunction(name: string, known: readonly string[]): string {

@@ -1,6 +1,6 @@
 import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
-import type { PackageContents, PackageKind } from "@xfn/package";
+import type { PackageContents, PackageKind, TrustedKey } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
 import type { Logger } from "./logger.ts";
 
@@ -126,6 +126,17 @@ export interface PackageRegistry {
   digestOf(reference: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<string>;
   /** The tags of a repository that are versions. */
   versions(source: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Verifies that one of the keys signed an image.
+   *
+   * @param check the image with its digest, as it is pulled, and the name of it that users know
+   * @throws SignatureError
+   */
+  verify(
+    check: { readonly image: string; readonly name: string; readonly keys: readonly TrustedKey[] },
+    auth: RegistryAuth | undefined,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Reads and checks a package of a kind. */
   read(
     reference: string,

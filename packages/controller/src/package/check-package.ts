@@ -6,6 +6,7 @@ import { objectAt } from "../objects/read-objects.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
+import { verifyPackage } from "./registry/verify-package.ts";
 
 /** A runner in the same pod accepts a connection within milliseconds. */
 const READY_MS = 5_000;
@@ -18,6 +19,8 @@ export interface CheckedPackage {
   readonly dependencies: readonly Dependency[];
   /** All but the metadata. */
   readonly objects: readonly JsonObject[];
+  /** The ImageConfig that required a signature, which was verified. */
+  readonly verifiedBy: string | undefined;
 }
 
 /** A package, and what it must be. */
@@ -29,9 +32,10 @@ export interface WantedPackage {
 }
 
 /**
- * Reads and checks the package of an object.
+ * Reads and checks the package of an object. What an ImageConfig wants signed is verified first: the digest that is
+ * verified is the one that is read and run, whatever its tag names later.
  *
- * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
+ * @throws {PackageInstallError} `Unavailable`, `Unverified` or `InvalidPackage`
  * @throws {ApiError} if a pull secret cannot be read
  */
 export async function checkPackage(
@@ -41,22 +45,25 @@ export async function checkPackage(
   signal: AbortSignal,
 ): Promise<CheckedPackage> {
   const action = `cannot read the package ${image}`;
-  const { resolved, contents } = await askRegistry(
+  const { resolved, contents, verifiedBy } = await askRegistry(
     context,
     object,
     { image, action },
-    async (registry, auth, pulled) => {
+    async (registry, auth, pulled, { verification }) => {
       // Revisions that Crossplane created name a tag.
       const digest = digestIn(image) ?? (await registry.digestOf(pulled, auth, signal));
-      const contents = await registry.read(pinnedReference(pulled, digest), kind, auth, signal);
-      return { resolved: pinnedReference(image, digest), contents };
+      const pinned = pinnedReference(pulled, digest);
+      if (verification !== undefined)
+        await verifyPackage(context, verification, { name: image, image: pinned }, { registry, auth }, signal);
+      const contents = await registry.read(pinned, kind, auth, signal);
+      return { resolved: pinnedReference(image, digest), contents, verifiedBy: verification?.config };
     },
     signal,
   );
   if (!anyCrossplane) requireCompatible(contents, image);
   const { capabilities } = objectAt(contents.metadata, "spec");
   const texts = (Array.isArray(capabilities) ? capabilities : []).filter((one) => typeof one === "string");
-  return { resolved, capabilities: texts, dependencies: contents.dependencies, objects: contents.objects };
+  return { resolved, capabilities: texts, dependencies: contents.dependencies, objects: contents.objects, verifiedBy };
 }
 
 function requireCompatible(contents: PackageContents, image: string): void {

@@ -12,7 +12,7 @@ import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { isAsPlanned, knownDigest, type PackagePlan, planPackage } from "./plan-package.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
-import { imageSettings } from "./registry/image-configs.ts";
+import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
@@ -30,6 +30,7 @@ const PULL_MS = 60_000;
 export function packageReconciler(context: Context, kinds: PackageKinds): Reconcile {
   const answers = new Map<string, Answer>();
   return async (name, signal) => {
+    await whenConfigsListed(context, signal);
     const last = answers.get(name);
     if (isPackageSettled(context, kinds, name, last)) return dueIn(context, last);
     const object = await findLive(context, referenceOf(kinds.kind, name), signal);

@@ -8,7 +8,7 @@ import { findLive, textAt } from "../objects/read-objects.ts";
 import { hostEndpoint } from "./check-package.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
-import { imageSettings } from "./registry/image-configs.ts";
+import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { DependencyResolver } from "./resolve-dependencies.ts";
 import { ignoresConstraints, imageOf, type Part, RevisionContents, VALID } from "./revision-content.ts";
@@ -25,6 +25,8 @@ const NO_PROVIDER_RUNTIME: Condition = {
   message:
     "nothing runs the program of the provider; start the controller with --enable-function-runtimes, or run it yourself",
 };
+
+const UNVERIFIED: Condition = { type: "Verified", status: "False", reason: "SignatureVerificationFailed" };
 
 /** A package that is not valid. */
 interface Refusal {
@@ -49,6 +51,7 @@ export function packageRevisionReconciler(
   /** Packages that are not valid, by revision: they are not read again with each poll. */
   const refused = new Map<string, Refusal>();
   return async (name, signal) => {
+    await whenConfigsListed(context, signal);
     const cached = context.informers.peek(kinds.revisionKind)?.get(name);
     if (cached !== undefined && isRevisionSettled(context, contents, cached, refused.get(name))) return undefined;
     const revision = await findLive(context, referenceOf(kinds.revisionKind, name), signal);
@@ -73,6 +76,8 @@ export function packageRevisionReconciler(
       checked = refused.get(name)?.part ?? (await contents.install(revision, signal));
     } catch (error) {
       checked = failed("RevisionHealthy", error);
+      if (failure?.code === "Unverified")
+        checked = { ...checked, conditions: [...checked.conditions, { ...UNVERIFIED, message: failure.message }] };
       if (failure?.code === "InvalidPackage") refused.set(name, { subject, part: checked });
     }
     const runtime = await serve(context, revision, signal).catch((error) => failed("RuntimeHealthy", error));

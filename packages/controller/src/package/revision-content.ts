@@ -2,7 +2,7 @@ import { type JsonObject, someOf } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
-import { type Condition, isTrue } from "../objects/conditions.ts";
+import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, DEFINITIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
@@ -92,13 +92,16 @@ export class RevisionContents {
     const objects = contents.objects.filter(isEstablishable);
     const owners = { revision, siblings };
     const objectRefs = await establishObjects(context, this.#applies, owners, objects, signal);
-    return { conditions: [VALID], fields: { ...this.#fieldsOf(revision, contents), ...counts, objectRefs } };
+    const conditions = [VALID, ...signatureConditions(revision, contents)];
+    return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, objectRefs } };
   }
 
   /** Checks the package of a revision whose objects belong to a newer one, or to none. */
   async #checked(revision: LiveObject, signal: AbortSignal): Promise<Part> {
     if (this.#isKnown(revision)) return { conditions: [VALID], fields: {} };
-    return { conditions: [VALID], fields: this.#fieldsOf(revision, await this.#read(revision, signal)) };
+    const contents = await this.#read(revision, signal);
+    const conditions = [VALID, ...signatureConditions(revision, contents)];
+    return { conditions, fields: this.#fieldsOf(revision, contents) };
   }
 
   #read(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage> {
@@ -107,9 +110,12 @@ export class RevisionContents {
     return checkPackage(this.#context, revision, wanted, signal);
   }
 
-  #fieldsOf(revision: LiveObject, { capabilities }: CheckedPackage): JsonObject {
+  #fieldsOf(revision: LiveObject, { capabilities, verifiedBy }: CheckedPackage): JsonObject {
     const { image, applied } = imageSettings(this.#context, imageOf(revision));
-    return { resolvedImage: image, appliedImageConfigRefs: applied, capabilities: [...capabilities] };
+    const verified = verifiedBy === undefined ? [] : [{ name: verifiedBy, reason: "VerifyImage" }];
+    const configs = [...(applied ?? []), ...verified];
+    const appliedImageConfigRefs = configs.length === 0 ? null : configs;
+    return { resolvedImage: image, appliedImageConfigRefs, capabilities: [...capabilities] };
   }
 
   #isKnown(revision: LiveObject): boolean {
@@ -144,6 +150,17 @@ export class RevisionContents {
     const message = someOf([...problems], MAX_NAMED);
     this.#context.events.record(revision, { type: "Warning", reason: "ResolveDependencies", message });
   }
+}
+
+/** Crossplane's conditions of signatures. A revision that needs none has no condition, unless it needed one before. */
+function signatureConditions(revision: LiveObject, { verifiedBy }: CheckedPackage): Condition[] {
+  const type = "Verified";
+  if (verifiedBy !== undefined) {
+    const message = `the signature that the ImageConfig ${verifiedBy} requires is valid`;
+    return [{ type, status: "True", reason: "SignatureVerificationSucceeded", message }];
+  }
+  const known = conditionOf(revision, type);
+  return known === undefined ? [] : [{ type, status: "True", reason: "SignatureVerificationSkipped" }];
 }
 
 /** The package of a revision, with its digest. */

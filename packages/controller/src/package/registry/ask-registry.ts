@@ -1,8 +1,8 @@
 import type { LiveObject } from "@xfn/kubernetes";
-import { ImageError, type ImageErrorCode } from "@xfn/oci-rootfs";
+import { ImageError, type ImageErrorCode, type RegistryAuth } from "@xfn/oci-rootfs";
 import { PackageError } from "@xfn/package";
 import type { Context, PackageRegistry } from "../../objects/context.ts";
-import { imageSettings, unverified } from "./image-configs.ts";
+import { type ImageSettings, imageSettings, whenConfigsListed } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 import { packageAuth } from "./pull-secrets.ts";
 
@@ -10,26 +10,29 @@ import { packageAuth } from "./pull-secrets.ts";
  * Asks the registry of a package, with the credentials of the object that names it and of ImageConfigs.
  *
  * @param action what failed, such as `cannot resolve spec.package registry.example.org/a:v1`
- * @param ask gets the image as ImageConfigs rewrite it
- * @throws {PackageInstallError} `Unavailable`, `InvalidPackage` or `Unverified`
+ * @param ask gets the image as ImageConfigs rewrite it, and what else they say of it
+ * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
  * @throws {ApiError} if a pull secret cannot be read
  */
 export async function askRegistry<T>(
   context: Context,
   object: LiveObject,
   { image, action }: { readonly image: string; readonly action: string },
-  ask: (registry: PackageRegistry, auth: Parameters<PackageRegistry["digestOf"]>[1], image: string) => Promise<T>,
+  ask: (
+    registry: PackageRegistry,
+    auth: RegistryAuth | undefined,
+    image: string,
+    settings: ImageSettings,
+  ) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const { packages } = context;
   if (packages === undefined) throw new PackageInstallError("Unavailable", `${action}: packages are disabled`);
+  await whenConfigsListed(context, signal);
   const settings = imageSettings(context, image);
-  // Without the check, an unverified package would be installed as if it had been verified.
-  if (settings.verifiedBy !== undefined)
-    throw new PackageInstallError("Unverified", `${action}: ${unverified(image, settings.verifiedBy)}`);
   const { auth, missing } = await packageAuth(context, object, settings, signal);
   try {
-    return await ask(packages, auth, settings.image);
+    return await ask(packages, auth, settings.image, settings);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PackageError) throw new PackageInstallError("InvalidPackage", error.message, { cause: error });

@@ -3,6 +3,10 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../../objects/context.ts";
 import { IMAGE_CONFIGS } from "../../objects/kinds.ts";
 import { objectAt, textAt } from "../../objects/read-objects.ts";
+import { PackageInstallError } from "./install-error.ts";
+
+/** A server lists a kind within a second; the role of the controller may lack it. */
+const LIST_MS = 30_000;
 
 /** What ImageConfigs say of an image. */
 export interface ImageSettings {
@@ -10,10 +14,33 @@ export interface ImageSettings {
   readonly image: string;
   /** The name of a pull secret in the controller's namespace. */
   readonly pullSecret: string | undefined;
-  /** The ImageConfig that requires a signature of the image. */
-  readonly verifiedBy: string | undefined;
+  /** The ImageConfig that requires a signature of the image, with its `spec.verification`. */
+  readonly verification: { readonly config: string; readonly spec: JsonObject } | undefined;
   /** `status.appliedImageConfigRefs`; null if there are none. */
   readonly applied: JsonObject[] | null;
+}
+
+/**
+ * Waits for the first list of ImageConfigs. Without it, a package would be installed without the signature that one
+ * requires, or from another place.
+ *
+ * @throws {PackageInstallError} `Unavailable`
+ */
+export async function whenConfigsListed(
+  { informers, functionPackages = false }: Pick<Context, "informers" | "functionPackages">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!functionPackages || informers.peek(IMAGE_CONFIGS) !== undefined) return;
+  const { informer, release } = informers.acquire(IMAGE_CONFIGS);
+  try {
+    await informer.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]));
+  } catch (cause) {
+    signal.throwIfAborted();
+    const message = "cannot list ImageConfigs, which may require a signature; check the role of the controller";
+    throw new PackageInstallError("Unavailable", message, { cause, retryable: true });
+  } finally {
+    release();
+  }
 }
 
 /**
@@ -33,11 +60,14 @@ export function imageSettings({ informers }: Pick<Context, "informers">, image: 
   }
   const secret = bestMatch(configs, pulled, secretName);
   if (secret !== undefined) applied.push({ name: secret.config.metadata.name, reason: "SetImagePullSecret" });
+  const verified = bestMatch(configs, image, verifies) ?? bestMatch(configs, pulled, verifies);
   return {
     image: pulled,
     pullSecret: secret && secretName(secret.config),
-    verifiedBy: (bestMatch(configs, image, verification) ?? bestMatch(configs, pulled, verification))?.config.metadata
-      .name,
+    verification: verified && {
+      config: verified.config.metadata.name,
+      spec: objectAt(verified.config, "spec", "verification"),
+    },
     applied: applied.length === 0 ? null : applied,
   };
 }
@@ -50,16 +80,8 @@ function secretName(config: LiveObject): string | undefined {
   return textAt(config, "spec", "registry", "authentication", "pullSecretRef", "name");
 }
 
-function verification(config: LiveObject): string | undefined {
+function verifies(config: LiveObject): string | undefined {
   return objectAt(config, "spec")["verification"] === undefined ? undefined : config.metadata.name;
-}
-
-/** Why an image that an ImageConfig wants verified is not used: the controller verifies no signatures. */
-export function unverified(image: string, config: string): string {
-  return (
-    `the ImageConfig ${config} requires a signature of ${image}, and xfn-controller verifies none; verify the image ` +
-    "yourself, and remove spec.verification or the prefix"
-  );
 }
 
 function bestMatch(

@@ -4,7 +4,7 @@ export type PackageInstallErrorCode =
   | "Unavailable"
   /** It is no package, one of another kind, or one for another version of Crossplane. */
   | "InvalidPackage"
-  /** An ImageConfig requires a signature, which the controller cannot verify. */
+  /** An ImageConfig requires a signature that the package does not have. */
   | "Unverified"
   /** Another owner controls its revision, or an object of it. */
   | "NameTaken"

@@ -1,6 +1,13 @@
 import { ImageError, parseReference, type RegistryAuth, type RegistryOptions } from "@xfn/oci-rootfs";
 import { RegistryClient } from "@xfn/oci-rootfs/registry";
-import { type PackageContents, type PackageKind, readPackage, versionTags } from "@xfn/package";
+import {
+  type PackageContents,
+  type PackageKind,
+  readPackage,
+  type TrustedKey,
+  verifySignature,
+  versionTags,
+} from "@xfn/package";
 import type { PackageRegistry } from "../../objects/context.ts";
 
 /** Packages with a version for each commit have some thousands. */
@@ -38,6 +45,14 @@ export class RegistryPackages implements PackageRegistry {
     } finally {
       await client.close();
     }
+  }
+
+  async verify(
+    { image, name, keys }: { readonly image: string; readonly name: string; readonly keys: readonly TrustedKey[] },
+    auth: RegistryAuth | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await verifySignature({ ...this.#options, auth, image, name, keys, signal });
   }
 
   async read(

@@ -1,0 +1,70 @@
+import { isObject } from "@xfn/functionio";
+import type { ArtifactFile } from "@xfn/oci-rootfs/registry";
+import { claimProblem, type SignedImage, statementProblem } from "./signed-claim.ts";
+import type { TrustedKey } from "./trusted-key.ts";
+
+/** Layers of the tag `sha256-HEX.sig` (cosign 1 and 2, containers/image). */
+export const SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/** Referrers of cosign 3. */
+export const BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
+const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
+const STATEMENT_TYPE = "application/vnd.in-toto+json";
+
+/**
+ * Why a file is not a signature of an image by one of the keys; undefined if it is. A payload is read only after its
+ * signature was verified.
+ */
+export function fileProblem(file: ArtifactFile, keys: readonly TrustedKey[], image: SignedImage): string | undefined {
+  return file.mediaType === BUNDLE ? bundleProblem(file, keys, image) : simpleProblem(file, keys, image);
+}
+
+function simpleProblem(
+  { annotations, content }: ArtifactFile,
+  keys: readonly TrustedKey[],
+  image: SignedImage,
+): string | undefined {
+  const signature = annotations[SIGNATURE_ANNOTATION];
+  if (signature === undefined) return "it has no signature";
+  if (!isSigned(content, signature, keys)) return NOT_SIGNED;
+  return claimProblem(content, image);
+}
+
+/** https://github.com/sigstore/protobuf-specs/blob/main/protos/sigstore_bundle.proto */
+function bundleProblem({ content }: ArtifactFile, keys: readonly TrustedKey[], image: SignedImage): string | undefined {
+  const { dsseEnvelope: envelope } = parse(content);
+  if (!isObject(envelope)) return "the bundle has no DSSE envelope";
+  const { payload, payloadType, signatures } = envelope;
+  if (typeof payload !== "string" || payloadType !== STATEMENT_TYPE) return "the bundle has no in-toto statement";
+  const body = Buffer.from(payload, "base64");
+  const signed = preAuthentication(payloadType, body);
+  const own = (Array.isArray(signatures) ? signatures : []).slice(0, MAX_ENVELOPE_SIGNATURES);
+  if (!own.some((one) => isObject(one) && typeof one["sig"] === "string" && isSigned(signed, one["sig"], keys)))
+    return NOT_SIGNED;
+  return statementProblem(body, image);
+}
+
+const NOT_SIGNED = "it is not signed by a key of the authorities";
+
+/** cosign writes one. */
+const MAX_ENVELOPE_SIGNATURES = 10;
+
+function isSigned(data: Uint8Array, signature: string, keys: readonly TrustedKey[]): boolean {
+  const bytes = Buffer.from(signature, "base64");
+  return keys.some((key) => key.signed(data, bytes));
+}
+
+/** What a signature of a DSSE envelope signs (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md). */
+function preAuthentication(type: string, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `), body]);
+}
+
+function parse(content: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(content).toString("utf8"));
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,105 @@
+import { ImageError, parseReference, type RegistryOptions } from "@xfn/oci-rootfs";
+import type { ArtifactOptions, RegistryClient } from "@xfn/oci-rootfs/registry";
+import { SignatureError } from "../errors/signature-error.ts";
+import { BUNDLE, fileProblem, SIMPLE_SIGNING } from "./signed-file.ts";
+import type { TrustedKey } from "./trusted-key.ts";
+
+/** A signature has some hundred bytes, a bundle with entries of transparency logs some thousand. */
+const MAX_SIGNATURE_BYTES = 256 * 1024;
+
+/** Images that each of a team's members and machines signs have some ten. */
+const MAX_SIGNATURES = 100;
+
+/** A message has this many of the signatures' problems. */
+const MAX_PROBLEMS = 3;
+
+const FILES: ArtifactOptions = {
+  mediaTypes: new Set([SIMPLE_SIGNING, BUNDLE]),
+  maxFiles: MAX_SIGNATURES,
+  maxBytes: MAX_SIGNATURE_BYTES,
+};
+
+/** An image, and the keys of which one must have signed it. */
+export interface SignatureCheck extends RegistryOptions {
+  /** With a digest, as it is pulled. */
+  readonly image: string;
+  /** The name of the image for its users, which may be another than that at which it is pulled. */
+  readonly name: string;
+  readonly keys: readonly TrustedKey[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Verifies that cosign or a compatible tool signed the digest of an image with one of the keys: the signatures at the
+ * tag `sha256-HEX.sig`, and those among the referrers (bundles of cosign 3). Asks no transparency log.
+ *
+ * @throws {SignatureError} `Missing` or `Untrusted`
+ * @throws {ImageError} if the registry does not answer
+ */
+export async function verifySignature(check: SignatureCheck): Promise<void> {
+  const { image, name, keys, signal, ...options } = check;
+  const reference = parseReference(image);
+  const { digest } = reference;
+  if (digest === undefined) throw new TypeError(`${image} has no digest`);
+  const repositories = [name, image].map((one) => parseReference(one).repository);
+  const { RegistryClient } = await import("@xfn/oci-rootfs/registry");
+  const client = new RegistryClient(reference, options);
+  const problems: string[] = [];
+  try {
+    for await (const problem of signatureProblems(client, { digest, repositories, keys }, signal)) {
+      if (problem === undefined) return;
+      problems.push(problem);
+    }
+  } catch (error) {
+    throw ImageError.from(error, { image });
+  } finally {
+    await client.close();
+  }
+  if (problems.length === 0)
+    throw new SignatureError("Missing", `the registry has no signature of ${image}; sign it with \`cosign sign\``);
+  const found = problems.slice(0, MAX_PROBLEMS).join("; ");
+  const message = `no signature of ${image} is valid: ${found}; sign it with \`cosign sign\`, or change the key`;
+  throw new SignatureError("Untrusted", message);
+}
+
+interface Wanted {
+  readonly digest: string;
+  readonly repositories: readonly string[];
+  readonly keys: readonly TrustedKey[];
+}
+
+/** The problem of each signature; undefined for a valid one. */
+async function* signatureProblems(
+  client: RegistryClient,
+  wanted: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<string | undefined> {
+  const tag = `${wanted.digest.replace(":", "-")}.sig`;
+  yield* problemsOf(client, { tag }, wanted, signal);
+  const referrers = await client.referrers(wanted.digest, { signal });
+  const bundles = referrers.filter(({ artifactType }) => artifactType === BUNDLE);
+  for (const { digest } of bundles.slice(0, MAX_SIGNATURES)) yield* problemsOf(client, { digest }, wanted, signal);
+  if (bundles.length > MAX_SIGNATURES) yield `${bundles.length} bundles, of which only ${MAX_SIGNATURES} are read`;
+}
+
+async function* problemsOf(
+  client: RegistryClient,
+  selector: { tag: string } | { digest: string },
+  { keys, ...image }: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<string | undefined> {
+  const { readArtifact } = await import("@xfn/oci-rootfs/registry");
+  const place = "tag" in selector ? selector.tag : selector.digest;
+  try {
+    for await (const file of readArtifact(client, selector, FILES, signal)) {
+      const problem = fileProblem(file, keys, image);
+      yield problem === undefined ? undefined : `${place}: ${problem}`;
+    }
+  } catch (error) {
+    // What one artifact has instead of a signature does not hide the signature of another one.
+    if (signal.aborted || !(error instanceof ImageError) || error.retryable) throw error;
+    if (error.code === "NotFound") return;
+    if (error.code === "Unauthorized" || error.code === "RegistryUnavailable") throw error;
+    yield `${place}: ${error.rawMessage}`;
+  }
+}
