@@ -40,7 +40,12 @@ describe("a broken OCI runtime", needs("crun"), () => {
   });
 
   test("hangs: the call ends at its deadline", async () => {
-    await using runner = await runnerOf(shared.workspace, { ociRuntime: await runtime("exec sleep 600") });
+    const marker = shared.workspace.path("hang");
+    const ociRuntime = await runtime(`[ -e ${marker} ] && exec sleep 600; exec crun "$@"`);
+    await using runner = await runnerOf(shared.workspace, { ociRuntime });
+    // Its self-test, before the first call, succeeds.
+    expect(await askImage(runner, SHELL, "echo done")).toBe("done\n");
+    writeFileSync(marker, "");
     await expect(runner.run(SHELL, Buffer.from("echo done\n"), { timeoutMs: 500 })).rejects.toMatchObject({
       code: "Timeout",
     });

@@ -122,7 +122,7 @@ describe("refuses", () => {
 
   test("a program where a module is wanted, and reports the missing runtime elsewhere", async () => {
     const image = await ordinaryImage(Buffer.from("#!/bin/sh\n"), ["/program"]);
-    await expect(run(image, { form: "Wasm" })).rejects.toMatchObject({ code: "ImageInvalid" });
+    await expect(run(image, { type: "Wasm" })).rejects.toMatchObject({ code: "ImageInvalid" });
     await expect(run(image)).rejects.toMatchObject({ code: "RuntimeMissing" });
   });
 

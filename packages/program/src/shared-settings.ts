@@ -43,6 +43,8 @@ export const REGISTRY_ACCESS_SETTINGS: SettingsOf<RegistryAccessSettings> = {
 export interface ContainerSettings {
   readonly rootfs: "auto" | "overlay" | "copy";
   readonly allowUnlimited: boolean;
+  /** A name on PATH, or an absolute path. */
+  readonly ociRuntime: string;
 }
 
 export const CONTAINER_SETTINGS: SettingsOf<ContainerSettings> = {
@@ -55,6 +57,14 @@ export const CONTAINER_SETTINGS: SettingsOf<ContainerSettings> = {
     "auto",
   ),
   allowUnlimited: toggle("allow-unlimited", "run without a limit that this host cannot enforce"),
+  ociRuntime: one(
+    "oci-runtime",
+    "<program>",
+    "what runs containers: crun, runc, youki, runsc",
+    anyText,
+    "crun",
+    "crun",
+  ),
 };
 
 /** The largest output of a function. @param usual the default in bytes @param most the largest in bytes */

@@ -6,6 +6,8 @@ const RUN_ERRORS = {
   RuntimeMissing: false,
   NamespaceUnavailable: false,
   LimitUnavailable: false,
+  /** The runner runs no function of `type: Chroot`, or its host cannot. */
+  ChrootUnavailable: false,
   RootFilesystemFailed: false,
   StartFailed: false,
   NonZeroExit: false,

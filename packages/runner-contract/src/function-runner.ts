@@ -21,6 +21,13 @@ export type RunPhase = "pull" | "start" | "run";
 
 /** Options of one call. Every field has a safe default. */
 export interface RunOptions {
+  /**
+   * Absent: the image decides whether it runs in a container or as a WebAssembly module. `Wasm`: fails with
+   * `ImageInvalid` unless it is a module. `Chroot`: a program gets a root filesystem and a user of its own, and no
+   * other isolation. That requires `network: Accessible`, takes no limits, and fails with `ChrootUnavailable` unless
+   * the runner's operator allows it.
+   */
+  type?: "Chroot" | "Wasm" | undefined;
   /** Name of the pipeline step, for messages. */
   step?: string | undefined;
   /**
@@ -40,11 +47,6 @@ export interface RunOptions {
    * `--max-pids`.
    */
   pids?: number | undefined;
-  /**
-   * `Wasm`: fails with `ImageInvalid` unless the image runs a WebAssembly module. Absent: the image decides. The gRPC
-   * messages have no field for it, so there the image decides too.
-   */
-  form?: "Wasm" | undefined;
   /**
    * Returns the memory of an earlier output, which nothing uses any more, for a large output of this call. The gRPC
    * messages have no field for it.

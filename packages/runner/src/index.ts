@@ -21,9 +21,10 @@ export type { RunnerEvent } from "./warm-pool/runner-event.ts";
 // --- for programs that open a store or inspect a host ---
 
 export { cpuQuota } from "./cgroup/cpu-quota.ts";
+export { chrootProblem } from "./chroot/chroot-problem.ts";
 export type { RuntimeFamily } from "./host/runtime-family.ts";
 export type { OciRuntime } from "./sandbox/crun.ts";
-export { findRuntime, identifyRuntime, knownDefect, VERSION_ARGUMENTS } from "./sandbox/crun.ts";
+export { findRuntime, identifyRuntime, knownDefect, parseRuntimeVersion, VERSION_ARGUMENTS } from "./sandbox/crun.ts";
 export type { ProcessConfig, SandboxOptions } from "./sandbox/runtime-spec.ts";
 export { runtimeSpec } from "./sandbox/runtime-spec.ts";
 export type { HostId } from "./sandbox/sandbox-owner.ts";

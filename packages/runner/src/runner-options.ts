@@ -37,6 +37,8 @@ export interface RunnerOptions {
   serversMemoryBytes?: number | undefined;
   /** The largest output of a function, in bytes. Default 16 MiB; at most 100 MiB. */
   maxOutputBytes?: number | undefined;
+  /** Runs functions of `type: Chroot`, which isolates nothing but files and users. Default false. */
+  allowChroot?: boolean | undefined;
   /** Runs calls without a limit that cannot be enforced, with a warning, instead of failing them. */
   allowUnlimited?: boolean | undefined;
   /**
@@ -66,6 +68,8 @@ export interface Runner extends FunctionRunner, FunctionHost {
   prepare(): void;
   /**
    * Runs a small built-in program in a container, without an image, to test whether functions can run here.
+   *
+   * With `allowChroot` a host on which only functions in chroots can run is enough.
    *
    * @param limits also tests that the host can enforce these
    * @throws RunnerError with the reason

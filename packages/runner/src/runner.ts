@@ -10,12 +10,12 @@ import {
 } from "@xfn/runner-contract";
 import { limitCall, needsCgroup } from "./cgroup/call-limits.ts";
 import { sweepCgroups } from "./cgroup/sweep.ts";
+import { ChrootFunctions } from "./chroot/chroot-functions.ts";
 import { SandboxedFunctions } from "./function-host/function-host.ts";
 import { ServersBound } from "./function-host/servers-bound.ts";
 import type { Runner, RunnerOptions } from "./runner-options.ts";
+import { ChosenRuntime } from "./sandbox/chosen-runtime.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
-import type { OciRuntime } from "./sandbox/crun.ts";
-import { findRuntime, identifyRuntime, runtimeWarning } from "./sandbox/crun.ts";
 import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
@@ -27,7 +27,7 @@ import {
   type ServerProcess,
   type SpecOptions,
 } from "./sandbox/sandbox-spec.ts";
-import { selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
+import { inspect, notInspected, selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
 import { StartDeadline } from "./sandbox/start-deadline.ts";
 import { DEFAULT_WARM_POOL_LIMITS, withDefaultLimits } from "./warm-pool/limits.ts";
 import { WaitingBound } from "./warm-pool/waiting-bound.ts";
@@ -39,6 +39,9 @@ import { WasmRunner } from "./wasm/wasm-runner.ts";
 export function createRunner(options: RunnerOptions): Runner {
   return new CrunRunner(options);
 }
+
+/** More than an OCI runtime and the test program use, gVisor's kernel included. */
+const VERIFIED_BYTES = 512 * 1024 * 1024;
 
 class CrunRunner implements Runner {
   readonly maxOutputBytes: number;
@@ -53,9 +56,9 @@ class CrunRunner implements Runner {
   readonly #waiting: WaitingBound;
   readonly #servers: ServersBound;
   readonly #modules: WasmRunner;
+  readonly #chroots: ChrootFunctions;
+  readonly #runtime: ChosenRuntime;
   #host: SandboxHost | undefined;
-  #path: string | undefined;
-  #runtime: Promise<OciRuntime> | undefined;
   #closed = false;
   #count = 0;
 
@@ -71,6 +74,13 @@ class CrunRunner implements Runner {
       memoryBytes: options.warmPoolLimits?.memoryBytes,
       allowUnlimited: options.allowUnlimited === true,
       onWarning: (message) => this.#warn(message, "host"),
+    });
+    this.#runtime = new ChosenRuntime(options.ociRuntime, (message) => this.#warn(message, "host"));
+    this.#chroots = new ChrootFunctions({
+      allowed: options.allowChroot === true,
+      dir: options.store.dir,
+      maxOutputBytes: this.maxOutputBytes,
+      onWarning: (message) => this.#warn(message),
     });
     this.#servers = new ServersBound({
       memoryBytes: options.serversMemoryBytes,
@@ -109,7 +119,7 @@ class CrunRunner implements Runner {
 
   prepare(): void {
     this.#liveHost();
-    this.#identified().catch(() => undefined);
+    this.#runtime.identified().catch(() => undefined);
   }
 
   run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
@@ -120,7 +130,8 @@ class CrunRunner implements Runner {
   }
 
   serve(image: string, options: ServeOptions = {}): Promise<ServedFunction> {
-    return this.#track(this.#functions.serve(image, options));
+    const verified = this.#runtime.verified(() => this.#verify());
+    return this.#track(verified.then(() => this.#functions.serve(image, options)));
   }
 
   counts(): { running: number; waiting: number } {
@@ -132,6 +143,27 @@ class CrunRunner implements Runner {
   }
 
   async check(limits: ResourceLimits = {}): Promise<void> {
+    try {
+      await this.#checkContainers(limits);
+    } catch (error) {
+      if (!this.#chroots.allowed || !(error instanceof RunnerError)) throw error;
+      await this.#chroots.check();
+      this.#warn(`only functions of type: Chroot can run: ${error.message}`);
+    }
+  }
+
+  /** Tests the runtime with a limit, where the host can enforce one: containers must stay in their cgroups. */
+  async #verify(): Promise<void> {
+    if (this.#options.allowUnlimited === true) return await this.#checkContainers({});
+    try {
+      await this.#checkContainers({ memoryBytes: VERIFIED_BYTES });
+    } catch (error) {
+      if (!(error instanceof RunnerError) || error.code !== "LimitUnavailable") throw error;
+      await this.#checkContainers({});
+    }
+  }
+
+  async #checkContainers(limits: ResourceLimits): Promise<void> {
     this.#refuseIfEnded(undefined);
     this.prepare();
     const host = this.#liveHost();
@@ -140,10 +172,13 @@ class CrunRunner implements Runner {
       await host.ready();
       await selfTest(async (program, input) => {
         const image = writeSelfTestImage(host, program);
-        const sandbox = await this.#make(await this.#spec(image, limits));
+        const spec = await this.#spec(image, limits);
+        const isInspected = await inspect(await this.#make(spec), host);
+        const sandbox = await this.#make(spec);
         sandbox.start();
         const outcome = await sandbox.use(input, {});
         if (outcome.output === undefined) throw outcome.failure;
+        if (!isInspected) throw notInspected(spec.runtime);
         return outcome.output;
       });
     } finally {
@@ -156,7 +191,7 @@ class CrunRunner implements Runner {
     this.#warmPool.close();
     this.#functions.close();
     this.#images.close();
-    await Promise.all([this.#host?.close(), this.#modules.close()]);
+    await Promise.all([this.#host?.close(), this.#modules.close(), this.#chroots.close()]);
     await Promise.all(this.#calls);
     this.#waiting.close();
     this.#servers.close();
@@ -164,6 +199,7 @@ class CrunRunner implements Runner {
 
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
+    if (options.type === "Chroot") this.#chroots.permit(options);
     const host = this.#hostFor(options);
     const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
@@ -177,9 +213,18 @@ class CrunRunner implements Runner {
           deadline.met();
           return await this.#modules.run(image, module, input, options);
         }
-        if (options.form === "Wasm") throw notModule();
+        if (options.type === "Wasm") throw notModule();
+        if (options.type === "Chroot") {
+          deadline.met();
+          this.#refuseIfEnded(options.signal);
+          return await this.#chroots.run(image, input, options);
+        }
         // The host reports what it lacks only to images that need it.
         if (!("acquire" in host)) throw host.missing;
+        await deadline.within(
+          "start",
+          this.#runtime.verified(() => this.#verify()),
+        );
         const spec = await deadline.within("start", this.#spec(image, options));
         return await this.#call(spec, input, options, deadline);
       } finally {
@@ -191,9 +236,9 @@ class CrunRunner implements Runner {
     }
   }
 
-  /** The sandbox host of a call, acquired, or why there is none: modules run on hosts without an OCI runtime. */
-  #hostFor({ form }: RunOptions): SandboxHost | { missing: unknown } {
-    if (form === "Wasm") return { missing: undefined };
+  /** The sandbox host of a call, acquired, or why there is none: modules and chroots need no OCI runtime. */
+  #hostFor({ type }: RunOptions): SandboxHost | { missing: unknown } {
+    if (type === "Wasm" || type === "Chroot") return { missing: undefined };
     try {
       this.prepare();
       const host = this.#liveHost();
@@ -213,7 +258,7 @@ class CrunRunner implements Runner {
 
   async #spec(image: RunnableImage, options: SpecOptions, server?: ServerProcess): Promise<SandboxSpec> {
     const { rootfs = "auto", readOnlyRoot = false } = this.#options;
-    const runtime = await this.#identified();
+    const runtime = await this.#runtime.identified();
     return await this.#specs.of(image, options, { owner: this.#owner, rootfs, readOnlyRoot, runtime }, server);
   }
 
@@ -289,7 +334,7 @@ class CrunRunner implements Runner {
 
   /** The sandbox host; starts a new one if the last has ended. */
   #liveHost(): SandboxHost {
-    this.#runtimePath();
+    this.#runtime.path();
     if (this.#host?.gone === true) {
       this.#warmPool.clear();
       this.#functions.clear();
@@ -302,25 +347,6 @@ class CrunRunner implements Runner {
       this.#options.onWarning?.(`the sandbox host ended: ${reason}`),
     );
     return this.#host;
-  }
-
-  /** @throws RunnerError `RuntimeMissing` */
-  #runtimePath(): string {
-    return (this.#path ??= findRuntime(this.#options.ociRuntime));
-  }
-
-  async #identified(): Promise<OciRuntime> {
-    this.#runtime ??= identifyRuntime(this.#runtimePath());
-    try {
-      const runtime = await this.#runtime;
-      const warning = runtimeWarning(runtime);
-      if (warning !== undefined) this.#warn(warning, "host");
-      return runtime;
-    } catch (error) {
-      // The runtime may be replaced before the next call.
-      this.#runtime = undefined;
-      throw error;
-    }
   }
 
   /** Lets {@link close} wait for a call. */

@@ -147,6 +147,10 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
   }),
   ...PIPELINE_SETTINGS,
   ...RUNNER_SETTINGS,
+  allowChroot: toggle(
+    "allow-chroot",
+    "run functions of type: Chroot, which only a root directory and a user separate (as root)",
+  ),
   runner: optional(
     "runner",
     "<endpoint>",
@@ -221,6 +225,8 @@ function checkRunnerFlags(raw: RenderOptions): void {
     ["--insecure-registry", raw.insecureRegistry],
     ["--cache-dir", raw.cacheDir],
     ["--allow-unlimited", raw.allowUnlimited],
+    ["--allow-chroot", raw.allowChroot],
+    ["--oci-runtime", raw.ociRuntime === RUNNER_SETTINGS.ociRuntime.standard ? undefined : raw.ociRuntime],
   ]);
   if (flag !== undefined)
     throw usageError(`${flag} applies to functions that run here; with --runner, it is a setting of the runner`);

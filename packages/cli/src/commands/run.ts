@@ -17,7 +17,7 @@ interface Flags extends RunFlags {
   readonly networkPolicy?: "Isolated" | "Runner";
 }
 
-const SETTINGS: SettingsOf<Flags> = {
+const SETTINGS: SettingsOf<Omit<Flags, "allowChroot">> = {
   timeout: optional("timeout", "<duration>", "kill the function after this time", duration, { shown: "10s" }),
   network: optional(
     "network",
@@ -25,6 +25,13 @@ const SETTINGS: SettingsOf<Flags> = {
     "what the function can reach: Isolated, Accessible",
     choice("Isolated", "Accessible"),
     { shown: "Isolated" },
+  ),
+  type: optional(
+    "type",
+    "<type>",
+    "Wasm, or Chroot: for root on a host that refuses containers, without isolation of the network",
+    choice("Chroot", "Wasm"),
+    { shown: "a container or a WebAssembly module, by the image" },
   ),
   ...LIMIT_SETTINGS,
   pull: optional("pull", "<policy>", "IfNotPresent, Always or Never", pullPolicy, { shown: "IfNotPresent" }),

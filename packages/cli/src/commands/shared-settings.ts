@@ -19,11 +19,12 @@ export const REGISTRY_SETTINGS: SettingsOf<RegistryFlags> = {
 };
 
 /** Settings of every command that runs containers. */
-export const RUNNER_SETTINGS: SettingsOf<RunnerFlags> = {
+export const RUNNER_SETTINGS: SettingsOf<Omit<RunnerFlags, "allowChroot">> = {
   ...REGISTRY_SETTINGS,
   allowUnlimited: CONTAINER_SETTINGS.allowUnlimited,
   registry: STORE_SETTINGS.registry,
   rootfs: CONTAINER_SETTINGS.rootfs,
+  ociRuntime: CONTAINER_SETTINGS.ociRuntime,
   maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
   cacheDir: STORE_SETTINGS.cacheDir,
 };

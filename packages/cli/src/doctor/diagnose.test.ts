@@ -100,6 +100,28 @@ describe("platform", () => {
   });
 });
 
+test("each other runtime that is installed has a line, and needs no action", async () => {
+  const exec = {
+    "runc --root=/ --version": { code: 0, stdout: "runc version 1.1.5\n", stderr: "" },
+    "runsc --root=/ --version": failed("runsc: broken"),
+  };
+  const subject = host({ missing: ["youki"], exec });
+  expect(await find(subject, "runc")).toMatchObject({ status: "info", detail: expect.stringContaining("1.1.5 at ") });
+  expect(await find(subject, "runsc")).toMatchObject({ status: "info", detail: expect.stringContaining("broken") });
+  expect((await diagnose(subject, "/cache")).checks.map(({ id }) => id)).not.toContain("youki");
+});
+
+describe("functions in chroots", () => {
+  test("can run as root, and need no action where they cannot", async () => {
+    const files = { "/proc/self/status": "CapEff:\t000001ffffffffff\n" };
+    const possible = process.arch === "x64" ? "ok" : "info";
+    expect(await find(host({ uid: 0, files }), "chroot")).toMatchObject({ status: possible, canRun: true });
+    const check = await find(host(), "chroot");
+    expect(check).toMatchObject({ status: "info", canRun: true });
+    expect(check.detail).toMatch(/^cannot run: /);
+  });
+});
+
 describe("crun", () => {
   test("missing: names the command that installs it, with sudo for an ordinary user", async () => {
     const check = await find(host({ missing: ["crun"] }), "crun");

@@ -1,7 +1,9 @@
 import { checkCgroups } from "./cgroups.ts";
 import type { Check, DoctorReport } from "./check.ts";
+import { checkChroot } from "./chroot.ts";
 import { checkCrun } from "./crun.ts";
 import type { Host } from "./host.ts";
+import { checkOtherRuntimes } from "./other-runtimes.ts";
 import { checkDisk, checkKernel, checkNode, checkOverlay, checkPlatform, checkSubordinateIds } from "./system.ts";
 import { checkUserNamespaces } from "./user-namespaces.ts";
 
@@ -9,14 +11,26 @@ import { checkUserNamespaces } from "./user-namespaces.ts";
 export async function diagnose(host: Host, storeDir: string): Promise<DoctorReport> {
   const checks: Check[] = [checkPlatform(host), checkNode(host)];
   if (host.platform === "linux") {
-    const [crun, namespaces, overlay, subordinateIds, cgroups] = await Promise.all([
+    const [crun, namespaces, overlay, subordinateIds, cgroups, chroot, runtimes] = await Promise.all([
       checkCrun(host),
       checkUserNamespaces(host),
       checkOverlay(host),
       checkSubordinateIds(host),
       checkCgroups(host),
+      checkChroot(host),
+      checkOtherRuntimes(host),
     ]);
-    checks.push(checkKernel(host), crun, ...namespaces, overlay, subordinateIds, ...cgroups, checkDisk(host, storeDir));
+    checks.push(
+      checkKernel(host),
+      crun,
+      ...runtimes,
+      ...namespaces,
+      overlay,
+      subordinateIds,
+      ...cgroups,
+      chroot,
+      checkDisk(host, storeDir),
+    );
   }
   return { canRun: checks.every((check) => check.status !== "fail"), checks };
 }

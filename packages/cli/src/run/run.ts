@@ -10,6 +10,7 @@ import type { Output } from "../terminal/output.ts";
 export interface RunFlags extends RunnerFlags {
   /** The limit for the function, in milliseconds. */
   readonly timeout?: number;
+  readonly type?: RunOptions["type"];
   readonly network?: "Isolated" | "Accessible" | undefined;
   /** Bytes. */
   readonly memory?: number;
@@ -40,7 +41,7 @@ async function callAndPrint(
   output: Output,
   signal: AbortSignal,
 ): Promise<number> {
-  const returned = await withRunner(flags, output, async (runner) => {
+  const returned = await withRunner({ ...flags, allowChroot: flags.type === "Chroot" }, output, async (runner) => {
     // Loads while the runner makes its namespaces.
     const { callFunction } = await import("./call-function.ts");
     return callFunction(runner, image, file, runOptions(flags, signal), flags.output);
@@ -51,6 +52,6 @@ async function callAndPrint(
 }
 
 function runOptions(flags: RunFlags, signal: AbortSignal): RunOptions {
-  const { timeout: timeoutMs, network, memory: memoryBytes, cpu: cpus, pull: pullPolicy } = flags;
-  return { signal, timeoutMs, network, memoryBytes, cpus, pullPolicy };
+  const { type, timeout: timeoutMs, network, memory: memoryBytes, cpu: cpus, pull: pullPolicy } = flags;
+  return { signal, type, timeoutMs, network, memoryBytes, cpus, pullPolicy };
 }

@@ -15,6 +15,9 @@ export type RootfsMode = "auto" | "overlay" | "copy";
 /** The options that `render` and `run` share. */
 export interface RunnerFlags extends RegistryFlags {
   readonly allowUnlimited?: boolean;
+  /** Whether functions of type Chroot may run. */
+  readonly allowChroot?: boolean;
+  readonly ociRuntime?: string;
   readonly registry?: string;
   readonly rootfs?: RootfsMode;
   readonly cacheDir?: string;
@@ -34,6 +37,8 @@ export async function openRunner(flags: RunnerFlags, output: Output): Promise<Ru
     store,
     rootfs: flags.rootfs,
     allowUnlimited: flags.allowUnlimited,
+    allowChroot: flags.allowChroot,
+    ociRuntime: flags.ociRuntime,
     maxOutputBytes: flags.maxOutput,
     images: { onProgress: pullProgress(output), defaultRegistry: flags.registry, ...registries },
     // `xfn doctor` reports problems of the host, so that each run need not.

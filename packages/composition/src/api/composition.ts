@@ -148,9 +148,10 @@ export interface FunctionStep {
  */
 export type FunctionForm = "FunctionIO" | "ResourceList" | "KRM";
 
-/** A function that is an OCI image. It runs in a container, or is a WebAssembly module. */
+/** A function that is an OCI image. It runs in a container or a chroot, or is a WebAssembly module. */
 export interface ContainerStep extends FunctionStep {
-  type: "Container" | "Wasm";
+  /** `Chroot` does not isolate the function: it has the runner's network and no limits. */
+  type: "Container" | "Wasm" | "Chroot";
   /** The controller uses an output again for the same input. Absent: each run calls the function. */
   cache?: OutputCache;
   container: ContainerFunction;

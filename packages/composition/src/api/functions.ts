@@ -136,14 +136,42 @@ export const WASM: ObjectSchema<WrittenWasm> = object<WrittenWasm>(
   { rules: [TIMEOUT_RULE] },
 );
 
+/** What a chroot cannot enforce. CEL rules cannot read `network`, which has several types. */
+export const CHROOT_RULE: Rule = [
+  "!has(self.type) || self.type != 'Chroot' || !has(self.container) || !has(self.container.resources) || " +
+    "!has(self.container.resources.limits) || self.container.resources.limits.size() == 0",
+  "type: Chroot cannot enforce limits; remove container.resources, or use type: Container",
+];
+
+/** Reports what the author of a Chroot function relies on, and a chroot cannot enforce. */
+export function checkChroot(step: FieldReader): void {
+  const container = step.value("container");
+  if (step.value("type") !== "Chroot" || !isObject(container)) return;
+  const { network, resources } = container;
+  const policy = isObject(network) ? network["policy"] : network;
+  const limits = isObject(resources) ? resources["limits"] : undefined;
+  if (isObject(limits) && Object.keys(limits).length > 0) {
+    const message = "has limits, which type: Chroot cannot enforce; remove container.resources, or use type: Container";
+    step.error("Unsupported", "container", message);
+  }
+  if (policy === "Accessible" || policy === "Runner") return;
+  const message =
+    "needs network: Accessible with type: Chroot, which cannot isolate the network; write container.network: " +
+    "Accessible, or use type: Container";
+  step.error("Unsupported", "container", message);
+}
+
 const FUNCTION_RULES: readonly Rule[] = [
-  ["self.type != 'Chroot'", "type: Chroot is not supported yet"],
-  ["self.type != 'Container' || has(self.container)", "container is missing: the image to run, as container.image"],
+  [
+    "!(self.type in ['Container', 'Chroot']) || has(self.container)",
+    "container is missing: the image to run, as container.image",
+  ],
   ["self.type != 'Webhook' || has(self.webhook)", "webhook is missing: the server to call, as webhook.url"],
   ["self.type != 'Wasm' || has(self.wasm)", "wasm is missing: the module to run, as wasm.image"],
-  ["self.type == 'Container' || !has(self.container)", "container is for type: Container"],
+  ["self.type in ['Container', 'Chroot'] || !has(self.container)", "container is for type: Container"],
   ["self.type == 'Webhook' || !has(self.webhook)", "webhook is for type: Webhook"],
   ["self.type == 'Wasm' || !has(self.wasm)", "wasm is for type: Wasm"],
+  CHROOT_RULE,
 ];
 
 /** The most functions, and the most steps, of one Composition: from it an API server estimates the cost of rules. */
@@ -170,28 +198,34 @@ const FUNCTION = object<WrittenFunction>(
     variants: {
       uses: {
         Container: { container: "the image to run, as container.image" },
+        Chroot: { container: "the image to run, as container.image" },
         Webhook: { webhook: "the server to call, as webhook.url" },
         Wasm: { wasm: "the module to run, as wasm.image" },
       },
-      refused: { Chroot: { code: "Unsupported", message: "Chroot is not supported yet; use type: Container" } },
     },
     check(one) {
       // Crossplane accepts an empty name, but messages could not say which step they are about.
       if (one.value("name") === "") one.warning("Required", "name", "is empty; give a name for this step");
       checkCache(one);
       checkType(one);
+      checkChroot(one);
     },
   },
 );
 
-/** The fields that functions of one type alone have. */
-const FIELDS_OF_TYPES = { Container: "container", Webhook: "webhook", Wasm: "wasm" } as const;
+/** The fields that functions of some types alone have. */
+const FIELDS_OF_TYPES = [
+  ["container", ["Container", "Chroot"]],
+  ["webhook", ["Webhook"]],
+  ["wasm", ["Wasm"]],
+] as const;
 
 /** Reports the server of a container, and the container of a server. */
 function checkType(one: FieldReader): void {
   const type = one.value("type");
-  for (const [other, field] of Object.entries(FIELDS_OF_TYPES)) {
-    if (other === type || one.value(field) === undefined) continue;
+  for (const [field, types] of FIELDS_OF_TYPES) {
+    const [other] = types;
+    if (types.some((each) => each === type) || one.value(field) === undefined) continue;
     one.error("Invalid", field, `is for type: ${other}; remove it, or set type: ${other}`);
   }
 }

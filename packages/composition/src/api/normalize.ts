@@ -74,6 +74,7 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
 function stepOf(written: WrittenStep): PipelineStep {
   const {
     step: name,
+    type,
     functionRef,
     container,
     webhook,
@@ -87,7 +88,8 @@ function stepOf(written: WrittenStep): PipelineStep {
   } = written;
   const shared = { ...(config && { config }), ...(io && { io }) };
   if (isGiven(container)) {
-    return functionOf({ name, type: "Container", container, ...shared, ...(cache && { cache }) });
+    const isolation = type === "Chroot" ? type : "Container";
+    return functionOf({ name, type: isolation, container, ...shared, ...(cache && { cache }) });
   }
   if (isGiven(wasm)) return functionOf({ name, type: "Wasm", wasm, ...shared, ...(cache && { cache }) });
   if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...shared });
@@ -137,8 +139,7 @@ function functionOf(written: WrittenFunction): CompositionFunction {
   const shared = { ...(config && { config }), ...(io && { io }) };
   if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...shared };
   const container = type === "Wasm" ? written.wasm : written.container;
-  if ((type !== "Container" && type !== "Wasm") || !container)
-    throw new TypeError(`the function ${name} has not been checked`);
+  if (type === "Webhook" || !container) throw new TypeError(`the function ${name} has not been checked`);
   return {
     name,
     type,

@@ -171,9 +171,32 @@ describe("unsupported features", () => {
     expect(parse(`${head}  ${f}\n  ${text}\n`).warnings).toEqual([]);
   });
 
-  test.each(["Chroot"])("functions of type %s are unsupported", (type) => {
-    const error = errors(`${head}  functions: [{name: f, type: ${type}, ${type.toLowerCase()}: {}}]\n`);
-    expect(paths(error.issues)).toEqual(["spec.functions[0].type: Unsupported"]);
+  test("type: Chroot has the fields of a container, and requires network: Accessible", () => {
+    const chroot = "type: Chroot, container: {image: i, imagePullPolicy: Never, network: Accessible}";
+    const { composition } = parse(`${head}  functions: [{name: f, ${chroot}}]\n`);
+    expect(composition.spec.functions).toEqual([
+      expect.objectContaining({
+        type: "Chroot",
+        container: expect.objectContaining({ image: "i", imagePullPolicy: "Never", network: "Accessible" }),
+      }),
+    ]);
+    const pipeline = `  mode: Pipeline\n  pipeline: [{step: f, ${chroot}}]\n`;
+    expect(parse(`${head}${pipeline}`).composition.spec.pipeline?.[0]).toMatchObject({ type: "Chroot" });
+  });
+
+  test.each([
+    "image: i",
+    "image: i, network: Isolated",
+    "image: i, network: {policy: Isolated}",
+    "image: i, network: Accessible, resources: {limits: {memory: 1Gi}}",
+  ])("type: Chroot cannot enforce {%s}", (container) => {
+    for (const steps of [
+      `  functions: [{name: f, type: Chroot, container: {${container}}}]\n`,
+      `  mode: Pipeline\n  pipeline: [{step: f, type: Chroot, container: {${container}}}]\n`,
+    ]) {
+      const [path] = paths(errors(`${head}${steps}`).issues);
+      expect(path).toMatch(/^spec\.(functions|pipeline)\[0\]\.container: Unsupported$/);
+    }
   });
 });
 

@@ -3,7 +3,7 @@ import { embeddedObject, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
-import { CACHE, CONTAINER, checkCache, IO, MAX_STEPS, WASM } from "./functions.ts";
+import { CACHE, CHROOT_RULE, CONTAINER, checkCache, checkChroot, IO, MAX_STEPS, WASM } from "./functions.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
@@ -112,10 +112,11 @@ const RULES: readonly Rule[] = [
     "a step needs one of functionRef, container, webhook and wasm",
   ],
   [
-    "!has(self.type) || (self.type == 'Container' ? has(self.container) : " +
-      "self.type == 'Webhook' ? has(self.webhook) : has(self.wasm))",
-    "type: Container requires container, type: Webhook requires webhook, and type: Wasm requires wasm",
+    "!has(self.type) || (self.type == 'Webhook' ? has(self.webhook) : " +
+      "self.type == 'Wasm' ? has(self.wasm) : has(self.container))",
+    "types Container and Chroot require container, type: Webhook requires webhook, and type: Wasm requires wasm",
   ],
+  CHROOT_RULE,
 ];
 
 /** The field that names the function of a step, with further fields that steps with it read. */
@@ -126,11 +127,11 @@ const FIELDS_OF = {
   wasm: ["type", "config", "io", "cache"],
 } as const;
 
-/** The type of a FunctionIO function, by that field. */
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ["container", "Container"],
-  ["webhook", "Webhook"],
-  ["wasm", "Wasm"],
+/** The types of FunctionIO functions, by that field. */
+const TYPES: ReadonlyMap<string, readonly unknown[]> = new Map([
+  ["container", ["Container", "Chroot"]],
+  ["webhook", ["Webhook"]],
+  ["wasm", ["Wasm"]],
 ]);
 
 const STEP = object<WrittenStep>(
@@ -140,7 +141,7 @@ const STEP = object<WrittenStep>(
     input: embeddedObject("an input"),
     credentials: CREDENTIALS,
     requirements: REQUIREMENTS,
-    type: choice("Container", "Webhook", "Wasm"),
+    type: choice("Container", "Webhook", "Wasm", "Chroot"),
     container: CONTAINER,
     webhook: WEBHOOK,
     wasm: WASM,
@@ -168,10 +169,11 @@ function checkStep(step: FieldReader): void {
     step.warning("Ignored", field, `has no effect in a step with ${first}`);
   }
   const [type, needed] = [step.value("type"), TYPES.get(first)];
-  if (needed !== undefined && type !== undefined && type !== needed) {
-    step.error("Invalid", "type", `must be ${needed} in a step with ${first}`);
+  if (needed !== undefined && type !== undefined && !needed.includes(type)) {
+    step.error("Invalid", "type", `must be ${needed.join(" or ")} in a step with ${first}`);
   }
   checkCache(step);
+  checkChroot(step);
 }
 
 /** The steps of `mode: Pipeline` (Crossplane v1.14). */

@@ -105,7 +105,7 @@ export interface WrittenStep {
   credentials?: WrittenCredential[];
   requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
   /** The type of a FunctionIO function. */
-  type?: "Container" | "Webhook" | "Wasm";
+  type?: "Container" | "Webhook" | "Wasm" | "Chroot";
   /** The FunctionIO container. */
   container?: WrittenContainer;
   /** The FunctionIO webhook. */

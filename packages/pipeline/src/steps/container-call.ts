@@ -3,7 +3,7 @@ import { DEFAULT_OUTPUT_BYTES, type RunOptions } from "@xfn/runner-contract";
 import type { FunctionCall, OutputWords } from "./function-call.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 
-/** The call of a function in a container: FunctionIO on stdin and stdout. */
+/** The call of a function that is an image: FunctionIO on stdin and stdout. */
 export function containerCall(step: ContainerStep, { runner, auth }: PipelineInput): FunctionCall {
   const { image } = step.container;
   return {
@@ -22,8 +22,8 @@ export function containerCall(step: ContainerStep, { runner, auth }: PipelineInp
 function runOptions(step: ContainerStep): RunOptions {
   const { timeoutMs, network, imagePullPolicy, resources } = step.container;
   const { memoryBytes, cpus } = resources.limits;
-  const form = step.type === "Wasm" ? step.type : undefined;
-  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy, ...(form && { form }) };
+  const type = step.type === "Container" ? undefined : step.type;
+  return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy, ...(type && { type }) };
 }
 
 /** By the runner's code. */
@@ -31,6 +31,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ["PullFailed", "check the step's container.image and container.imagePullPolicy"],
   ["LimitUnavailable", "leave out the step's container.resources.limits, or run where they can be enforced"],
   ["Timeout", "raise the step's container.timeout (default 10s) if it needs longer"],
+  ["ChrootUnavailable", "use type: Container, or a runner on which type: Chroot is allowed and possible"],
   ["OutOfMemory", "raise the step's container.resources.limits.memory if it needs more"],
 ]);
 

@@ -6,6 +6,7 @@ import { RunnerSetupError } from "../setup/setup-error.ts";
 import { openTokenFile, type TokenFile } from "../setup/token-file.ts";
 import { readReport, STEP_KEY } from "../wire/call-trailers.ts";
 import { PACKAGE_KEY } from "../wire/function-service.ts";
+import { writeType } from "../wire/function-type.ts";
 import type { MessagePieces } from "../wire/large-message.ts";
 import {
   DEADLINE_SLACK_MS,
@@ -79,7 +80,9 @@ class GrpcRunnerClient implements RunnerClient {
 
   async run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
     const request = encodeRequest(image, input, options);
-    const response = await this.#call(image, RUN_FUNCTION.path, request, new Metadata(), options);
+    const metadata = new Metadata();
+    writeType(metadata, options);
+    const response = await this.#call(image, RUN_FUNCTION.path, request, metadata, options);
     return outputOf(response, failureOf(image, options));
   }
 

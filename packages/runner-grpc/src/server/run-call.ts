@@ -4,6 +4,7 @@ import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { Endpoint } from "../setup/endpoint.ts";
 import { type CallReport, STEP_KEY, writeReport } from "../wire/call-trailers.ts";
 import { PACKAGE_KEY } from "../wire/function-service.ts";
+import { readType } from "../wire/function-type.ts";
 import type { MessagePieces } from "../wire/large-message.ts";
 import { MAX_STEP_BYTES } from "../wire/limits.ts";
 import { PULL_KEY, readPullHeader } from "../wire/pull-config.ts";
@@ -153,7 +154,7 @@ async function runCall(
   record: CallRecord,
 ): Promise<Uint8Array> {
   signal.throwIfAborted();
-  const request = isForwarded(call) ? forwardedRequest(call) : decodeRequest(call.message);
+  const request = isForwarded(call) ? forwardedRequest(call) : requestOf(call);
   record.request = request;
   record.step = stepOf(call.metadata);
   checkNetwork(request, context);
@@ -184,6 +185,11 @@ async function runCall(
 /** Whether it is a call of Crossplane's service, which is passed on. */
 function isForwarded(call: ReceivedCall): boolean {
   return call.path !== RUN_FUNCTION.path;
+}
+
+function requestOf({ message, metadata }: ReceivedCall): RequestedRun {
+  const request = decodeRequest(message);
+  return { ...request, options: { ...request.options, ...readType(metadata) } };
 }
 
 function forwardedRequest(call: ReceivedCall): RequestedRun {

@@ -54,6 +54,7 @@ const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>>
   RuntimeMissing: "FAILED_PRECONDITION",
   NamespaceUnavailable: "FAILED_PRECONDITION",
   LimitUnavailable: "FAILED_PRECONDITION",
+  ChrootUnavailable: "FAILED_PRECONDITION",
   RootFilesystemFailed: "INTERNAL",
   StartFailed: "INTERNAL",
   Timeout: "DEADLINE_EXCEEDED",

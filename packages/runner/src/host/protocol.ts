@@ -54,6 +54,8 @@ export interface LoadRequest {
   /** Absolute path of the OCI runtime. */
   runtime: string;
   runtimeFamily: RuntimeFamily;
+  /** Whether the container has a network namespace of its own. */
+  isolated: boolean;
 }
 
 /**
@@ -66,6 +68,8 @@ export interface StartRequest {
   /** Absolute path of the OCI runtime. */
   runtime: string;
   runtimeFamily: RuntimeFamily;
+  /** Whether the container has a network namespace of its own. */
+  isolated: boolean;
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: readonly string[];
   /**

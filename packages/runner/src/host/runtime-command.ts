@@ -4,7 +4,7 @@ import { runtimeCopy } from "./runtime-copy.ts";
 import type { RuntimeFamily } from "./runtime-family.ts";
 
 /** The part of a request that the command line needs. */
-export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "detach">;
+export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "isolated" | "detach">;
 
 /** Arguments of spawn that start a container. */
 export interface RuntimeCommand {
@@ -16,11 +16,14 @@ export interface RuntimeCommand {
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // The runner sets limits itself (see start-barrier.ts). crun 1.8 rejects hybrid hosts and ignores limits that it
-// cannot set. runc as root fails if it cannot make cgroups, unless it runs as rootless.
-const familyOptions: Record<RuntimeFamily, string[]> = {
-  crun: ["--cgroup-manager=disabled"],
-  runc: ["--rootless=true"],
-  other: [],
+// cannot set. runc as root fails if it cannot make cgroups, unless it runs as rootless. runsc has a network stack of
+// its own, and installs the seccomp profile only on request.
+const familyOptions: Record<RuntimeFamily, (isolated: boolean) => string[]> = {
+  crun: () => ["--cgroup-manager=disabled"],
+  runc: () => ["--rootless=true"],
+  youki: () => [],
+  runsc: (isolated) => ["--ignore-cgroups", "--oci-seccomp", isolated ? "--network=none" : "--network=host"],
+  other: () => [],
 };
 
 /** The command that runs a container in its bundle, which must contain config.json. */
@@ -28,7 +31,7 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest): Runtim
   const paths = sandboxPaths(scratch, request.id);
   const runtime = runtimeCopy(request.runtime);
   const options = [
-    ...familyOptions[request.runtimeFamily],
+    ...familyOptions[request.runtimeFamily](request.isolated),
     `--root=${scratch}/state`,
     `--log=${paths.log}`,
     "--log-format=json",

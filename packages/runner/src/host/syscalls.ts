@@ -15,6 +15,7 @@ const pipe2Fn = libc.func("int pipe2(_Out_ int *fds, int flags)");
 const fcntlFn = libc.func("int fcntl(int fd, int command, int value)");
 const closeRangeFn = libc.func("int close_range(unsigned int first, unsigned int last, int flags)");
 const memfdCreateFn = libc.func("int memfd_create(const char *name, unsigned int flags)");
+const prctlFn = libc.func("int prctl(int option, unsigned long value)");
 const waitpidFn = libc.func("int waitpid(int pid, _Out_ int *status, int options)");
 const spawnFn = libc.func(
   "int posix_spawn(_Out_ int *pid, const char *path, void *actions, void *attributes, const char **argv, const char **envp)",
@@ -55,6 +56,7 @@ const MFD_ALLOW_SEALING = 2;
 const MFD_EXEC = 16;
 const CLOSE_RANGE_CLOEXEC = 4;
 const WNOHANG = 1;
+const PR_SET_CHILD_SUBREAPER = 36;
 const SIGKILL = 9;
 const SIGSTOP = 19;
 const POSIX_SPAWN_SETPGROUP = 2;
@@ -190,6 +192,11 @@ export function spawn(path: string, argv: string[], env: string[], stdio: [numbe
   } finally {
     actionsDestroy(actions);
   }
+}
+
+/** Makes this process the parent of descendants that lose theirs (prctl(2)). */
+export function becomeSubreaper(): void {
+  check(prctlFn(PR_SET_CHILD_SUBREAPER, 1) as number, "prctl(PR_SET_CHILD_SUBREAPER)");
 }
 
 /** How a child ended: either `code` or `signal` is set. */

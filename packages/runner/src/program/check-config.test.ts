@@ -43,6 +43,17 @@ test("a runner without authentication shares its network with no function", () =
   expect(check({ insecureNoAuth: true, allowNetwork: true })).toEqual([expect.stringContaining("--allow-network")]);
 });
 
+test("--allow-chroot excludes what a chroot cannot keep, and requires the network that it has", () => {
+  expect(check({ allowChroot: true, allowNetwork: true })).toEqual([]);
+  expect(check({ allowChroot: true })).toEqual([expect.stringContaining("--allow-network")]);
+  expect(check({ allowChroot: true, insecureNoAuth: true })).toEqual([expect.stringContaining("--insecure-no-auth")]);
+  for (const limit of [{ maxMemory: 1 }, { defaultMemory: 1 }, { maxCpu: 1 }, { defaultCpu: 1 }, { maxPids: 1 }]) {
+    expect(check({ allowChroot: true, allowNetwork: true, ...limit })).toEqual([
+      expect.stringContaining("a chroot enforces no limits"),
+    ]);
+  }
+});
+
 test("there may be as many servers of functions as calls", () => {
   expect(check({ maxServers: 3, maxConcurrent: 4 })).toEqual([expect.stringContaining("--max-servers")]);
   expect(check({ maxServers: 4, maxConcurrent: 4 })).toEqual([]);

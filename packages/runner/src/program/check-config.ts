@@ -35,6 +35,7 @@ export function checkConfig(config: ServeConfig): { checked: CheckedConfig; prob
     maxPids: config.maxPids,
     allowImages: config.allowImage.flatMap((pattern) => patternOf(pattern, registry, say) ?? []),
     allowNetwork: config.allowNetwork,
+    allowChroot: config.allowChroot,
     allowOciLayouts: config.allowOciLayouts,
     defaultRegistry: registry,
   };
@@ -51,6 +52,7 @@ function checkTogether(config: ServeConfig, say: (problem: string) => void): voi
     say(
       "--insecure-no-auth and --allow-network exclude each other: a function in the runner's network could call the runner",
     );
+  if (config.allowChroot) checkChroot(config, say);
   if (defaultMemory !== undefined && maxMemory !== undefined && defaultMemory > maxMemory)
     say("--default-memory is more than --max-memory");
   if (defaultCpu !== undefined && maxCpu !== undefined && defaultCpu > maxCpu)
@@ -60,6 +62,19 @@ function checkTogether(config: ServeConfig, say: (problem: string) => void): voi
   const bound = config.warmPoolCount ?? config.warmPoolMemory ?? config.warmPoolIdle;
   if (config.warmPool === "off" && bound !== undefined)
     say("--warm-pool-count, --warm-pool-memory and --warm-pool-idle have no effect with --warm-pool=off: remove them");
+}
+
+function checkChroot(config: ServeConfig, say: (problem: string) => void): void {
+  if (config.insecureNoAuth)
+    say("--insecure-no-auth and --allow-chroot exclude each other: a function in a chroot could call the runner");
+  else if (!config.allowNetwork)
+    say("--allow-chroot requires --allow-network: a function in a chroot has the runner's network");
+  const { maxMemory, defaultMemory, maxCpu, defaultCpu, maxPids } = config;
+  if ((maxMemory ?? defaultMemory ?? maxCpu ?? defaultCpu ?? maxPids) !== undefined) {
+    say(
+      "--allow-chroot excludes --max-memory, --default-memory, --max-cpu, --default-cpu and --max-pids: a chroot enforces no limits",
+    );
+  }
 }
 
 function listenOptions(config: ServeConfig): ListenOptions {

@@ -12,6 +12,7 @@ const OPEN: OperatorPolicy = {
   maxPids: 100,
   allowImages: [],
   allowNetwork: false,
+  allowChroot: false,
   allowOciLayouts: false,
   defaultRegistry: undefined,
 };
@@ -22,6 +23,13 @@ function call(asked: Partial<ServedRunOptions> = {}, socket: "path" | "tcp" = "p
 }
 
 const denied: unknown = expect.objectContaining({ code: "PermissionDenied", status: "PERMISSION_DENIED" });
+
+test("runs functions in chroots only if that is allowed", () => {
+  const policy = { ...OPEN, allowNetwork: true, maxPids: undefined };
+  const chroot = call({ type: "Chroot", network: "Accessible" });
+  expect(() => permit("a", chroot, policy)).toThrow(denied);
+  expect(permit("a", chroot, { ...policy, allowChroot: true }).options).toMatchObject({ type: "Chroot" });
+});
 
 test("accepts a request for the maximum, and rejects more", () => {
   const policy = { ...OPEN, maxMemory: 1000, maxCpu: 0.5 };

@@ -19,6 +19,7 @@ export interface OperatorPolicy {
   /** None: all images. */
   readonly allowImages: readonly ImagePattern[];
   readonly allowNetwork: boolean;
+  readonly allowChroot: boolean;
   readonly allowOciLayouts: boolean;
   readonly defaultRegistry: string | undefined;
 }
@@ -45,6 +46,8 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     throw refuse(`this runner's operator does not allow the image ${normal.location} (--allow-image)`);
   if (asked.network === "Accessible" && !policy.allowNetwork)
     throw refuse("this runner shares its network with no function (--allow-network)");
+  if (asked.type === "Chroot" && !policy.allowChroot)
+    throw refuse("this runner runs no function of type: Chroot, which it cannot isolate (--allow-chroot)");
   const { maxTimeoutMs, maxMemory, maxCpu } = policy;
   if ((asked.timeoutMs ?? 0) > maxTimeoutMs)
     throw refuse(`a timeout may be at most ${formatDuration(maxTimeoutMs)} here (--max-timeout)`);

@@ -20,7 +20,7 @@ export interface RunConfig
   extends StoreSettings,
     ContainerSettings,
     LimitSettings,
-    Pick<ServeConfig, "readOnlyRoot" | "ociRuntime" | "maxOutput"> {
+    Pick<ServeConfig, "readOnlyRoot" | "maxOutput"> {
   /** Milliseconds. */
   readonly timeout: number;
   readonly imagePullPolicy: NonNullable<RunOptions["pullPolicy"]>;
@@ -54,7 +54,6 @@ export const RUN_SETTINGS: SettingsOf<RunConfig> = {
   cacheDir: { ...STORE_SETTINGS.cacheDir, short: "c" },
   ...CONTAINER_SETTINGS,
   readOnlyRoot: SERVE_SETTINGS.readOnlyRoot,
-  ociRuntime: SERVE_SETTINGS.ociRuntime,
   maxOutput: SERVE_SETTINGS.maxOutput,
 };
 

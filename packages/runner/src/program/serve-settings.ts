@@ -71,7 +71,7 @@ export interface ServeConfig extends StoreSettings, RegistryAccessSettings, Cont
   /** Bytes. */
   readonly serversMemory: number | undefined;
   readonly readOnlyRoot: boolean;
-  readonly ociRuntime: string;
+  readonly allowChroot: boolean;
   /** Bytes. */
   readonly cacheQuota: number | undefined;
   readonly otelEndpoint: string | undefined;
@@ -171,6 +171,7 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
     "all",
   ),
   allowNetwork: toggle("allow-network", "give functions the runner's network where a call asks for it"),
+  allowChroot: toggle("allow-chroot", "run functions of type: Chroot, which only a root directory and a user separate"),
   allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
   warmPool: one(
     "warm-pool",
@@ -198,7 +199,6 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   },
   readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
   ...CONTAINER_SETTINGS,
-  ociRuntime: one("oci-runtime", "<program>", "crun, or one with its command line", anyText, "crun", "crun"),
   ...STORE_SETTINGS,
   cacheQuota: optional(
     "cache-quota",
@@ -240,6 +240,7 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
     "defaultCpu",
     "allowImage",
     "allowNetwork",
+    "allowChroot",
     "allowOciLayouts",
     "allowUnlimited",
   ],

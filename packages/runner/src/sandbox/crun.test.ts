@@ -30,7 +30,9 @@ test("skips relative directories of PATH, whose owner could replace the program"
 test.each([
   ["crun version 1.8.1\\ncommit: f8a0", { family: "crun", version: "1.8.1" }],
   ["runc version 1.1.5+ds1\\nspec: 1.0.2-dev", { family: "runc", version: "1.1.5+ds1" }],
-  ["youki version 0.5.3", { family: "other", version: "" }],
+  ["youki version 0.5.3", { family: "youki", version: "0.5.3" }],
+  ["runsc version 0.0~20221219.0\\nspec: 1.0.2-dev", { family: "runsc", version: "0.0~20221219.0" }],
+  ["kata version 3.1", { family: "other", version: "" }],
 ])("a runtime's version output decides how it is started: %s", async (says, expected) => {
   const path = program(`printf '${says}\\n'`);
   expect(await identifyRuntime(path)).toEqual({ path, ...expected });

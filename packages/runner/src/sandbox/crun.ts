@@ -69,12 +69,16 @@ export async function identifyRuntime(path: string, timeoutMs: number = VERSION_
       );
     },
   );
-  return { path, ...parseVersion(await promise) };
+  return { path, ...parseRuntimeVersion(await promise) };
 }
 
-function parseVersion(text: string): { family: RuntimeFamily; version: string } {
-  const [, family, version = ""] = /^(crun|runc) version (\S+)/m.exec(text) ?? [];
-  return family === "crun" || family === "runc" ? { family, version } : { family: "other", version: "" };
+const FAMILIES: readonly RuntimeFamily[] = ["crun", "runc", "youki", "runsc"];
+
+/** The family and version in the output of --version. */
+export function parseRuntimeVersion(text: string): { family: RuntimeFamily; version: string } {
+  const [, family, version = ""] = /^(\w+) version (\S+)/m.exec(text) ?? [];
+  const known = FAMILIES.find((each) => each === family);
+  return known === undefined ? { family: "other", version: "" } : { family: known, version };
 }
 
 /** The first crun without CVE-2025-24965: a krun image could write outside its root through .krun_config.json. */

@@ -1,9 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import type { Socket } from "node:net";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { RunnerError } from "@xfn/runner-contract";
 import { messageOf } from "../base/error-text.ts";
 import type {
@@ -16,6 +13,7 @@ import type {
   Usage,
 } from "../host/protocol.ts";
 import { MAX_CONFIG_TEXT, MAX_CONFIGS } from "../host/protocol.ts";
+import { type HostKind, hostCommand, hostError } from "./host-command.ts";
 import { type Connection, HostConnections } from "./host-connections.ts";
 import { childOf, hostExit } from "./host-exit.ts";
 
@@ -51,15 +49,6 @@ interface Pending {
 // Enough for the messages of a failing `unshare`.
 const MAX_STDERR_BYTES = 4096;
 
-// Keep this long-lived process small: V8 would fill a young generation of 16 MB with messages before its first
-// collection, and never returns the memory of the Maglev compiler.
-const hostFlags = [
-  "--max-old-space-size=128",
-  "--max-semi-space-size=1",
-  "--no-maglev",
-  "--disable-warning=ExperimentalWarning",
-];
-
 /** The runner's handle on the sandbox host, the process that owns the namespaces (`host/main.ts`). */
 export class SandboxHost {
   readonly scratch: string;
@@ -78,29 +67,24 @@ export class SandboxHost {
   #gone = false;
   #closing = false;
 
+  readonly #kind: HostKind;
   readonly #onLost: (reason: string) => void;
 
   /**
    * Starts the process; {@link ready} reports whether the namespaces could be made.
    *
    * @param cache the store's directory
+   * @param kind decides the program; that of chroots is `chroot-host/main.ts`
    * @param onLost called with the end of its stderr if it ends by itself: only the operator may read that
    */
-  constructor(cache: string, onLost: (reason: string) => void = () => undefined) {
+  constructor(cache: string, onLost: (reason: string) => void = () => undefined, kind: HostKind = "containers") {
     this.#onLost = onLost;
-    const rootless = process.geteuid?.() !== 0;
-    // Root's containers belong to an id that cannot traverse a private directory such as /root. Every id can traverse
-    // /run.
-    this.scratch = rootless ? join(cache, "sandboxes") : "/run/xfn";
-    mkdirSync(this.scratch, { recursive: true });
-    const namespaces = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    if (rootless) namespaces.unshift("--user", "--map-root-user");
-    // Tests run from the sources. Otherwise all of its modules are in one file, which loads sooner.
-    const name = import.meta.url.endsWith(".ts") ? "main.ts" : "main-bundle.js";
-    const main = fileURLToPath(new URL(`../host/${name}`, import.meta.url));
+    this.#kind = kind;
+    const { command, args, scratch } = hostCommand(kind, cache);
+    this.scratch = scratch;
     this.#child = spawn(
-      "unshare",
-      [...namespaces, process.execPath, ...hostFlags, main],
+      command,
+      args,
       // `detached` makes a new session: Ctrl-C reaches only the runner, which then ends its containers in order.
       {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -131,6 +115,11 @@ export class SandboxHost {
   /** The scratch directory as this process sees it. Valid once the host is ready. */
   get scratchFromOutside(): string {
     return `/proc/${this.#pid}/root${this.scratch}`;
+  }
+
+  /** The process that starts containers. Valid once the host is ready. */
+  get pid(): number {
+    return this.#pid;
   }
 
   /** Whether the process has ended and must be replaced. */
@@ -227,7 +216,8 @@ export class SandboxHost {
     switch (response.type) {
       case "ready":
         try {
-          this.#pid = childOf(this.#child.pid ?? 0);
+          const { pid = 0 } = this.#child;
+          this.#pid = this.#kind === "chroots" ? pid : childOf(pid);
         } catch (error) {
           this.#giveUp(messageOf(error));
           return;
@@ -302,7 +292,8 @@ export class SandboxHost {
     if (this.#gone) return;
     this.#gone = true;
     const said = this.#stderr.trim();
-    this.#ready.reject(namespaceError(cause?.message ?? (said || "the sandbox host ended"), cause));
+    const reason = cause?.message ?? (said || "the sandbox host ended");
+    this.#ready.reject(hostError(this.#kind, reason, cause));
     if (this.#isReady && !this.#closing && said !== "") this.#onLost(said);
     const error = this.#lost();
     for (const { prepared, exit } of this.#pending.values()) {
@@ -325,12 +316,4 @@ export class SandboxHost {
   #unref(): void {
     for (const handle of [this.#child, this.#child.channel, this.#child.stderr as Socket | null]) handle?.unref();
   }
-}
-
-function namespaceError(reason: string, cause?: unknown): RunnerError {
-  return new RunnerError(
-    "NamespaceUnavailable",
-    `this host refuses the namespaces that a sandbox needs: ${reason}. \`xfn doctor\` reports what is missing and how to fix it`,
-    { phase: "start", retryable: false, cause },
-  );
 }

@@ -105,7 +105,7 @@ export class Sandbox {
   /** Starts the OCI runtime, which waits for {@link start}. The start then takes less time. */
   load(): void {
     const { path, family } = this.spec.runtime;
-    this.#host.load({ type: "load", id: this.id, runtime: path, runtimeFamily: family });
+    this.#host.load({ type: "load", id: this.id, runtime: path, runtimeFamily: family, isolated: this.spec.isolated });
   }
 
   /**
@@ -125,6 +125,7 @@ export class Sandbox {
       id: this.id,
       runtime: runtime.path,
       runtimeFamily: runtime.family,
+      isolated: this.spec.isolated,
       cgroupProcs: [...(this.#cgroup?.procs ?? []), ...(waiting?.procs ?? [])],
       detach: preStarted,
       largePipes: inputBytes > LARGE_INPUT_BYTES,
@@ -217,6 +218,11 @@ export class Sandbox {
     const home = this.#waiting?.home ?? [];
     if (home.length === 0) return undefined;
     return setTimeout(() => this.#host.move(this.id, home), LEAVE_AFTER_MS);
+  }
+
+  /** Paths of its cgroups, relative to their mounts. */
+  get groups(): readonly string[] {
+    return (this.#cgroup?.procs ?? []).map((path) => path.slice(path.lastIndexOf("/xfn-"), path.lastIndexOf("/")));
   }
 
   /** Whether it was started, even if it has ended since. */

@@ -20,6 +20,7 @@ export const protobufFileName = "apiextensions/fn/proto/v1alpha1/run_function.pr
  *
  * What does not fit into these messages travels beside them, and either side may ignore it:
  *   request header   xfn-step-bin             the pipeline step, in UTF-8, for messages
+ *   request header   xfn-function-type        Chroot or Wasm for a function of that type; without it, the image decides
  *   request header   authorization            "Bearer TOKEN", where the runner wants it
  *   trailer          grpc-status-details-bin  google.rpc.Status with an ErrorInfo (see google/rpc/error_details.proto)
  *   trailer          xfn-phases               "pull=12.5,start=4,run=30": milliseconds that each phase took

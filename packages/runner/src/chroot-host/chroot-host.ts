@@ -1,0 +1,131 @@
+import { messageOf } from "../base/error-text.ts";
+import { quietly } from "../base/quietly.ts";
+import type { HostResponse, KillRequest, PrepareRequest, StartRequest } from "../host/protocol.ts";
+import { monotonicMs } from "../host/protocol.ts";
+import { type ExitStatus, reap } from "../host/syscalls.ts";
+import { Chroot } from "./chroot.ts";
+import { processesOf, USERS_OF_RUNNER } from "./users.ts";
+
+/** A killed process is gone within milliseconds, unless the kernel waits for a device. */
+const KILL_AGAIN_MS = 20;
+
+/** All functions in chroots of one runner, from their preparation to their end. */
+export class ChrootHost {
+  readonly #folder: string;
+  readonly #firstUser: number;
+  readonly #send: (response: HostResponse) => void;
+  readonly #chroots = new Map<string, Chroot>();
+  readonly #users = new Set<number>();
+  /** Ends of first processes whose other processes are being killed. */
+  readonly #ends = new Map<Chroot, { status: ExitStatus; at: number }>();
+  #onEmpty: (() => void) | undefined;
+
+  /**
+   * @param folder a private folder
+   * @param firstUser of the runner
+   */
+  constructor(folder: string, firstUser: number, send: (response: HostResponse) => void) {
+    this.#folder = folder;
+    this.#firstUser = firstUser;
+    this.#send = send;
+    // Processes that outlived an earlier host of this runner. Some may end meanwhile.
+    for (const pid of processesOf(firstUser, USERS_OF_RUNNER)) quietly(() => process.kill(pid, "SIGKILL"));
+  }
+
+  async prepare({ id, layers }: PrepareRequest, config: string): Promise<void> {
+    const user = this.#freeUser();
+    if (user === undefined) {
+      const message = `${USERS_OF_RUNNER} functions run in chroots already`;
+      return this.#send({ type: "prepareFailed", id, message });
+    }
+    this.#users.add(user);
+    const chroot = new Chroot(id, `${this.#folder}/${id}`, user, config);
+    try {
+      const fds = await chroot.prepare(layers);
+      this.#chroots.set(id, chroot);
+      this.#send({ type: "prepared", id, fds, rootfs: "copy" });
+    } catch (error) {
+      this.#send({ type: "prepareFailed", id, message: messageOf(error) });
+      this.#remove(chroot);
+    }
+  }
+
+  start({ id, largePipes }: StartRequest): void {
+    const chroot = this.#chroots.get(id);
+    if (chroot === undefined) return;
+    try {
+      chroot.start(largePipes);
+    } catch (error) {
+      this.#send({ type: "startFailed", id, message: messageOf(error) });
+      this.#remove(chroot);
+    }
+  }
+
+  kill({ id }: KillRequest): void {
+    const chroot = this.#chroots.get(id);
+    if (chroot === undefined) return;
+    if (chroot.isPrepared) this.#remove(chroot);
+    else chroot.kill();
+  }
+
+  /** Reaps all children that have ended, those that functions left behind too. Call it on SIGCHLD. */
+  reap(): void {
+    for (let status = reap(); status !== undefined; status = reap()) {
+      for (const chroot of this.#chroots.values()) {
+        const owned = chroot.owns(status.pid);
+        if (owned === "first") this.#ends.set(chroot, { status, at: monotonicMs() });
+        if (owned !== undefined) this.#progress(chroot, owned);
+      }
+    }
+  }
+
+  /** Kills everything, and removes all folders. */
+  async close(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onEmpty = resolve;
+    for (const { id } of this.#chroots.values()) this.kill({ type: "kill", id });
+    if (this.#users.size === 0) resolve();
+    await promise;
+  }
+
+  // The function's own end does not end what it started.
+  #progress(chroot: Chroot, ended: "first" | "killer"): void {
+    const end = this.#ends.get(chroot);
+    const isEmpty = ended === "killer" && chroot.killerEnded();
+    if (end === undefined) return;
+    if (!isEmpty) {
+      if (ended === "first") chroot.kill();
+      else setTimeout(() => chroot.kill(), KILL_AGAIN_MS);
+      return;
+    }
+    const { code, failure } = chroot.endOf(end.status);
+    this.#send({
+      type: "exited",
+      id: chroot.id,
+      mayHaveRun: failure === null,
+      at: end.at,
+      code,
+      runtimeError: failure,
+      diskFull: false,
+    });
+    this.#remove(chroot);
+  }
+
+  #remove(chroot: Chroot): void {
+    this.#chroots.delete(chroot.id);
+    this.#ends.delete(chroot);
+    chroot.close();
+    const free = (): void => {
+      this.#users.delete(chroot.user);
+      if (this.#users.size === 0) this.#onEmpty?.();
+    };
+    // A folder that cannot be removed takes space, and harms no other call.
+    chroot.remove().then(free, free);
+  }
+
+  #freeUser(): number | undefined {
+    for (let user = this.#firstUser; user < this.#firstUser + USERS_OF_RUNNER; user++)
+      if (!this.#users.has(user)) return user;
+    return undefined;
+  }
+}

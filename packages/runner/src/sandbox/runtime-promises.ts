@@ -1,0 +1,110 @@
+import { readlinkSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readText } from "../base/read-text.ts";
+import { processTree } from "../cgroup/process-tree.ts";
+import type { RuntimeFamily } from "../host/runtime-family.ts";
+import { MAX_OPEN_FILES } from "./limits.ts";
+
+/** What the kernel says of a process. Tests pass their own. */
+export interface ProcessFiles {
+  /** The text of a file in /proc/PID; empty if there is none. */
+  read(name: string): string;
+  /** The target of a link in /proc/PID; undefined if it cannot be read. */
+  link(name: string): string | undefined;
+}
+
+/** Namespaces that an isolated container has of its own. */
+const NAMESPACES = ["net", "pid", "mnt", "ipc", "uts", "user"] as const;
+const EMPTY_SET = /^0+$/;
+
+/**
+ * The first promise that an OCI runtime breaks for a process of an isolated container, as the end of a sentence about
+ * the runtime; undefined if it keeps all that can be seen from outside.
+ *
+ * @param host the process that started the runtime
+ * @param groups the cgroups that the process must be in, as their paths
+ */
+export function brokenPromise(
+  family: RuntimeFamily,
+  process: ProcessFiles,
+  host: ProcessFiles,
+  groups: readonly string[],
+): string | undefined {
+  const status = process.read("status");
+  const field = (name: string): string => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
+  if (field("Seccomp") !== "2") return "installs no seccomp filter";
+  const shared = NAMESPACES.find((name) => {
+    const own = process.link(`ns/${name}`);
+    return own !== undefined && own === host.link(`ns/${name}`);
+  });
+  if (shared !== undefined) return `makes no ${shared} namespace`;
+  const cgroup = process.read("cgroup");
+  if (!groups.every((group) => cgroup.includes(group))) return "leaves the cgroups of its caller, and so its limits";
+  // The kernel of gVisor keeps the others, and cannot be seen from outside.
+  if (family === "runsc") return undefined;
+  if (field("NoNewPrivs") !== "1") return "ignores noNewPrivileges";
+  if (["CapPrm", "CapEff", "CapBnd"].some((set) => !EMPTY_SET.test(field(set)))) return "leaves capabilities";
+  const openFiles = /^Max open files\s+\d+\s+(\d+)/m.exec(process.read("limits"))?.[1];
+  if (Number(openFiles) > MAX_OPEN_FILES) return "sets no resource limits";
+  return undefined;
+}
+
+/** The files of a process of this machine. */
+export function filesOf(pid: number): ProcessFiles {
+  return {
+    read: (name) => readText(`/proc/${pid}/${name}`),
+    link(name) {
+      try {
+        return readlinkSync(`/proc/${pid}/${name}`);
+      } catch {
+        // An ordinary user cannot read the links of every process.
+        return undefined;
+      }
+    },
+  };
+}
+
+const POLL_MS = 5;
+/** Containers start within a second. */
+const FIND_MS = 10_000;
+
+/** The container whose process is wanted. */
+export interface WantedProcess {
+  readonly family: RuntimeFamily;
+  /** The process that started the runtime. */
+  readonly host: number;
+  /** The name of the container's process. gVisor's kernel runs the program in one of its own. */
+  readonly program: string;
+}
+
+/**
+ * Waits for the process of a container.
+ *
+ * @param before processes of earlier containers, which may still be ending
+ * @param ended whether the container has ended
+ * @returns undefined if it has ended, or no such process appears in time
+ */
+export async function findProcess(
+  wanted: WantedProcess,
+  before: ReadonlySet<number>,
+  ended: () => boolean,
+  patienceMs: number = FIND_MS,
+): Promise<number | undefined> {
+  const until = performance.now() + patienceMs;
+  while (!ended() && performance.now() < until) {
+    const found = processesOf(wanted).find((pid) => !before.has(pid));
+    if (found !== undefined) return found;
+    await sleep(POLL_MS);
+  }
+  return undefined;
+}
+
+/** All processes of such containers. */
+export function processesOf({ family, host, program }: WantedProcess): number[] {
+  return processTree(host).filter((pid) => isProgram(family, pid, program));
+}
+
+function isProgram(family: RuntimeFamily, pid: number, program: string): boolean {
+  if (family === "runsc") return readText(`/proc/${pid}/cmdline`).startsWith("runsc-sandbox\0");
+  return readText(`/proc/${pid}/comm`).trim() === program;
+}
