@@ -23,12 +23,15 @@ describe("docs/testing.md", needs("crun"), () => {
   });
 
   test("its code runs as written", async () => {
+    const record = "./xfn render databases/xr.yaml databases/composition.yaml --record databases/recording";
     const page = await readFile(join(CHECKOUT, "docs", "testing.md"), "utf8");
     const code = fencedBlocks(page).filter(({ language }) => language === "ts");
     expect(code.length).toBeGreaterThan(3);
+    expect(page).toContain(`$ ${record}\n`);
+    expect(await runCommand(workspace, record)).toMatchObject({ code: 0 });
     await workspace.write("databases/page.test.ts", code.map(({ text }) => text).join("\n"));
     const { code: exitCode, stdout, stderr } = await runCommand(workspace, "npm test -- --root databases page");
     expect({ exitCode, stderr }, stdout).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/Tests +3 passed \(3\)/);
+    expect(stdout).toMatch(/Tests +4 passed \(4\)/);
   });
 });

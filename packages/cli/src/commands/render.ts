@@ -133,10 +133,23 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
     "write the trace there instead of to stderr; .json and .html choose the form",
     anyText,
   ),
+  record: optional(
+    "record",
+    "<dir>",
+    "keep what each function receives and returns in this folder, with secrets masked",
+    anyText,
+  ),
+  replay: optional(
+    "replay",
+    "<dir>",
+    "render with the outputs of that folder, without functions; fails if the input of a step differs",
+    anyText,
+  ),
+  ignoreDifferences: toggle("ignore-differences", "with --replay: only warn if the input of a step differs"),
   notSecret: many(
     "not-secret",
     "<name>",
-    "show values of fields, connection details and Secret keys with this name in the trace",
+    "show values of fields, connection details and Secret keys with this name in the trace and the recording",
     anyText,
     [],
   ),
@@ -181,7 +194,9 @@ Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:
   $ xfn render xr.yaml composition.yaml -o observed/ -r
-  $ xfn render xr.yaml composition.yaml --watch`;
+  $ xfn render xr.yaml composition.yaml --watch
+  $ xfn render xr.yaml composition.yaml --record recording/
+  $ xfn render xr.yaml composition.yaml --replay recording/`;
 
 /** Declares `xfn render`. */
 export function addRender({ program, output, finish }: CommandContext): void {
@@ -196,6 +211,7 @@ export function addRender({ program, output, finish }: CommandContext): void {
     .action(async (xr: string, composition: string, functions: string | undefined) => {
       const flags = readFlags(command, SETTINGS);
       checkRunnerFlags(flags);
+      checkReplayFlags(flags);
       for (const flag of ["crossplaneBinary", "crossplaneVersion"] as const)
         if (flags[flag] !== undefined)
           output.note(warning(`--${SETTINGS[flag].name} has no effect: xfn itself renders`));
@@ -230,6 +246,15 @@ function checkRunnerFlags(raw: RenderOptions): void {
   ]);
   if (flag !== undefined)
     throw usageError(`${flag} applies to functions that run here; with --runner, it is a setting of the runner`);
+}
+
+function checkReplayFlags({ record, replay, runner, ignoreDifferences = false }: RenderOptions): void {
+  if (replay === undefined) {
+    if (ignoreDifferences) throw usageError("--ignore-differences requires --replay DIR");
+    return;
+  }
+  if (record !== undefined) throw usageError("--record and --replay exclude each other: a replay calls no function");
+  if (runner !== undefined) throw usageError("--runner and --replay exclude each other: a replay calls no function");
 }
 
 /** A file without `--trace` requests a trace too, in the form of its name. */

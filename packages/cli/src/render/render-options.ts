@@ -2,10 +2,11 @@ import type { PullPolicy } from "@xfn/composition";
 import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 import type { PipelineOptions } from "./pipeline-options.ts";
+import type { RecordOptions } from "./with-recording.ts";
 import type { TraceForm } from "./write-trace.ts";
 
 /** Flags of `xfn render`. */
-export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions, PipelineOptions {
+export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions, RecordOptions, PipelineOptions {
   readonly observedResources?: string;
   readonly includeFunctionResults?: boolean;
   readonly includeFullXr?: boolean;
@@ -19,6 +20,10 @@ export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOpti
   readonly environment?: readonly string[];
   /** Milliseconds for the whole run. */
   readonly timeout: number;
+  /** The folder of a recording whose outputs replace those of functions. */
+  readonly replay?: string;
+  /** Whether a replay continues after an input that differs from the recorded one. */
+  readonly ignoreDifferences?: boolean;
   /** Whether to render again after each change of a file. */
   readonly watch?: boolean;
 }

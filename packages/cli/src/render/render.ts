@@ -57,6 +57,11 @@ interface Run {
 
 async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: Output, run: Run): Promise<Rendered> {
   const { interrupt, onFolder } = run;
+  const { replay } = options;
+  if (replay !== undefined) {
+    const { replayRender } = await import("./replay-render.ts");
+    return await replayRender(files, { ...options, replay }, terminal, interrupt);
+  }
   const progress = new CallProgress();
   let composition: Composition | undefined;
   return withElapsedTime(terminal, progress.title, (output) => {
@@ -67,10 +72,11 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
     return withLazyRunner(new LazyRunner(open, options.maxOutput), async (runner) => {
       // Another process makes the namespaces while this one loads code and reads files.
       if (options.runner === undefined && needsContainers(files)) await runner.prepare();
-      const [{ readInputs }, { renderWithTimeout }, { withTrace }] = await Promise.all([
+      const [{ readInputs }, { renderWithTimeout }, { withTrace }, { withRecording }] = await Promise.all([
         import("./render-inputs.ts"),
         import("./render-with-timeout.ts"),
         import("./with-trace.ts"),
+        import("./with-recording.ts"),
       ]);
       const read = await readInputs(files, options, (message) => output.note(warning(message)));
       composition = read.composition;
@@ -88,13 +94,34 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
       const connections = await connectionsOf(inputs, built, options, runner, interrupt);
       const webhooks = steps.some((step) => "webhook" in step) ? await webhookCaller(options) : undefined;
       try {
-        return await withTrace(inputs, options, output, (onRecord) =>
-          renderWithTimeout(
-            { ...inputs, ...(onRecord && { onRecord }), onStep: progress.begin, connections, webhooks },
-            options,
-            observed,
-            interrupt,
-          ),
+        const callers = {
+          runner: observed,
+          ...(webhooks && { webhooks }),
+          ...(connections && { functions: connections }),
+        };
+        return await withRecording(
+          inputs,
+          options,
+          output,
+          callers,
+          ({ runner: recorded, webhooks: hooks, functions }) =>
+            withTrace(inputs, options, output, (onRecord) =>
+              renderWithTimeout(
+                {
+                  ...inputs,
+                  ...(onRecord && { onRecord }),
+                  onStep: progress.begin,
+                  connections: functions && {
+                    connect: async (step) => await functions.connect(step),
+                    stderrOf: (step) => connections?.stderrOf(step),
+                  },
+                  webhooks: hooks,
+                },
+                options,
+                recorded,
+                interrupt,
+              ),
+            ),
         );
       } finally {
         connections?.close();

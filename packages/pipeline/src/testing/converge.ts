@@ -29,6 +29,8 @@ const DEFAULT_ROUNDS = 5;
  *   before. Also throws the errors of `render`.
  */
 export async function converge(input: TestInput, options: ConvergeOptions = {}): Promise<Rendering> {
+  if (input.recording !== undefined)
+    throw new TestingError("InvalidInput", "a recording is of one run, and converge makes several; use render");
   const prepared = prepare(input);
   const limit = options.rounds ?? DEFAULT_ROUNDS;
   const given = byEntry(prepared.observed);

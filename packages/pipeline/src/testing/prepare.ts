@@ -8,7 +8,9 @@ import {
 import { applyDefaults } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "@xfn/runner-contract";
+import { type Replay } from "../recording/index.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
+import { replayOf } from "./recorded.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
 import { callersFor, type TestFunction } from "./test-functions.ts";
 import { connectorFor, type TestPackage } from "./test-packages.ts";
@@ -42,6 +44,11 @@ export interface TestInput {
   required?: PipelineInput["required"];
   /** The context of the first step of `mode: Pipeline`. */
   context?: JsonObject;
+  /**
+   * The folder of a recording (`xfn render --record`), whose outputs replace all functions. The render fails if a step
+   * gets another input than the recorded one.
+   */
+  recording?: URL;
   /** Aborts the run. */
   signal?: AbortSignal;
 }
@@ -57,7 +64,9 @@ export interface Prepared {
   /** Findings about the definition's connection keys, after a run in which functions exposed these. */
   keyFindings: (exposed: readonly string[]) => readonly Finding[];
   /** The connections of the run, and what packages need. */
-  pipeline: Pick<PipelineInput, "functions" | "webhooks" | "required" | "context">;
+  pipeline: Pick<PipelineInput, "functions" | "webhooks" | "required" | "context" | "credentials">;
+  /** Replaces all functions. */
+  replay: Replay | undefined;
   signal: AbortSignal | undefined;
 }
 
@@ -72,19 +81,18 @@ export function prepare(input: TestInput): Prepared {
   const keys = definition === undefined ? [] : connectionKeys(definition);
   const keyFindings = (exposed: readonly string[]): readonly Finding[] =>
     checkConnectionKeys(composition, keys, document, exposed);
-  const { runner, webhooks } = callersFor({
-    composition,
-    functions: input.functions ?? {},
-    runner: input.runner,
-    folder: folderOf(input.composition),
-  });
+  const replay = replayOf(input);
   const { packages = {}, required, context } = input;
-  const pipeline = {
+  const { runner, ...callers } = replay?.callers(composition) ?? {
+    ...callersFor({
+      composition,
+      functions: input.functions ?? {},
+      runner: input.runner,
+      folder: folderOf(input.composition),
+    }),
     functions: connectorFor(composition, packages),
-    webhooks,
-    ...(required && { required }),
-    ...(context && { context }),
   };
+  const pipeline = { ...callers, ...(required && { required }), ...(context && { context }) };
   const observed = readObserved(input.observed ?? [], composite);
   const environmentConfigs = readSource(input.environmentConfigs ?? [], "environmentConfigs").map(({ value }) => value);
   return {
@@ -96,6 +104,7 @@ export function prepare(input: TestInput): Prepared {
     findings,
     keyFindings,
     pipeline,
+    replay,
     signal: input.signal,
   };
 }

@@ -19,6 +19,7 @@ import { Rendering, type RenderingFacts } from "./rendering.ts";
  * @throws {CompositionError} if the Composition is invalid
  * @throws {DefinitionError} if the definition is invalid or for another kind
  * @throws {PipelineError} if a function cannot run or returns an invalid FunctionIO
+ * @throws {RecordingError} if the recording cannot be read, or the run differs from the recorded one
  */
 export async function render(input: TestInput): Promise<Rendering> {
   const prepared = prepare(input);
@@ -38,18 +39,20 @@ export async function renderRound(
   prepared: Prepared,
   round: Round,
 ): Promise<{ result: RenderResult; facts: Omit<RenderingFacts, "rounds"> }> {
-  const { composition, runner, signal, keyFindings, environmentConfigs } = prepared;
+  const { composition, runner, replay, signal, keyFindings, environmentConfigs } = prepared;
   const records: StepRecord[] = [];
-  const result = await renderResult({
-    composite: round.composite,
-    composition,
-    observed: round.observed,
-    environmentConfigs,
-    runner,
-    ...prepared.pipeline,
-    ...(signal && { signal }),
-    onRecord: (record) => records.push(record),
-  });
+  const run = async (): Promise<RenderResult> =>
+    await renderResult({
+      composite: round.composite,
+      composition,
+      observed: round.observed,
+      environmentConfigs,
+      runner,
+      ...prepared.pipeline,
+      ...(signal && { signal }),
+      onRecord: (record) => records.push(record),
+    });
+  const result = await (replay === undefined ? run() : replay.run(run));
   const desired = records.at(-1)?.after.resources ?? [];
   const checks = new Map(desired.map(({ name, readinessChecks = [] }) => [name, readinessChecks]));
   const observed = new Map(round.observed.map((object) => [entryName(object), object as KubernetesObject]));

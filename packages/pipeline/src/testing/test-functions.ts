@@ -78,7 +78,7 @@ export function callersFor(given: TestFunctions): TestCallers {
  * Converts through text, as with a container. This detects values that JSON cannot represent, and separates input from
  * output.
  */
-function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>): InProcessFunction {
+export function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>): InProcessFunction {
   return async (input) => {
     const output = await fn(parseFunctionIO(input, { source: "input" }));
     return new TextEncoder().encode(printFunctionIO(output));
@@ -89,7 +89,7 @@ function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>): In
  * Converts the ResourceList of a step with `io` for a function that takes FunctionIO. As with a real one, the items are
  * both what exists and what is desired, and an entry to delete is left out.
  */
-function overResourceList(
+export function overResourceList(
   fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>,
   form: ResourceListForm,
 ): InProcessFunction {

@@ -1,0 +1,18 @@
+// Recordings: what the functions of a run received and returned, without secrets, and runs that replay them.
+
+export { compareWithStep } from "./compare-with-step.ts";
+export type { RecordedRun } from "./make-recording.ts";
+export { readRecording } from "./read-recording.ts";
+export type {
+  RecordedCall,
+  RecordedError,
+  RecordedObject,
+  RecordedStep,
+  Recording,
+  StepType,
+} from "./recording.ts";
+export { RECORDING_VERSION } from "./recording.ts";
+export { RecordingError, type RecordingErrorCode, type RecordingErrorDetails } from "./recording-error.ts";
+export { Replay, type ReplayedCallers, type ReplayOptions } from "./replay.ts";
+export { type Callers, RunRecorder } from "./run-recorder.ts";
+export { checkTarget, writeRecording } from "./write-recording.ts";

@@ -1,0 +1,98 @@
+import type {
+  FunctionRequest,
+  FunctionRun,
+  State as FunctionState,
+  Requirements,
+  ResourceSelector,
+  ResourceState,
+} from "@xfn/function-grpc";
+import { type JsonObject, type JsonValue, newObject } from "@xfn/functionio";
+import { plainObject } from "./plain-document.ts";
+
+// The messages of function packages as documents. Secrets are in the places where the rules of traces expect them.
+
+/** The request of one call. */
+export function requestDocument(request: FunctionRequest): JsonObject {
+  const { observed, desired, input, context, credentials, extraResources, requiredResources, requiredSchemas } =
+    request;
+  const states = (found: readonly ResourceState[]): JsonValue => found.map(resourceDocument);
+  return plainObject({
+    observed: stateDocument(observed),
+    desired: stateDocument(desired),
+    ...(input && { input }),
+    ...(context && { context }),
+    ...(credentials?.size && { credentials: objectOf(credentials, credentialDocument) }),
+    ...(extraResources?.size && { extraResources: objectOf(extraResources, states) }),
+    ...(requiredResources?.size && { requiredResources: objectOf(requiredResources, states) }),
+    ...(requiredSchemas?.size && { requiredSchemas: objectOf(requiredSchemas, (schema) => schema ?? null) }),
+  });
+}
+
+/** The response of one call, and the fields of its request that were rounded. */
+export function runDocument({ response, rounded }: FunctionRun): JsonObject {
+  const { desired, results, conditions, context, requirements, ttlMs } = response;
+  return plainObject({
+    desired: stateDocument(desired),
+    ...(results.length > 0 && { results: results.map((result) => ({ ...result })) }),
+    ...(conditions.length > 0 && { conditions: conditions.map((condition) => ({ ...condition })) }),
+    ...(context && { context }),
+    ...requirementsDocument(requirements),
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(rounded.length > 0 && { rounded: [...rounded] }),
+  });
+}
+
+function stateDocument({ composite, resources }: FunctionState): JsonObject {
+  return {
+    ...(composite && { composite: resourceDocument(composite) }),
+    ...(resources.size > 0 && { resources: objectOf(resources, resourceDocument) }),
+  };
+}
+
+function resourceDocument({ resource, connectionDetails, ready }: ResourceState): JsonObject {
+  return {
+    resource,
+    ...(connectionDetails?.size && {
+      connectionDetails: [...connectionDetails].map(detailDocument).toSorted(byName),
+    }),
+    ...(ready !== undefined && { ready }),
+  };
+}
+
+interface DetailDocument extends JsonObject {
+  name: string;
+}
+
+function byName(a: DetailDocument, b: DetailDocument): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function detailDocument([name, bytes]: readonly [string, Uint8Array]): DetailDocument {
+  const buffer = Buffer.from(bytes);
+  const value = buffer.toString("utf8");
+  return Buffer.from(value).equals(buffer) ? { name, value } : { name, base64: buffer.toString("base64") };
+}
+
+/** A Secret, because the name `credentials` alone hides no object: most objects of such a name are references. */
+function credentialDocument(data: ReadonlyMap<string, Uint8Array>): JsonObject {
+  return { kind: "Secret", data: objectOf(data, (bytes) => Buffer.from(bytes).toString("base64")) };
+}
+
+function requirementsDocument({ extraResources, resources, schemas }: Requirements): JsonObject {
+  const some = {
+    ...(extraResources.size > 0 && { extraResources: objectOf(extraResources, selectorDocument) }),
+    ...(resources.size > 0 && { resources: objectOf(resources, selectorDocument) }),
+    ...(schemas.size > 0 && { schemas: objectOf(schemas, (schema) => ({ ...schema })) }),
+  };
+  return Object.keys(some).length === 0 ? {} : { requirements: some };
+}
+
+function selectorDocument({ match, ...selector }: ResourceSelector): JsonObject {
+  return { ...selector, ...("name" in match ? match : { matchLabels: objectOf(match.labels, (value) => value) }) };
+}
+
+function objectOf<T>(map: ReadonlyMap<string, T>, document: (value: T) => JsonValue): JsonObject {
+  const object = newObject();
+  for (const [key, value] of map) object[key] = document(value);
+  return object;
+}

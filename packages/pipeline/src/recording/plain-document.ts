@@ -1,0 +1,17 @@
+import { isObject, type JsonObject, type JsonValue, newObject } from "@xfn/functionio";
+import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+
+/** A copy of an object with its keys in order, so that two recordings of the same run are the same files. */
+export function plainObject(value: JsonObject): JsonObject {
+  const plain = sorted(parseTrustedJson(printJson(value)));
+  return isObject(plain) ? plain : newObject();
+}
+
+/** The same value with its keys in order. */
+export function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const copy = newObject();
+  for (const key of Object.keys(value).toSorted()) copy[key] = sorted(value[key] ?? null);
+  return copy;
+}

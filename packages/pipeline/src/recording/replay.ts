@@ -1,0 +1,188 @@
+import { type Composition, isPackageStep } from "@xfn/composition";
+import { isObject, type JsonObject, MAX_TEXT_BYTES, someOf } from "@xfn/functionio";
+import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+import type { PipelineInput, SecretReference } from "../steps/pipeline-input.ts";
+import { compareDocuments } from "./compare-documents.ts";
+import { requestDocument } from "./package-document.ts";
+import { plainObject } from "./plain-document.ts";
+import { readRun } from "./read-package-document.ts";
+import type { RecordedStep, Recording, StepType } from "./recording.ts";
+import { RecordingError, type RecordingErrorCode } from "./recording-error.ts";
+import { SecretBindings } from "./secret-bindings.ts";
+
+/** Options of {@link Replay}. */
+export interface ReplayOptions {
+  /** Names of fields, connection details and keys of Secrets whose values messages may show. Default: none. */
+  readonly publicNames?: readonly string[] | undefined;
+  /** Called for a step whose input differs from the recorded one. Without it, the run ends with `InputDiffers`. */
+  readonly onDifference?: ((error: RecordingError) => void) | undefined;
+}
+
+/** The functions of a replay. */
+export type ReplayedCallers = Required<Pick<PipelineInput, "runner" | "webhooks" | "functions" | "credentials">>;
+
+const MAX_NAMED = 10;
+
+/** Runs a Composition with the recorded outputs of its functions. Calls nothing outside of this process. */
+export class Replay {
+  readonly #steps: ReadonlyMap<string, RecordedStep>;
+  readonly #options: ReplayOptions;
+  readonly #bindings: SecretBindings = new SecretBindings();
+  /** The number of calls so far, by step. */
+  readonly #calls: Map<string, number> = new Map();
+  /** The first problem. The error of the run names its step only, without values. */
+  #problem: RecordingError | undefined;
+
+  constructor(recording: Recording, options: ReplayOptions = {}) {
+    this.#steps = new Map(recording.steps.map((step) => [step.name, step]));
+    this.#options = options;
+  }
+
+  /**
+   * The functions of a run.
+   *
+   * @param given finds the Secrets of steps. Those that it does not find have the recorded masks as their values
+   */
+  callers(composition: Composition, given?: PipelineInput["credentials"]): ReplayedCallers {
+    const call = (step: string, input: Uint8Array): Promise<Uint8Array> =>
+      this.#attempt(() => this.#bytesCall(step, input));
+    return {
+      runner: {
+        maxOutputBytes: MAX_TEXT_BYTES,
+        run: async (image, input, { step = image } = {}) => await call(step, input),
+      },
+      webhooks: { maxOutputBytes: MAX_TEXT_BYTES, call: async (_, input, { step }) => await call(step, input) },
+      functions: {
+        connect: async ({ name }) => {
+          await this.#attempt(() => this.#stepOf(name, "Package"));
+          return {
+            run: (request) => this.#attempt(() => readRun(this.#call(name, "Package", requestDocument(request)), name)),
+          };
+        },
+      },
+      credentials: async (secret) => (await given?.(secret)) ?? this.#recordedSecret(composition, secret),
+    };
+  }
+
+  /**
+   * Runs something that uses the callers.
+   *
+   * @throws {RecordingError} the first problem of the replay, also for a recorded step that did not run
+   */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await work();
+    } catch (error) {
+      throw this.#problem ?? error;
+    }
+    for (const { name, calls } of this.#steps.values()) {
+      const made = this.#calls.get(name) ?? 0;
+      if (made >= calls.length) continue;
+      const title = `the recording has the step ${JSON.stringify(name)}`;
+      const problem = made === 0 ? "which did not run" : `with ${calls.length} calls, and it made ${made}`;
+      throw new RecordingError("StepMismatch", `${title}, ${problem}; record the run again`, { step: name });
+    }
+    return result;
+  }
+
+  /** Remembers the first problem, and throws one without values in its place: loggers print the errors of runs. */
+  #attempt<T>(work: () => T): Promise<T> {
+    try {
+      return Promise.resolve(work());
+    } catch (error) {
+      if (error instanceof RecordingError) {
+        this.#problem ??= error;
+        return Promise.reject(
+          new RecordingError(error.code, SUMMARIES[error.code] ?? error.message, { step: error.step }),
+        );
+      }
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #bytesCall(step: string, input: Uint8Array): Uint8Array {
+    const document = parseTrustedJson(input);
+    const output = this.#call(step, "Function", isObject(document) ? plainObject(document) : {});
+    return new TextEncoder().encode(printJson(output));
+  }
+
+  #call(name: string, type: StepType, input: JsonObject): JsonObject {
+    const step = this.#stepOf(name, type);
+    const index = this.#calls.get(name) ?? 0;
+    this.#calls.set(name, index + 1);
+    const call = step.calls[index];
+    if (call === undefined) {
+      const message = `${titleOf(name)} makes more calls than the ${step.calls.length} recorded ones; record the run again`;
+      throw new RecordingError("StepMismatch", message, { step: name });
+    }
+    const differences = compareDocuments(call.input, input, this.#bindings, this.#options.publicNames);
+    if (differences.length > 0) this.#report(name, differences);
+    if (call.output !== undefined) {
+      const output = this.#bindings.restore(call.output);
+      return isObject(output) ? output : {};
+    }
+    const { code, message } = call.error ?? { code: "Internal", message: "it has no output" };
+    throw new RecordingError("RecordedFailure", `${titleOf(name)} failed when it was recorded (${code}): ${message}`, {
+      step: name,
+    });
+  }
+
+  #report(step: string, differences: readonly string[]): void {
+    const message = `${titleOf(step)} gets another input than the recorded one:\n  ${differences.join("\n  ")}`;
+    const error = new RecordingError("InputDiffers", message, { step, differences });
+    if (this.#options.onDifference === undefined) throw error;
+    this.#options.onDifference(error);
+  }
+
+  #stepOf(name: string, type: StepType): RecordedStep {
+    const step = this.#steps.get(name);
+    if (step === undefined) {
+      const names = [...this.#steps.keys()].map((one) => JSON.stringify(one));
+      const known = names.length === 0 ? "none" : someOf(names, MAX_NAMED);
+      const message = `${titleOf(name)} was not recorded (recorded steps: ${known}); record the run again`;
+      throw new RecordingError("StepMismatch", message, { step: name });
+    }
+    if (step.type === type) return step;
+    const kind = step.type === "Package" ? "a function package" : "a FunctionIO function";
+    const message = `${titleOf(name)} was recorded as ${kind}, which it is no longer; record the run again`;
+    throw new RecordingError("StepMismatch", message, { step: name });
+  }
+
+  /** A Secret that the replay does not have: the masks compare as equal to the recorded input. */
+  #recordedSecret(composition: Composition, secret: SecretReference): ReadonlyMap<string, Uint8Array> | undefined {
+    const { functions, pipeline = [] } = composition.spec;
+    const refersTo = (ref: SecretReference | undefined): boolean =>
+      ref !== undefined && ref.name === secret.name && ref.namespace === secret.namespace;
+    for (const step of [...functions, ...pipeline]) {
+      if (!isPackageStep(step)) {
+        // The token is not a part of the input.
+        if (step.type === "Webhook" && refersTo(step.webhook.credentials?.secretRef))
+          return new Map([["token", Buffer.from("(not recorded)")]]);
+        continue;
+      }
+      const found = step.credentials.find(({ secretRef }) => refersTo(secretRef));
+      const data = found && secretData(this.#steps.get(step.name), found.name);
+      if (data !== undefined) return data;
+    }
+    return undefined;
+  }
+}
+
+/** The recorded masks as the content of a Secret. */
+function secretData(step: RecordedStep | undefined, name: string): ReadonlyMap<string, Uint8Array> | undefined {
+  const credentials = step?.calls[0]?.input["credentials"];
+  const credential = isObject(credentials) ? credentials[name] : undefined;
+  const data = isObject(credential) ? credential["data"] : undefined;
+  if (!isObject(data)) return undefined;
+  const texts = Object.entries(data).filter((field): field is [string, string] => typeof field[1] === "string");
+  return new Map(texts.map(([key, value]) => [key, Buffer.from(value)]));
+}
+
+const SUMMARIES: Readonly<Partial<Record<RecordingErrorCode, string>>> = {
+  InputDiffers: "its input differs from the recorded one",
+};
+
+function titleOf(step: string): string {
+  return `step ${JSON.stringify(step)}`;
+}
