@@ -139,7 +139,8 @@ export const WASM: ObjectSchema<WrittenWasm> = object<WrittenWasm>(
 /** What a chroot cannot enforce. CEL rules cannot read `network`, which has several types. */
 export const CHROOT_RULE: Rule = [
   "!has(self.type) || self.type != 'Chroot' || !has(self.container) || !has(self.container.resources) || " +
-    "!has(self.container.resources.limits) || self.container.resources.limits.size() == 0",
+    "!has(self.container.resources.limits) || " +
+    "(!has(self.container.resources.limits.memory) && !has(self.container.resources.limits.cpu))",
   "type: Chroot cannot enforce limits; remove container.resources, or use type: Container",
 ];
 
