@@ -2,7 +2,7 @@
 
 export type { FunctionRunner, RegistryAuth, RunOptions, RunPhase } from "@xfn/runner-contract";
 export type { ComposedResource } from "./compose/compose.ts";
-export { composedName } from "./compose/composed-name.ts";
+export { composedName, isDerivedName } from "./compose/composed-name.ts";
 export { connectionSecretOf, secretDetails } from "./observed/connection-secrets.ts";
 export type { CompositeResource } from "./observed/observed-entries.ts";
 export { PipelineError, type PipelineErrorCode } from "./outcome/pipeline-error.ts";

@@ -3,11 +3,8 @@ import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
+import { childName } from "./composed-name.ts";
 import { type Identified, ownerReference, withoutServerFields } from "./identity.ts";
-
-/** The longest DNS label (RFC 1123). */
-const MAX_NAME_LENGTH = 63;
-const HASH_LENGTH = 12;
 
 /** A DNS subdomain (RFC 1123). */
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -82,17 +79,6 @@ function withController(
   }
   const own = others.findIndex((owner) => owner["uid"] === reference["uid"]);
   return own === -1 ? [...others, reference] : others.with(own, reference);
-}
-
-/** The name that Crossplane 2 gives a composed resource. It depends only on the XR and the entry. */
-function childName(prefix: string, compositeUid: string, entry: string): string {
-  const { createHash } = process.getBuiltinModule("node:crypto");
-  const hash = createHash("sha256").update(`${compositeUid}${entry}`).digest("hex").slice(0, HASH_LENGTH);
-  const parent = prefix === "" || prefix.endsWith("-") ? prefix : `${prefix}-`;
-  const longest = MAX_NAME_LENGTH - HASH_LENGTH;
-  if (parent.length <= longest) return `${parent}${hash}`;
-  const start = parent.slice(0, longest);
-  return start.endsWith("-") ? `${start}${hash}` : `${start.slice(0, -1)}-${hash}`;
 }
 
 function checkName(name: string, { apiVersion = "" }: KubernetesObject, entry: string): void {

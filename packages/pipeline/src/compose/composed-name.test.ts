@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { composedName } from "./composed-name.ts";
+import { childName, composedName, isDerivedName } from "./composed-name.ts";
 
 const uid = "7b0b3c2e-3f5c-4a53-9d3b-0c5b1f8f8a11";
 
@@ -14,6 +14,15 @@ test("another XR or entry gives another name", () => {
   expect(new Set(names).size).toBe(3);
   // The separator keeps uid and entry apart.
   expect(composedName("s-", "ab", "c")).not.toBe(composedName("s-", "a", "bc"));
+});
+
+test("a derived name is that of its XR and entry alone, in the form of both modes", () => {
+  for (const name of [composedName("s-", uid, "a"), childName("s-", uid, "a")]) {
+    expect(isDerivedName(name, uid, "a")).toBe(true);
+    expect(isDerivedName(name, uid, "b")).toBe(false);
+    expect(isDerivedName(name, `${uid}2`, "a")).toBe(false);
+  }
+  for (const name of ["", "a", "s-1ebbbb87bbc8"]) expect(isDerivedName(name, uid, "a")).toBe(false);
 });
 
 test("every name fits a DNS label in length, and is a DNS name if its prefix is", () => {

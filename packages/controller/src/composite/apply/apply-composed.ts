@@ -1,7 +1,7 @@
 import { LABEL_CLAIM_NAME } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import { composedName } from "@xfn/pipeline";
+import { isDerivedName } from "@xfn/pipeline";
 import { digestOf } from "../../objects/apply-cache.ts";
 import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
@@ -28,7 +28,7 @@ export async function applyComposed(
   { entry, intent, observed }: Applicable,
 ): Promise<LiveObject> {
   const existing =
-    observed ?? (hasGeneratedName(context, entry, intent) ? undefined : await readLive(context, referenceTo(intent)));
+    observed ?? (hasDerivedName(context, entry, intent) ? undefined : await readLive(context, referenceTo(intent)));
   requireControllable(context, entry, existing);
   const isAdopted = existing !== undefined && controllerOf(existing) === undefined;
   try {
@@ -91,6 +91,6 @@ async function applyUnlessFought(
 }
 
 /** A name that the controller made from the XR's UID and the entry belongs to no other object. */
-function hasGeneratedName({ xr }: ReconcileContext, entry: string, { metadata }: KubernetesObject): boolean {
-  return composedName("", xr.metadata.uid, entry) === metadata?.name?.slice(-composedName("", "", "").length);
+function hasDerivedName({ xr }: ReconcileContext, entry: string, { metadata }: KubernetesObject): boolean {
+  return isDerivedName(metadata?.name ?? "", xr.metadata.uid, entry);
 }
