@@ -1,9 +1,13 @@
-import { allowedWebhooks } from "@xfn/controller";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { allowedWebhooks, debugRecordings } from "@xfn/controller";
 import { type FunctionIO, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { FunctionRunner, RunOptions } from "@xfn/pipeline";
 import { inProcessRunner } from "@xfn/pipeline/in-process";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readRecording } from "@xfn/pipeline/recording";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { installKinds } from "../harness/composite-kinds.ts";
 import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
@@ -88,6 +92,34 @@ describe("functions of a composite resource", needs("api-server"), () => {
   };
   const references = async (name: string): Promise<unknown> =>
     ((await world.xr(name))["spec"] as JsonObject)["resourceRefs"];
+
+  test("the runs of an XR with the annotation are recorded, without secrets, and those of others are not", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "xfn-recordings-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const context = { recordings: debugRecordings({ folder, log, now: Date.now }) };
+    const password = "generated-by-the-function";
+    desired = (io) => {
+      io.desired = {
+        composite: { connectionDetails: [{ name: "password", value: password }] },
+        resources: [{ name: "main", resource: widget("recorded", {}, { annotations: { note: `uses ${password}` } }) }],
+      };
+    };
+    await world.create("recorded", { size: 1 });
+    await world.reconcile("recorded", context);
+    expect(await find("recorded")).toMatchObject({ metadata: { annotations: { note: `uses ${password}` } } });
+    expect(await readdir(folder)).toEqual([]);
+    await server.kubectl(["annotate", "xdatabase", "recorded", "apiextensions.crossplane.io/record-runs=true"]);
+    await world.reconcile("recorded", context);
+    const [composite = ""] = await readdir(folder);
+    const [run = ""] = await readdir(join(folder, composite));
+    const recording = readRecording(join(folder, composite, run));
+    expect(recording).toMatchObject({ status: "Succeeded", composite: { kind: "XDatabase", name: "recorded" } });
+    expect(recording.steps.map(({ name }) => name)).toEqual(["step"]);
+    const text = await readFile(join(folder, composite, run, "01-step.yaml"), "utf8");
+    expect(text).toMatch(/note: \(secret \d\)/);
+    expect(text).not.toContain(password);
+  });
 
   test("status, spec, labels and annotations of the XR stay while a function desires them", async () => {
     await world.create("status", { size: 1 });

@@ -18,6 +18,7 @@ export { compositionRevisionReconciler } from "./package/reconcile-composition-r
 export { packageReconciler } from "./package/reconcile-package.ts";
 export { packageRevisionReconciler } from "./package/reconcile-revision.ts";
 export { PackageInstallError, type PackageInstallErrorCode } from "./package/registry/install-error.ts";
+export { debugRecordings } from "./recordings/debug-recordings.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";
 export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";

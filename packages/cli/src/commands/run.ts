@@ -1,8 +1,10 @@
 import {
+  anyText,
   choice,
   declareSettings,
   duration,
   LIMIT_SETTINGS,
+  many,
   one,
   optional,
   pullPolicy,
@@ -46,6 +48,19 @@ const SETTINGS: SettingsOf<Omit<Flags, "allowChroot">> = {
       short: "o",
     },
   ),
+  record: optional(
+    "record",
+    "<dir>",
+    "keep what the function receives and returns in this folder, with secrets masked",
+    anyText,
+  ),
+  notSecret: many(
+    "not-secret",
+    "<name>",
+    "show values of fields, connection details and Secret keys with this name in the recording",
+    anyText,
+    [],
+  ),
   // The spellings of the historic runner.
   imagePullPolicy: optional("image-pull-policy", "<policy>", "", pullPolicy, { hidden: true }),
   networkPolicy: optional("network-policy", "<policy>", "", choice("Isolated", "Runner"), { hidden: true }),
@@ -58,7 +73,8 @@ it, reads stdin. Prints the function's FunctionIO on stdout, and its warnings an
 Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:
-  $ xfn run my-function io.yaml --memory 128Mi --timeout 5s`;
+  $ xfn run my-function io.yaml --memory 128Mi --timeout 5s
+  $ xfn run my-function io.yaml --record recording/`;
 
 /** Declares `xfn run`. */
 export function addRun({ program, output, finish }: CommandContext): void {

@@ -1,8 +1,8 @@
 import type { PullPolicy } from "@xfn/composition";
 import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
+import type { RecordOptions } from "../runner/with-recording.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 import type { PipelineOptions } from "./pipeline-options.ts";
-import type { RecordOptions } from "./with-recording.ts";
 import type { TraceForm } from "./write-trace.ts";
 
 /** Flags of `xfn render`. */

@@ -76,7 +76,7 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
         import("./render-inputs.ts"),
         import("./render-with-timeout.ts"),
         import("./with-trace.ts"),
-        import("./with-recording.ts"),
+        import("../runner/with-recording.ts"),
       ]);
       const read = await readInputs(files, options, (message) => output.note(warning(message)));
       composition = read.composition;

@@ -2,12 +2,13 @@ import { STDIN } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
 import type { RunOptions } from "@xfn/runner-contract";
 import { absoluteImage, isFolder } from "../input/absolute-image.ts";
+import { type RecordOptions, withRecording } from "../runner/with-recording.ts";
 import { type RunnerFlags, withRunner } from "../runner/with-runner.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn run`, as commander parsed them. */
-export interface RunFlags extends RunnerFlags {
+export interface RunFlags extends RunnerFlags, RecordOptions {
   /** The limit for the function, in milliseconds. */
   readonly timeout?: number;
   readonly type?: RunOptions["type"];
@@ -44,7 +45,9 @@ async function callAndPrint(
   const returned = await withRunner({ ...flags, allowChroot: flags.type === "Chroot" }, output, async (runner) => {
     // Loads while the runner makes its namespaces.
     const { callFunction } = await import("./call-function.ts");
-    return callFunction(runner, image, file, runOptions(flags, signal), flags.output);
+    return withRecording({}, flags, output, { runner }, (callers) =>
+      callFunction(callers.runner, image, file, runOptions(flags, signal), flags.output),
+    );
   });
   for (const note of returned.notes) output.note(note);
   await output.product(returned.product);

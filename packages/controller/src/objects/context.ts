@@ -2,6 +2,7 @@ import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { PackageContents, PackageKind, TrustedKey } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
+import type { Callers } from "@xfn/pipeline/recording";
 import type { Logger } from "./logger.ts";
 
 /** What every reconciler uses. */
@@ -50,6 +51,8 @@ export interface Context {
   readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
   /** Responses of functions that can be used again. Absent: each run calls every function. */
   readonly responses?: ResponseCache | undefined;
+  /** Recordings of runs (`--debug-recordings`). Absent: none. */
+  readonly recordings?: RunRecordings | undefined;
   /**
    * Whether Compositions may compose core Secrets, and read Secrets that no controller owns
    * (`--allow-composed-secrets`). Default: false.
@@ -67,6 +70,18 @@ export interface Context {
   readonly pollIntervalMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+}
+
+/** Keeps what the functions of chosen XRs receive and return. */
+export interface RunRecordings {
+  /** Whether the runs of an XR are recorded. */
+  wants(xr: LiveObject): boolean;
+  /** Runs something with callers that are recorded, and writes the recording, also of a run that fails. */
+  record<T>(
+    run: { readonly xr: LiveObject; readonly composition: string | undefined },
+    callers: Callers,
+    work: (callers: Callers) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** A function that a Deployment runs. */

@@ -17,6 +17,8 @@ export const LABEL_SOURCE = "pkg.crossplane.io/source";
 export const LABEL_RUNTIME = "pkg.crossplane.io/runtime";
 /** `"true"`: the object is not reconciled. */
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
+/** `"true"` on an XR: its runs are recorded (`--debug-recordings`). */
+export const ANNOTATION_RECORD = "apiextensions.crossplane.io/record-runs";
 /** `"true"` on a CompositionRevision: XRs use it once its rollout lets them. Without it, all may use it. */
 export const ANNOTATION_ROLLOUT = "apiextensions.crossplane.io/rollout";
 export const ANNOTATION_EXTERNAL_NAME = "crossplane.io/external-name";

@@ -54,6 +54,13 @@ test("the controller can start with the defaults", () => {
   });
 });
 
+test("recordings require functions", () => {
+  expect(problemsOf("--debug-recordings", folder)).toEqual([
+    expect.stringContaining("--debug-recordings requires --enable-composition-functions"),
+  ]);
+  expect(problemsOf("--debug-recordings", folder, "--enable-composition-functions")).toEqual([]);
+});
+
 test("packages require functions, and settings of registries require packages", () => {
   expect(problemsOf("--function-substrate", "Deployment")).toEqual([
     expect.stringContaining("--function-substrate requires --enable-function-runtimes"),

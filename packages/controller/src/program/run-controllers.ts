@@ -18,8 +18,15 @@ import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
-import type { Context, FunctionDirectory, PackageRegistry, RunnerDirectory } from "../objects/context.ts";
+import type {
+  Context,
+  FunctionDirectory,
+  PackageRegistry,
+  RunnerDirectory,
+  RunRecordings,
+} from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import type { Logger } from "../objects/logger.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
 import { allReconcilers } from "./reconcilers.ts";
@@ -107,7 +114,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     client,
     informers,
     events,
-    log: { debug: log.debug.bind(log), info: log.info.bind(log), warn: log.warn.bind(log), error: log.error.bind(log) },
+    log: loggerOf(log),
     runner,
     webhooks: input.webhooks,
     runners: input.runners,
@@ -120,6 +127,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     rollouts: config.enableRollouts,
     functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
     claimConditions: new Map(),
+    recordings: config.debugRecordings === undefined ? undefined : await recordingsIn(config.debugRecordings, log),
     responses: input.functions && new ResponseCache({ maxBytes: MAX_RESPONSE_BYTES, onLookup: metrics.lookedUp }),
     namespace: input.namespace,
     serviceAccount: config.serviceAccount,
@@ -153,6 +161,22 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   await engine.stop(signal.aborted ? config.shutdownGrace : 0);
   await events.flush();
   await informers.stop();
+}
+
+/** Loaded on demand: recordings are for debugging. */
+async function recordingsIn(folder: string, log: Log): Promise<RunRecordings> {
+  const { debugRecordings } = await import("../recordings/debug-recordings.ts");
+  log.warn({ folder }, "records what the functions of annotated composite resources receive and return");
+  return debugRecordings({ folder, log: loggerOf(log), now: Date.now });
+}
+
+function loggerOf(log: Log): Logger {
+  return {
+    debug: log.debug.bind(log),
+    info: log.info.bind(log),
+    warn: log.warn.bind(log),
+    error: log.error.bind(log),
+  };
 }
 
 // Longer than any request and most functions take.

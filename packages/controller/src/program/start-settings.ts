@@ -64,6 +64,7 @@ export interface StartConfig
   readonly concurrency: number;
   /** Milliseconds. */
   readonly pollInterval: number;
+  readonly debugRecordings: string | undefined;
   readonly skipCrds: boolean;
   readonly leaderElection: boolean;
   /** Milliseconds. */
@@ -248,6 +249,13 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     DEFAULT_POLL_MS,
     "1m",
   ),
+  debugRecordings: optional(
+    "debug-recordings",
+    "<dir>",
+    "keep what functions receive and return, secrets masked, for XRs with the annotation " +
+      "apiextensions.crossplane.io/record-runs: true; requires --enable-composition-functions",
+    anyText,
+  ),
   skipCrds: toggle(
     "skip-crds",
     "do not install the CRDs of Composition and others, which exist already (xfn-controller crds)",
@@ -321,6 +329,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "enableResourceComposition",
     "allowComposedSecrets",
     "enableRollouts",
+    "debugRecordings",
     "skipCrds",
     "leaderElection",
     "leaseDuration",

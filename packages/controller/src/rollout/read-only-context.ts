@@ -30,5 +30,7 @@ export function readOnlyContext(context: Context): Context {
     claimConditions: undefined,
     // A response of an earlier run would hide what the function does now.
     responses: undefined,
+    // A recording of an XR has the runs of its own revision.
+    recordings: undefined,
   };
 }

@@ -41,7 +41,7 @@ export function writeRecording(target: string, recording: Recording): number {
   const parent = dirname(folder);
   let fresh: string | undefined;
   try {
-    mkdirSync(parent, { recursive: true });
+    mkdirSync(parent, { recursive: true, mode: 0o700 });
     // A folder of mkdtemp has the mode 0700.
     fresh = mkdtempSync(join(parent, `.${basename(folder)}.new-`));
     for (const [name, text] of files) writeFileSync(join(fresh, name), text, { mode: 0o600, flag: "wx" });

@@ -41,6 +41,7 @@ describe("a recording as a fixture", () => {
     const recording = await recordedRun();
     const step = { recording, step: "step-1" };
     expect(await compareWithRecording(addsBuckets(1), step)).toEqual([]);
+    expect(await compareWithRecording(addsBuckets(1), { recording })).toEqual([]);
     expect(await compareWithRecording(addsBuckets(2), step)).toEqual([
       "desired.resources[0].resource.size: recorded 1, now 2",
     ]);

@@ -10,8 +10,8 @@ import { TestingError } from "./testing-error.ts";
 export interface RecordedFunction {
   /** The folder of the recording. */
   readonly recording: URL;
-  /** The name of the step. */
-  readonly step: string;
+  /** The name of the step. Default: the only step. `xfn run --record` records one. */
+  readonly step?: string;
 }
 
 /** The function of a test that calls no function by itself. */
@@ -50,7 +50,7 @@ export async function compareWithRecording(
   { recording, step: name }: RecordedFunction,
 ): Promise<string[]> {
   const { steps } = readRecording(folderAt(recording));
-  const step = steps.find((one) => one.name === name);
+  const step = name === undefined && steps.length === 1 ? steps[0] : steps.find((one) => one.name === name);
   if (step?.type !== "Function") throw unknownStep(name, steps);
   return await compareWithStep(step, async (input) => {
     const form = input["apiVersion"] === KRM_API_VERSION ? "KRM" : "ResourceList";
@@ -61,11 +61,11 @@ export async function compareWithRecording(
 
 const KRM_API_VERSION = "config.kubernetes.io/v1";
 
-function unknownStep(name: string, steps: readonly RecordedStep[]): TestingError {
+function unknownStep(name: string | undefined, steps: readonly RecordedStep[]): TestingError {
   const known = steps.filter(({ type }) => type === "Function").map((step) => JSON.stringify(step.name));
   return new TestingError(
     "UnknownFunction",
-    `the recording has no FunctionIO step ${JSON.stringify(name)}; it has: ${known.join(", ") || "none"}`,
+    `the recording has no FunctionIO step ${JSON.stringify(name ?? "(none is named)")}; it has: ${known.join(", ") || "none"}`,
   );
 }
 

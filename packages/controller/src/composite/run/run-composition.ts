@@ -8,6 +8,7 @@ import {
   type StepCondition,
   secretDetails,
 } from "@xfn/pipeline";
+import type { Callers } from "@xfn/pipeline/recording";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
 import { stepFunctions } from "../../functions/step-functions.ts";
@@ -71,26 +72,36 @@ export async function runComposition(
   const { xr, layout, signal } = context;
   const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
   const required = new RequiredObjects(context);
-  const run = await unlessTooMany(context, () =>
-    runPipeline({
+  const callers: Callers = {
+    runner,
+    ...(context.webhooks && { webhooks: context.webhooks }),
+    functions: stepFunctions(withOwnRights(context), revision, (step, image, secrets) =>
+      pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
+    ),
+  };
+  const recordings = context.recordings?.wants(xr) ? context.recordings : undefined;
+  // A recorded run calls every function: a stored output has no input to record.
+  const responses = recordings === undefined && context.responses;
+  const runWith = async (used: Callers): Promise<PipelineResult> =>
+    await runPipeline({
       composite: withoutManagedFields(xr),
       applied: appliedByRuns(xr, layout),
       composition,
       observed,
       ...(secret && isControlledBy(secret, xr) && { connectionDetails: secretDetails(secret) }),
       ...(environment.environment && { environment: environment.environment }),
-      runner,
-      ...(context.webhooks && { webhooks: context.webhooks }),
-      functions: stepFunctions(withOwnRights(context), revision, (step, image, secrets) =>
-        pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
-      ),
+      ...used,
       required,
       credentials: (reference) => stepCredentials(context, reference, signal),
-      ...(context.responses && { responses: context.responses }),
+      ...(responses && { responses }),
       signal,
       auth: ({ name, container }) =>
         pullAuth(context, { step: name, image: container.image, secrets: container.imagePullSecrets }),
-    }),
+    });
+  const recorded = { xr, composition: composition.metadata.name };
+  const run = await unlessTooMany(
+    context,
+    async () => await (recordings === undefined ? runWith(callers) : recordings.record(recorded, callers, runWith)),
   );
   // A failed run may not have asked for all, so the watches of the last complete one stay.
   context.required?.watch(xr, [...environment.selections, ...required.selections]);
