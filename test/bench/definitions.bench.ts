@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { compositeCrd } from "@xfn/composition/definition";
+import type { JsonObject } from "@xfn/functionio";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { applyWhenServed, cpuOf, isTrue, ours, rssOf, startWorld, until, type World } from "./controller-world.ts";
 import { definitionOf, GUARDED, LOCALS, scopedObjects, WIDES } from "./definition-objects.ts";
@@ -16,6 +18,14 @@ const DEFINITION_KIND: ResourceKind = {
   plural: "compositeresourcedefinitions",
   namespaced: false,
 };
+const CRD_KIND: ResourceKind = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+const MANY = "many.example.org";
 // Long enough for one poll of each definition (--poll-interval 1m).
 const STEADY_MS = 60_000;
 const SETTLE_MS = 5_000;
@@ -81,33 +91,56 @@ async function batch(world: World, kind: ResourceKind, prefix: string): Promise<
 
 async function manyDefinitions(): Promise<void> {
   console.error(`bench: definitions: ${DEFINITIONS} definitions`);
+  const alone = await crdsAlone();
   await using world = await startWorld(ours());
+  const server = cpuOf(world.serverPid);
   const began = performance.now();
-  const numbers = Array.from({ length: DEFINITIONS }, (_, number) => number);
-  const left = [...numbers];
-  const workers = Array.from({ length: 20 }, async () => {
-    for (let number = left.pop(); number !== undefined; number = left.pop()) await world.client.apply(many(number));
-  });
-  await Promise.all(workers);
+  const before = cpuOf(world.controllerPid);
+  await applyAll(world, many);
   await until(() => allEstablished(world, DEFINITIONS + 1));
-  report({
-    name: `definitions/${DEFINITIONS}/established`,
-    value: performance.now() - began,
-    unit: "ms",
-    runs: 1,
-    goal: 20_000,
-  });
+  const name = `definitions/${DEFINITIONS}`;
+  report({ name: `${name}/established`, value: performance.now() - began, unit: "ms", runs: 1, goal: 20_000 });
+  const value = (cpuOf(world.serverPid) - server) * 1000;
+  const peer = { name: "CRDs alone", value: alone };
+  report({ name: `${name}/established/server-cpu`, value, unit: "ms", runs: 1, peer, ratio: value / alone });
+  const own = (cpuOf(world.controllerPid) - before) * 1000;
+  report({ name: `${name}/established/cpu`, value: own, unit: "ms", runs: 1 });
   await sleep(SETTLE_MS);
   const cpu = cpuOf(world.controllerPid);
   await sleep(STEADY_MS);
   const steady = ((cpuOf(world.controllerPid) - cpu) / (STEADY_MS / 1000)) * 100;
-  report({ name: `definitions/${DEFINITIONS}/steady`, value: steady, unit: "% of a core", runs: 1, goal: 1 });
-  report({ name: `definitions/${DEFINITIONS}/rss`, value: rssOf(world.controllerPid), unit: "MB", runs: 1, goal: 250 });
+  report({ name: `${name}/steady`, value: steady, unit: "% of a core", runs: 1, goal: 1 });
+  report({ name: `${name}/rss`, value: rssOf(world.controllerPid), unit: "MB", runs: 1, goal: 250 });
 }
 
-function many(number: number): ReturnType<typeof definitionOf> {
+/** @returns the processor time in milliseconds that the server needs for the same CRDs without definitions */
+async function crdsAlone(): Promise<number> {
+  await using world = await startWorld(ours());
+  const began = cpuOf(world.serverPid);
+  await applyAll(world, (number) => {
+    const { metadata: _, ...crd } = compositeCrd(many(number));
+    return { ...crd, metadata: { name: `many${number}s.${MANY}` } };
+  });
+  await until(async () => {
+    const { items } = await world.client.list(CRD_KIND);
+    const made = items.filter(({ metadata }) => metadata.name.endsWith(MANY));
+    return made.length === DEFINITIONS && made.every((one) => isTrue(one, "Established"));
+  });
+  return (cpuOf(world.serverPid) - began) * 1000;
+}
+
+/** Applies the objects of all numbers, 20 at a time. */
+async function applyAll({ client }: World, objectOf: (number: number) => JsonObject): Promise<void> {
+  const left = Array.from({ length: DEFINITIONS }, (_, number) => number);
+  const workers = Array.from({ length: 20 }, async () => {
+    for (let number = left.pop(); number !== undefined; number = left.pop()) await client.apply(objectOf(number));
+  });
+  await Promise.all(workers);
+}
+
+function many(number: number): JsonObject {
   const [kind, plural] = [`Many${number}`, `many${number}s`];
-  return definitionOf({ group: "many.example.org", version: "v1", kind, plural, namespaced: true });
+  return definitionOf({ group: MANY, version: "v1", kind, plural, namespaced: true });
 }
 
 async function allEstablished(world: World, count: number): Promise<boolean> {
