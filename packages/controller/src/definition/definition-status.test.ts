@@ -2,6 +2,7 @@ import { documentOf } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
+import type { Context } from "../objects/context.ts";
 import type { CrdState } from "./definition-crd.ts";
 import { definitionStatus, missingFinalizers } from "./definition-status.ts";
 import { requeueFor } from "./reconcile-definition.ts";
@@ -83,10 +84,15 @@ test("a definition needs a finalizer for its composites, and another one if it o
   expect(missingFinalizers(object([offered, defined]), definition())).toEqual([]);
 });
 
-test("a CRD that changes its state soon is looked at first", () => {
-  expect(requeueFor(["established", undefined])).toBeUndefined();
-  expect(requeueFor(["refused", "pending"])).toEqual({ requeueAfterMs: 50 });
-  expect(requeueFor(["deleting", "pending"])).toEqual({ requeueAfterMs: 50 });
-  expect(requeueFor(["refused", "deleting"])).toEqual({ requeueAfterMs: 1_000 });
-  expect(requeueFor(["established", "refused"])).toEqual({ requeueAfterMs: 10_000 });
+test("a CRD that changes its state soon is looked at first, and a watched one later", () => {
+  const context = (isWatched: boolean): Context =>
+    ({ informers: { peek: () => (isWatched ? {} : undefined) } }) as unknown as Context;
+  const after = (...states: Parameters<typeof requeueFor>[1]): number | undefined =>
+    requeueFor(context(false), states)?.requeueAfterMs;
+  expect(after("established", undefined)).toBeUndefined();
+  expect(after("refused", "pending")).toBe(50);
+  expect(after("deleting", "pending")).toBe(50);
+  expect(after("refused", "deleting")).toBe(1_000);
+  expect(after("established", "refused")).toBe(10_000);
+  expect(requeueFor(context(true), ["deleting", "pending"])).toEqual({ requeueAfterMs: 1_000 });
 });

@@ -5,8 +5,8 @@ import { type Condition, hasCondition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
 import { finalizersOf } from "../objects/finalizers.ts";
-import { DEFINITIONS, definitionKey, referenceOf } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED } from "../objects/labels.ts";
+import { CRDS, DEFINITIONS, definitionKey, referenceOf } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
@@ -68,12 +68,17 @@ async function ensureDefinition(
   emitChanges(context, current, conditions);
   await setStatus(context, current, conditions, controllers, signal);
   const isUnlisted = problems.composites !== undefined || problems.claims !== undefined;
-  return requeueFor([composites.is, claims?.is, isUnlisted ? "refused" : undefined]);
+  return requeueFor(context, [composites.is, claims?.is, isUnlisted ? "refused" : undefined]);
 }
 
 /** When to look at CRDs in these states again. */
-export function requeueFor(states: readonly (CrdState["is"] | undefined)[]): Outcome | undefined {
-  if (states.includes("pending")) return { requeueAfterMs: REQUEUE_AFTER_MS.crdPending };
+export function requeueFor(
+  { informers }: Context,
+  states: readonly (CrdState["is"] | undefined)[],
+): Outcome | undefined {
+  const isWatched = informers.peek(CRDS, DEFINED_SELECTOR) !== undefined;
+  if (states.includes("pending"))
+    return { requeueAfterMs: isWatched ? REQUEUE_AFTER_MS.watchedCrdPending : REQUEUE_AFTER_MS.crdPending };
   if (states.includes("deleting")) return { requeueAfterMs: REQUEUE_AFTER_MS.instancesDeletion };
   return states.includes("refused") ? { requeueAfterMs: REQUEUE_AFTER_MS.userAction } : undefined;
 }

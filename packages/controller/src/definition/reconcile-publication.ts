@@ -107,7 +107,7 @@ async function ensurePublication(
   const controllers = isEstablished && kind !== undefined ? { compositeResourceClaimType: typeMeta(kind) } : {};
   emitChanges(context, current, conditions);
   await setStatus(context, current, conditions, controllers, signal);
-  return requeueFor([state.is, problem === undefined ? undefined : "refused"]);
+  return requeueFor(context, [state.is, problem === undefined ? undefined : "refused"]);
 }
 
 /** The CRD of requirements, which the publication controls: it ends with the publication. */
