@@ -1,4 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LiveObject } from "@xfn/kubernetes";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
@@ -252,6 +254,22 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await poll(() => get("crd", "-o", "name")).not.toContain("buckets.aws.org");
   });
 
+  test("but not the CRD of another owner", async () => {
+    const { uid } = (JSON.parse(await get("namespace", "default", "-o", "json")) as LiveObject).metadata;
+    const owner = { apiVersion: "v1", kind: "Namespace", name: "default", uid, controller: true };
+    await cluster.apply(
+      crd("foreign.org").replace("metadata: {", `metadata: { ownerReferences: [${JSON.stringify(owner)}],`),
+    );
+    await publish("acme/foreign:v1.0.0", stream(meta("Provider"), crd("foreign.org"), crd("mine.org")));
+    await install("Provider", "foreign", "acme/foreign:v1.0.0");
+    await poll(() => message("provider/foreign")).toMatch(
+      /another owner controls: CustomResourceDefinition buckets\.foreign\.org of the Namespace default; delete/,
+    );
+    expect(await get("crd", "-o", "name")).not.toContain("buckets.mine.org");
+    await kubectl("delete", "provider/foreign", "--timeout=60s");
+    expect(await get("crd", "-o", "name")).toContain("buckets.foreign.org");
+  });
+
   test("from another registry, with the pull secret that an ImageConfig names", async () => {
     const { host } = cluster.registry;
     await publish("acme/private:v1.0.0", stream(meta("Configuration"), definition("private.org")));
@@ -342,6 +360,42 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     // The controller has the rights of deploy/packages.
     expect(cluster.forbidden()).toEqual([]);
   });
+
+  test("also if several controllers run, and another one leads once the leader has died", async () => {
+    const leads = ["--leader-election", "--lease-duration", "3s"];
+    await cluster.stopController();
+    const leader = await cluster.another(leads);
+    await using next = await cluster.another(leads, { until: "waiting for the lease" });
+    const at = async (version: string): Promise<void> => {
+      await publish(`acme/app:${version}`, stream(meta("Configuration"), composition("app", "app.org", version)));
+      await install("Configuration", "app", `acme/app:${version}`);
+      await healthy("configuration/app");
+      await poll(() => valueOf("app")).toBe(version);
+    };
+    const uids = (): Promise<string> =>
+      get("compositions,configurationrevisions", "-o", "jsonpath={.items[*].metadata.uid}");
+    await at("v3.0.0");
+    const first = await uids();
+    expect(await leader.end("SIGKILL")).toBe("SIGKILL");
+    await next.logged(({ msg }) => msg === "ready");
+    await poll(states).toEqual(["acme/app:v3.0.0 Active"]);
+    expect(await uids()).toBe(first);
+    await at("v3.1.0");
+    // Without a lease, both of these work at once.
+    await using beside = await cluster.another([]);
+    await at("v3.2.0");
+    await poll(states).toEqual(["acme/app:v3.1.0 Inactive", "acme/app:v3.2.0 Active"]);
+    expect((await uids()).split(" ")).toContain(first.split(" ")[0]);
+    const versions = (): Promise<string> =>
+      get("compositions,configurations,configurationrevisions", "-o", "jsonpath={.items[*].metadata.resourceVersion}");
+    const settled = await versions();
+    // Polls are two seconds apart.
+    await sleep(5_000);
+    expect(await versions()).toBe(settled);
+    await kubectl("delete", "configuration/app", "--timeout=60s");
+    await poll(() => get("compositions,configurationrevisions", "-o", "name")).toBe("");
+    for (const one of [next, beside]) expect(one.log().filter(({ level }) => level === "error")).toEqual([]);
+  }, 400_000);
 
   const authsOf = (host: string, password: string): string =>
     JSON.stringify({ auths: { [host]: { auth: Buffer.from(`${REGISTRY_USER}:${password}`).toString("base64") } } });

@@ -4,7 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@xfn/functionio";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { startApiServer, type TestApiServer } from "./api-server.ts";
-import { type ControllerLogLine, startController } from "./controller-program.ts";
+import {
+  type ControllerLogLine,
+  type ControllerOptions,
+  type RunningController,
+  startController,
+} from "./controller-program.ts";
 import { CHECKOUT } from "./paths.ts";
 import { startRegistry, type TestRegistry } from "./registry.ts";
 import { startRunnerServer } from "./runner-server.ts";
@@ -26,6 +31,10 @@ export interface PackageCluster extends AsyncDisposable {
   apply(yaml: string): Promise<string>;
   /** The output of `kubectl get ARGS`, trimmed. */
   get(...args: readonly string[]): Promise<string>;
+  /** Starts another controller with the same flags, and further ones. */
+  another(flags: readonly string[], options?: Pick<ControllerOptions, "until">): Promise<RunningController>;
+  /** Stops the first controller. */
+  stopController(): Promise<void>;
   /** The process id of the controller. */
   readonly controllerPid: number;
   /** What the controller logged of requests that it has no right to. */
@@ -58,13 +67,9 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
   const server = await startApiServer();
   started.defer(() => server.stop());
   const kubeconfig = await deployedAccount(server, flags.groups);
-  const args = ["--enable-composition-functions", "--enable-packages", "--runner", runner, ...access];
-  const controller = started.use(
-    await startController(kubeconfig, {
-      args: [...args, ...flags.controller],
-      ...(flags.env && { env: flags.env }),
-    }),
-  );
+  const own = ["--enable-composition-functions", "--enable-packages", "--runner", runner, ...access];
+  const args = [...own, ...flags.controller];
+  const controller = started.use(await startController(kubeconfig, { args, ...(flags.env && { env: flags.env }) }));
   const all = started.move();
   return {
     workspace,
@@ -76,6 +81,8 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
     },
     apply: (yaml) => server.kubectl(["apply", "-f", "-"], { input: yaml }),
     get: async (...what) => (await server.kubectl(["get", ...what])).trim(),
+    another: (more, options) => startController(kubeconfig, { args: [...args, ...more], ...options }),
+    stopController: async () => void (await controller.end("SIGTERM")),
     controllerPid: controller.pid,
     forbidden: () => controller.log().filter((line) => /forbidden/i.test(JSON.stringify(line))),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
