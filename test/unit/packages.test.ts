@@ -106,6 +106,26 @@ test("a registry that is down tears nothing down, and is reported", async () => 
   expect(condition(fn(), "Installed")).toMatchObject({ status: "True" });
 });
 
+test("a registry that is down for an hour delays an upgrade until it is back", async () => {
+  const world = packageWorld();
+  const { settle, fn, revision, registry, change } = world;
+  await settle();
+  const next = "registry.example.org/fns/greeting:v2";
+  registry.tags[next] = digestOf("b");
+  registry.down = true;
+  change({ package: next });
+  for (let minute = 0; minute < 60; minute++) {
+    expect(await settle()).toEqual([expect.stringContaining("connection refused")]);
+    expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+    world.time += 60_000;
+  }
+  registry.down = false;
+  expect(await settle()).toEqual([]);
+  expect(revision("b")).toMatchObject({ spec: { desiredState: "Active", revision: 2 } });
+  expect(revision("a")).toMatchObject({ spec: { desiredState: "Inactive" } });
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "True" });
+});
+
 test("with Always, a tag that moved makes a revision, and a registry that is down does not", async () => {
   const world = packageWorld({ packagePullPolicy: "Always" });
   const { settle, fn, revision, registry, asked } = world;
@@ -282,6 +302,24 @@ test("a FunctionRuntime that a user created is verified too", async () => {
   const mine = [...client.objects.values()].find(({ metadata }) => metadata.name === "mine");
   expect(condition(mine, "Healthy")).toMatchObject({ status: "False" });
   expect(condition(mine, "Healthy")["message"]).toContain("is unsigned");
+});
+
+test("an ImageConfig selects the DeploymentRuntimeConfig of a runtime, in place of that of the Function", async () => {
+  const world = { runtimeConfigRef: { name: "large" } };
+  const { settle, client, revision } = packageWorld(world, { functionRuntimes: true });
+  const configRef = { apiVersion: "pkg.crossplane.io/v1beta1", kind: "DeploymentRuntimeConfig", name: "small" };
+  await client.create({
+    apiVersion: "pkg.crossplane.io/v1beta1",
+    kind: "ImageConfig",
+    metadata: { name: "small-pods" },
+    spec: { matchImages: [{ prefix: "registry.example.org/fns" }], runtime: { configRef } },
+  });
+  await settle();
+  const runtime = [...client.objects.values()].find(({ kind }) => kind === "FunctionRuntime");
+  expect(runtime).toMatchObject({ spec: { runtimeConfigRef: configRef } });
+  expect(revision("a")?.["status"]).toMatchObject({
+    appliedImageConfigRefs: [{ name: "small-pods", reason: "ConfigureRuntime" }],
+  });
 });
 
 test("no package is read before ImageConfigs are listed", async () => {

@@ -111,9 +111,11 @@ export class RevisionContents {
   }
 
   #fieldsOf(revision: LiveObject, { capabilities, verifiedBy }: CheckedPackage): JsonObject {
-    const { image, applied } = imageSettings(this.#context, imageOf(revision));
-    const verified = verifiedBy === undefined ? [] : [{ name: verifiedBy, reason: "VerifyImage" }];
-    const configs = [...(applied ?? []), ...verified];
+    const { image, applied, runtime } = imageSettings(this.#context, imageOf(revision));
+    const configs = [...(applied ?? [])];
+    if (verifiedBy !== undefined) configs.push({ name: verifiedBy, reason: "VerifyImage" });
+    const hasRuntime = this.#kinds.packageKind !== "Configuration" && this.#context.functionRuntimes === true;
+    if (runtime !== undefined && hasRuntime) configs.push({ name: runtime.config, reason: "ConfigureRuntime" });
     const appliedImageConfigRefs = configs.length === 0 ? null : configs;
     return { resolvedImage: image, appliedImageConfigRefs, capabilities: [...capabilities] };
   }

@@ -10,6 +10,7 @@ import { LABEL_SOURCE } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
+import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 import { secretNames } from "./registry/pull-secrets.ts";
@@ -87,7 +88,8 @@ export async function ensureRuntime(
   let existing = await findLive(context, reference, signal);
   if (existing === undefined) {
     try {
-      return await client.create(runtimeOf(image, owner), options);
+      await whenConfigsListed(context, signal);
+      return await client.create(runtimeOf(context, image, owner), options);
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;
       existing = await findLive(context, reference, signal);
@@ -143,9 +145,11 @@ function isOf(runtime: LiveObject, image: string): boolean {
   }
 }
 
-function runtimeOf(image: string, owner: LiveObject): JsonObject {
+function runtimeOf(context: Context, image: string, owner: LiveObject): JsonObject {
   const { registry, repository, digest = "" } = parseReference(image);
-  const { packagePullSecrets: secrets, packagePullPolicy: pullPolicy, runtimeConfigRef } = objectAt(owner, "spec");
+  const { packagePullSecrets: secrets, packagePullPolicy: pullPolicy, ...spec } = objectAt(owner, "spec");
+  // As in Crossplane, an ImageConfig wins.
+  const runtimeConfigRef = imageSettings(context, image).runtime?.configRef ?? spec["runtimeConfigRef"];
   return {
     ...typeMeta(runtimeKind(owner)),
     metadata: {

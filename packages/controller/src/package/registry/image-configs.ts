@@ -16,6 +16,8 @@ export interface ImageSettings {
   readonly pullSecret: string | undefined;
   /** The ImageConfig that requires a signature of the image, with its `spec.verification`. */
   readonly verification: { readonly config: string; readonly spec: JsonObject } | undefined;
+  /** The ImageConfig that selects a DeploymentRuntimeConfig for the runtime of the image, with its `configRef`. */
+  readonly runtime: { readonly config: string; readonly configRef: JsonObject } | undefined;
   /** `status.appliedImageConfigRefs`; null if there are none. */
   readonly applied: JsonObject[] | null;
 }
@@ -61,12 +63,17 @@ export function imageSettings({ informers }: Pick<Context, "informers">, image: 
   const secret = bestMatch(configs, pulled, secretName);
   if (secret !== undefined) applied.push({ name: secret.config.metadata.name, reason: "SetImagePullSecret" });
   const verified = bestMatch(configs, image, verifies) ?? bestMatch(configs, pulled, verifies);
+  const runtime = bestMatch(configs, image, runtimeConfigName) ?? bestMatch(configs, pulled, runtimeConfigName);
   return {
     image: pulled,
     pullSecret: secret && secretName(secret.config),
     verification: verified && {
       config: verified.config.metadata.name,
       spec: objectAt(verified.config, "spec", "verification"),
+    },
+    runtime: runtime && {
+      config: runtime.config.metadata.name,
+      configRef: objectAt(runtime.config, "spec", "runtime", "configRef"),
     },
     applied: applied.length === 0 ? null : applied,
   };
@@ -78,6 +85,10 @@ function rewritePrefix(config: LiveObject): string | undefined {
 
 function secretName(config: LiveObject): string | undefined {
   return textAt(config, "spec", "registry", "authentication", "pullSecretRef", "name");
+}
+
+function runtimeConfigName(config: LiveObject): string | undefined {
+  return textAt(config, "spec", "runtime", "configRef", "name");
 }
 
 function verifies(config: LiveObject): string | undefined {
