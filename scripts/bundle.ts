@@ -6,7 +6,7 @@
 // Node at its first use. An import in an ES module reads all exports at the start, which loads further modules.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, relative, sep } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { lazyBuiltins } from "./lazy-builtins.ts";
@@ -82,40 +82,63 @@ const installedUndici: Plugin = {
   },
 };
 
-/** Large libraries that few renders need, each in a file of its own: gRPC's for `--runner`, CEL for `--xrd`. */
+const CEL_FILE = "xfn-render-cel";
+
+/** Large libraries that few renders need, each in a file of its own: gRPC's for `--runner`, CEL for schemas and `when`. */
 const OWN_FILES: ReadonlyMap<string, { readonly name: string; readonly user: string }> = new Map([
   ["@grpc/grpc-js", { name: "xfn-render-grpc", user: "runner-grpc" }],
-  ["@marcbachmann/cel-js", { name: "xfn-render-cel", user: "composition" }],
+  ["@marcbachmann/cel-js", { name: CEL_FILE, user: "composition" }],
 ]);
 
 const ownFiles: Plugin = {
   name: "own-files",
   setup(bundler) {
-    bundler.onResolve({ filter: /^@(?:grpc|marcbachmann)\// }, ({ path }) => {
+    bundler.onResolve({ filter: /^@grpc\// }, ({ path }) => {
       const file = OWN_FILES.get(path);
       return file && { path: `./${file.name}.cjs`, external: true };
     });
+    // Loaded on demand. Elsewhere it is a module of its own package.
+    bundler.onResolve({ filter: /^\.\/library\.js$/ }, ({ path, importer }) =>
+      /[/\\]schema[/\\]cel[/\\][^/\\]+$/.test(importer) ? { path, namespace: "cel-library" } : undefined,
+    );
+    bundler.onLoad({ filter: /^/, namespace: "cel-library" }, () => ({
+      contents: `exports.celLibrary = () => require(${JSON.stringify(`./${CEL_FILE}.cjs`)});`,
+      loader: "js",
+    }));
+    bundler.onResolve({ filter: /^/, namespace: "cel-library" }, ({ path }) => ({ path, external: true }));
   },
 };
 
-const FOLDER_IMAGE_FILE = "./xfn-folder-image.cjs";
+/** A module that `xfn render` leaves to an ES module of its own: the function that it exports, and the file. */
+interface OwnModule {
+  readonly path: string;
+  readonly name: string;
+  readonly file: string;
+}
 
 /**
- * Leaves the build of a folder to its own module, because @xfn/function-build needs the store of its own copy. A file
- * of its own imports that module: code that runs from the cache of compiled code cannot import ES modules.
+ * @xfn/function-build needs the store of its own copy, and few renders need the schemas of other kinds. A file of its
+ * own imports each module: code that runs from the cache of compiled code cannot import ES modules.
  */
-const folderBuilds: Plugin = {
-  name: "folder-builds",
+const OWN_MODULES: readonly OwnModule[] = [
+  { path: "build/folder-image.js", name: "buildFolderImage", file: "xfn-folder-image.cjs" },
+  { path: "render/known-schemas.js", name: "knownSchemas", file: "xfn-known-schemas.cjs" },
+];
+
+const ownModules: Plugin = {
+  name: "own-modules",
   setup(bundler) {
-    bundler.onResolve({ filter: /\/build\/folder-image\.js$/ }, ({ path }) => ({ path, namespace: "folder-build" }));
-    bundler.onResolve({ filter: /^/, namespace: "folder-build" }, ({ path }) => ({ path, external: true }));
-    bundler.onLoad({ filter: /^/, namespace: "folder-build" }, () => ({
-      contents: `exports.buildFolderImage = async (...given) => {
-  const { buildFolderImage } = await require("${FOLDER_IMAGE_FILE}").load();
-  return buildFolderImage(...given);
-};`,
-      loader: "js",
-    }));
+    bundler.onResolve({ filter: /^/, namespace: "own-module" }, ({ path }) => ({ path, external: true }));
+    bundler.onResolve({ filter: /\/(?:folder-image|known-schemas)\.js$/ }, ({ path }) => {
+      return { path: basename(path), namespace: "own-module" };
+    });
+    bundler.onLoad({ filter: /^/, namespace: "own-module" }, ({ path }) => {
+      const own = OWN_MODULES.find((one) => basename(one.path) === path);
+      if (own === undefined) throw new Error(`${path} is not a module of its own`);
+      const { name, file } = own;
+      const contents = `exports.${name} = async (...given) => (await require("./${file}").load()).${name}(...given);`;
+      return { contents, loader: "js" };
+    });
   },
 };
 
@@ -151,12 +174,12 @@ await build({
   ...bundledPlaces,
   entryPoints: ["dist/render-program.js"],
   outfile: `dist/${RENDER_FILE}`,
-  plugins: [lazyBuiltins, ownFiles, installedPlaces, installedUndici, folderBuilds],
+  plugins: [lazyBuiltins, ownFiles, installedPlaces, installedUndici, ownModules],
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "koffi"],
 });
 
 if (/\bimport\(/.test(readFileSync(join(CLI, "dist", RENDER_FILE), "utf8")))
-  throw new Error(`${RENDER_FILE} cannot import ES modules: leave the import to a file as ${FOLDER_IMAGE_FILE} does`);
+  throw new Error(`${RENDER_FILE} cannot import ES modules: leave the import to one of OWN_MODULES`);
 
 /** Leaves all other commands to their bundle of ES modules. */
 const allCommands: Plugin = {
@@ -174,7 +197,8 @@ await build({
   plugins: [lazyBuiltins, allCommands],
 });
 
-writeFileSync(join(CLI, "dist", FOLDER_IMAGE_FILE), 'exports.load = () => import("./build/folder-image.js");\n');
+for (const { path, file } of OWN_MODULES)
+  writeFileSync(join(CLI, "dist", file), `exports.load = () => import("./${path}");\n`);
 
 writeFileSync(
   join(CLI, "dist/xfn.js"),

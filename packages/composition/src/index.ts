@@ -13,6 +13,7 @@ export {
   type PipelineStep,
   type PullPolicy,
   type Rollout,
+  type StepSettings,
   type WebhookFunction,
   type WebhookStep,
 } from "./api/composition.ts";
@@ -55,6 +56,13 @@ export {
 } from "./observed/readiness.ts";
 export { closest } from "./reader/closest.ts";
 export { CompositionError, type Finding } from "./reader/composition-error.ts";
+export {
+  compileGuard,
+  type Guard,
+  type GuardInput,
+  type GuardOutcome,
+  type GuardState,
+} from "./schema/cel/guard.ts";
 export type { TemplatesSpec } from "./templates/compile-spec.ts";
 export { type CompiledTemplates, compileTemplates } from "./templates/compile-templates.ts";
 export type { RenderedTemplate, RenderedTemplates, TemplateWrite } from "./templates/rendering.ts";

@@ -61,3 +61,27 @@ const PHASES: ReadonlySet<unknown> = new Set<RunnerPhase>(["pull", "unpack", "st
 export function isRunnerPhase(value: unknown): value is RunnerPhase {
   return PHASES.has(value);
 }
+
+/** Errors of a runner that has no room. It has not looked at the call. */
+const REFUSED: ReadonlySet<unknown> = new Set(["QueueFull", "TooManyServers"]);
+
+/**
+ * Whether the function of a failed call cannot have started, and the same call can succeed later. Only such a call may
+ * be sent again without the consent of the function's author: a function can have effects.
+ *
+ * @param error the error of a runner, a client of one, or another way to call functions. `undelivered: true` says that
+ *   nothing was sent
+ */
+export function isUndelivered(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  const { code, phase, retryable, undelivered }: FailedCall = error;
+  return retryable === true && (undelivered === true || phase === "pull" || REFUSED.has(code));
+}
+
+/** The properties of an error that decide. */
+interface FailedCall {
+  readonly code?: unknown;
+  readonly phase?: unknown;
+  readonly retryable?: unknown;
+  readonly undelivered?: unknown;
+}

@@ -1,7 +1,7 @@
 // @xfn/runner-contract: what a runner accepts, returns and reports.
 
 export type { RunnerErrorCode, RunnerPhase, ServiceErrorCode } from "./error-codes.ts";
-export { isRetryable, isRunnerPhase } from "./error-codes.ts";
+export { isRetryable, isRunnerPhase, isUndelivered } from "./error-codes.ts";
 export type { FunctionHost, ServedFunction, ServeOptions } from "./function-host.ts";
 export type { FunctionRunner, RegistryAuth, ResourceLimits, RunOptions, RunPhase } from "./function-runner.ts";
 export { DEFAULT_OUTPUT_BYTES, DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES } from "./function-runner.ts";

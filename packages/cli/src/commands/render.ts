@@ -99,6 +99,13 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
     "the XR's definition: validates the XR and applies its defaults first (a file or folder)",
     anyText,
   ),
+  crds: many(
+    "crds",
+    "<list>",
+    "CRDs and definitions for steps with schema: Strict: files, folders or packages, as for xfn validate",
+    anyText,
+    [],
+  ),
   environment: many(
     "environment",
     "<path>",
@@ -194,6 +201,7 @@ Exit code 0; 1 for a fatal result or a failed run; 2 for wrong usage or input.
 
 Example:
   $ xfn render xr.yaml composition.yaml -o observed/ -r
+  $ xfn render xr.yaml composition.yaml --xrd definition.yaml --crds crds/,xpkg:example.org/provider:v1 --trace
   $ xfn render xr.yaml composition.yaml --watch
   $ xfn render xr.yaml composition.yaml --record recording/
   $ xfn render xr.yaml composition.yaml --replay recording/`;

@@ -1,5 +1,6 @@
 import { STDIN } from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
+import { isFileSource } from "../validate/extension-source.ts";
 import type { RenderFiles, RenderOptions } from "./render-options.ts";
 
 /** A file or folder of the command line. */
@@ -17,6 +18,7 @@ export function inputPaths(files: RenderFiles, options: RenderOptions): readonly
     ["FUNCTIONS", [files.functions]],
     ["--observed-resources", [options.observedResources]],
     ["--xrd", [options.xrd]],
+    ["--crds", (options.crds ?? []).flatMap((list) => list.split(",")).filter(isFileSource)],
     ["--environment", options.environment ?? []],
     ["--required-resources", options.requiredResources ?? []],
     ["--extra-resources", options.extraResources ?? []],

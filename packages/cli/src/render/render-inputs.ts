@@ -2,6 +2,7 @@ import { type Composition, checkConnectionKeys, isPackageStep, type PipelineStep
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, singleDocument, sourceName } from "@xfn/input";
+import type { KindSchemas } from "@xfn/pipeline";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { describeFinding, readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
@@ -21,6 +22,8 @@ export interface RenderInputs {
   readonly environmentConfigs?: readonly JsonObject[];
   /** The Secrets of webhooks of functions[]. */
   readonly credentials?: PipelineInputs["credentials"];
+  /** The schemas for steps with `schema: Strict`. */
+  readonly schemas?: KindSchemas;
   /** What the functions of `mode: Pipeline` can have beside state. */
   readonly pipeline?: PipelineInputs & { readonly isLegacy: boolean };
   /** The Functions of FUNCTIONS; none without it. */
@@ -78,6 +81,7 @@ export async function readInputs(
     observed: objects,
     functions: overrides,
     ...(credentials && { credentials }),
+    ...(await schemasOf(composition, options, onWarning)),
     ...(pipeline && { pipeline: { ...pipeline, isLegacy } }),
     keyWarnings: (exposed) =>
       checkConnectionKeys(composition, connectionKeys, document, exposed).map((finding) =>
@@ -106,6 +110,22 @@ async function pipelineOf(
     "Failed",
     `the Composition ${metadata.name ?? ""} has steps in spec.pipeline, and no mode: Pipeline; set spec.mode`,
   );
+}
+
+async function schemasOf(
+  { spec }: Composition,
+  options: RenderOptions,
+  onWarning: (message: string) => void,
+): Promise<{ schemas?: KindSchemas }> {
+  const { crds = [], xrd } = options;
+  const steps: readonly PipelineStep[] = spec.mode === "Pipeline" ? (spec.pipeline ?? []) : spec.functions;
+  if (!steps.some(({ schema }) => schema === "Strict")) {
+    if (crds.length > 0) onWarning("--crds has no effect: no step of the Composition has schema: Strict");
+    return {};
+  }
+  // Loaded on demand, with its CEL library.
+  const { knownSchemas } = await import("./known-schemas.ts");
+  return { schemas: await knownSchemas([...crds, ...(xrd === undefined ? [] : [xrd])], options) };
 }
 
 async function credentialsOf(options: RenderOptions): Promise<PipelineInputs["credentials"] | undefined> {

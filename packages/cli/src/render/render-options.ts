@@ -16,6 +16,8 @@ export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOpti
   readonly pull?: PullPolicy;
   /** A file or folder with the XR's definition. */
   readonly xrd?: string;
+  /** Lists of CRDs, definitions and packages with the schemas for steps with `schema: Strict`. */
+  readonly crds?: readonly string[];
   /** Files or folders of EnvironmentConfigs. */
   readonly environment?: readonly string[];
   /** Milliseconds for the whole run. */

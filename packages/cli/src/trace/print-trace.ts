@@ -37,6 +37,7 @@ function printStep(step: TraceStep, index: number, paint: Paint): string[] {
   const image = step.image === undefined ? "" : ` ${paint.dim(oneLine(step.image, MAX_NAME))}`;
   const head = `${index + 1}. ${paint.bold(oneLine(step.name, MAX_NAME))}${image}: `;
   if (step.status === "NotRun") return ["", `${head}${paint.dim("did not run")}`];
+  if (step.status === "Skipped") return ["", `${head}skipped: its when is false`, ...guard(step, paint)];
   const lines = ["", head + measures(step) + statusText(step, paint)];
   if (step.calls !== undefined) lines.push(`   ${paint.dim(callsText(step.calls))}`);
   lines.push(...printEntries(step, paint));
@@ -54,13 +55,19 @@ function printStep(step: TraceStep, index: number, paint: Paint): string[] {
   return lines;
 }
 
-function measures({ kind, ms, phases, inputBytes, outputBytes }: TraceStep): string {
+function guard({ when = "" }: TraceStep, paint: Paint): string[] {
+  return [`   ${paint.dim(`when ${oneLine(when, MAX_NAME)}`)}`];
+}
+
+function measures({ kind, ms, phases, inputBytes, outputBytes, retries }: TraceStep): string {
   const parts = (["pull", "start", "run"] as const).flatMap((phase) => {
     const took = phases[phase];
     return took === undefined ? [] : `${phase} ${timeText(took)}`;
   });
   const time = parts.length === 0 ? timeText(ms) : `${timeText(ms)} (${parts.join(", ")})`;
-  return kind === "templates" ? time : `${time}, ${sizeText(inputBytes)} in, ${sizeText(outputBytes)} out`;
+  if (kind === "templates") return time;
+  const tries = retries === undefined ? "" : `, tried ${retries + 1} times`;
+  return `${time}, ${sizeText(inputBytes)} in, ${sizeText(outputBytes)} out${tries}`;
 }
 
 function callsText({ count: calls, requirements, contextKeys = [], ttlMs }: NonNullable<TraceStep["calls"]>): string {

@@ -4,6 +4,7 @@ import { asInputError } from "@xfn/input";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { PackageFlags } from "../xpkg/package-stream.ts";
+import { isFileSource } from "./extension-source.ts";
 import { readSources } from "./read-sources.ts";
 
 /** Flags that say how to reach registries and the API server. */
@@ -18,14 +19,11 @@ export type ExtensionFlags = PackageFlags & ClusterFlags;
  */
 export async function readExtensionSources(list: string, flags: ExtensionFlags): Promise<readonly ParsedDocument[]> {
   const sources = list.split(",").filter((source) => source !== "");
-  const files = sources.filter((source) => !isElsewhere(source));
+  const files = sources.filter(isFileSource);
   const documents = files.length > 0 || sources.length === 0 ? [...(await readSources(files.join(",")))] : [];
-  for (const source of sources.filter(isElsewhere)) documents.push(...(await readElsewhere(source, flags)));
+  for (const source of sources.filter((one) => !isFileSource(one)))
+    documents.push(...(await readElsewhere(source, flags)));
   return documents;
-}
-
-function isElsewhere(source: string): boolean {
-  return source === "cluster:" || source.startsWith("oci:") || source.startsWith("xpkg:") || source.endsWith(".xpkg");
 }
 
 async function readElsewhere(source: string, flags: ExtensionFlags): Promise<readonly ParsedDocument[]> {

@@ -80,8 +80,23 @@ export interface NamedTemplate extends ResourceTemplate {
 /** A step of `mode: Pipeline`: a function package of Crossplane v1.14 and later, or a FunctionIO function. */
 export type PipelineStep = PackageStep | CompositionFunction;
 
+/** What steps of all kinds can have. */
+export interface StepSettings {
+  /**
+   * Milliseconds that the step may take: pulls, starts, retries and the call together. Not the wait for earlier steps.
+   * Absent: only the function's own timeout.
+   */
+  timeoutMs?: number;
+  /** How often the step is tried again while its function cannot have started. Absent: never. */
+  retries?: number;
+  /** The guard, a CEL expression: the step is skipped if it is false (see `compileGuard`). Absent: the step runs. */
+  when?: string;
+  /** `Strict`: what the step desires must match the schemas of its kinds, as far as they are known. */
+  schema?: "Strict";
+}
+
 /** A step that calls a function package, which is a gRPC server. */
-export interface PackageStep {
+export interface PackageStep extends StepSettings {
   /** The step's name, unique in its Composition. */
   name: string;
   /** The Function object to call, or the package to run. */
@@ -133,7 +148,7 @@ export function isPackageStep(step: PipelineStep): step is PackageStep {
 export type CompositionFunction = ContainerStep | WebhookStep;
 
 /** What functions of all types have. */
-export interface FunctionStep {
+export interface FunctionStep extends StepSettings {
   /** The step's name, unique in its Composition. */
   name: string;
   /** The `config` in the FunctionIO of the function. */
@@ -183,7 +198,10 @@ export interface ContainerFunction {
   imagePullPolicy?: PullPolicy;
   /** Secrets with credentials for the image's registry. */
   imagePullSecrets: ImagePullSecret[];
-  /** The runner kills the function after this many milliseconds, at most {@link MAX_TIMEOUT_MS}. Default 10 s. */
+  /**
+   * The runner kills the function after this many milliseconds, at most {@link MAX_TIMEOUT_MS}. Default: the timeout of
+   * the step, otherwise 10 s.
+   */
   timeoutMs?: number;
   /** Default `Isolated`. Crossplane v1.13's `network: {policy: Runner}` becomes `Accessible`. */
   network: NetworkPolicy;
@@ -199,7 +217,10 @@ export interface WebhookFunction {
   caBundle?: string;
   /** The Secret whose key `token` is sent as a bearer token. */
   credentials?: { secretRef: { namespace: string; name: string } };
-  /** The function must have answered after this many milliseconds, at most {@link MAX_TIMEOUT_MS}. Default 10 s. */
+  /**
+   * The function must have answered after this many milliseconds, at most {@link MAX_TIMEOUT_MS}. Default: the timeout
+   * of the step, otherwise 10 s.
+   */
   timeoutMs?: number;
 }
 

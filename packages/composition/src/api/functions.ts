@@ -7,6 +7,7 @@ import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import type { FunctionForm, ImagePullSecret, NetworkPolicy } from "./composition.ts";
 import { attempt, duration, TIMEOUT, TIMEOUT_RULE } from "./duration.ts";
+import { SETTINGS } from "./step-settings.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity, WrittenWasm } from "./written.ts";
 
@@ -163,6 +164,7 @@ export function checkChroot(step: FieldReader): void {
 }
 
 const FUNCTION_RULES: readonly Rule[] = [
+  TIMEOUT_RULE,
   [
     "!(self.type in ['Container', 'Chroot']) || has(self.container)",
     "container is missing: the image to run, as container.image",
@@ -190,6 +192,7 @@ const FUNCTION = object<WrittenFunction>(
     config: embeddedObject("a config"),
     io: IO,
     cache: CACHE,
+    ...SETTINGS,
     container: CONTAINER,
     webhook: WEBHOOK,
     wasm: WASM,

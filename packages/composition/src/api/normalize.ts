@@ -12,6 +12,7 @@ import type {
   WebhookFunction,
 } from "./composition.ts";
 import { ROLLOUT_DEFAULTS } from "./rollout.ts";
+import { settingsOf } from "./step-settings.ts";
 import type { EnvironmentConfiguration, Patch, ResourceTemplate } from "./template.ts";
 import type {
   WrittenContainer,
@@ -72,29 +73,16 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
 }
 
 function stepOf(written: WrittenStep): PipelineStep {
-  const {
-    step: name,
-    type,
-    functionRef,
-    container,
-    webhook,
-    wasm,
-    config,
-    io,
-    cache,
-    input,
-    credentials,
-    requirements,
-  } = written;
-  const shared = { ...(config && { config }), ...(io && { io }) };
+  const { step: name, type, functionRef, container, webhook, wasm, input, credentials, requirements } = written;
+  const shared = { ...written, name };
   if (isGiven(container)) {
-    const isolation = type === "Chroot" ? type : "Container";
-    return functionOf({ name, type: isolation, container, ...shared, ...(cache && { cache }) });
+    return functionOf({ ...shared, type: type === "Chroot" ? type : "Container", container });
   }
-  if (isGiven(wasm)) return functionOf({ name, type: "Wasm", wasm, ...shared, ...(cache && { cache }) });
-  if (isGiven(webhook)) return functionOf({ name, type: "Webhook", webhook, ...shared });
+  if (isGiven(wasm)) return functionOf({ ...shared, type: "Wasm", wasm });
+  if (isGiven(webhook)) return functionOf({ ...shared, type: "Webhook", webhook });
   return {
     name,
+    ...settingsOf(written),
     functionRef: referenceOf(name, functionRef),
     ...(input && { input }),
     credentials: (credentials ?? []).flatMap(({ name: credential, secretRef }) =>
@@ -136,20 +124,23 @@ function withoutNulls(labels: { [label: string]: string }): { [label: string]: s
 
 function functionOf(written: WrittenFunction): CompositionFunction {
   const { name, type, config, io, cache, webhook } = written;
-  const shared = { ...(config && { config }), ...(io && { io }) };
-  if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook), ...shared };
+  const settings = settingsOf(written);
+  const { timeoutMs } = settings;
+  const shared = { ...settings, ...(config && { config }), ...(io && { io }) };
+  if (type === "Webhook" && webhook) return { name, type, webhook: webhookOf(webhook, timeoutMs), ...shared };
   const container = type === "Wasm" ? written.wasm : written.container;
   if (type === "Webhook" || !container) throw new TypeError(`the function ${name} has not been checked`);
   return {
     name,
     type,
-    container: containerOf(container),
+    container: containerOf(container, timeoutMs),
     ...shared,
     ...(cache && { cache: { ttlMs: parseDuration(cache.ttl) } }),
   };
 }
 
-function containerOf(container: WrittenContainer): ContainerFunction {
+/** @param timeoutMs the timeout of the step, which applies to a function that has none */
+function containerOf(container: WrittenContainer, timeoutMs: number | undefined): ContainerFunction {
   const { image, imagePullPolicy, imagePullSecrets, timeout, network, resources, runner } = container;
   const policy = typeof network === "object" ? network?.policy : network;
   const { memory, cpu } = resources?.limits ?? {};
@@ -168,16 +159,25 @@ function containerOf(container: WrittenContainer): ContainerFunction {
     },
     runner: isGiven(runner?.endpoint) ? { endpoint: runner.endpoint } : {},
     ...(isGiven(imagePullPolicy) && { imagePullPolicy }),
-    ...(isGiven(timeout) && { timeoutMs: parseDuration(timeout) }),
+    ...functionTimeout(timeout, timeoutMs),
   };
 }
 
-function webhookOf({ url, service, caBundle, credentials, timeout }: WrittenWebhook): WebhookFunction {
+function functionTimeout(written: string | undefined, timeoutMs: number | undefined): { timeoutMs?: number } {
+  if (isGiven(written)) return { timeoutMs: parseDuration(written) };
+  return timeoutMs === undefined ? {} : { timeoutMs };
+}
+
+/** @param timeoutMs the timeout of the step, which applies to a function that has none */
+function webhookOf(
+  { url, service, caBundle, credentials, timeout }: WrittenWebhook,
+  timeoutMs: number | undefined,
+): WebhookFunction {
   return {
     url: isGiven(service) ? urlOf(service) : (url ?? ""),
     ...(isGiven(caBundle) && { caBundle: atob(caBundle) }),
     ...(isGiven(credentials) && { credentials: { secretRef: { ...credentials.secretRef } } }),
-    ...(isGiven(timeout) && { timeoutMs: parseDuration(timeout) }),
+    ...functionTimeout(timeout, timeoutMs),
   };
 }
 

@@ -3,7 +3,9 @@ import { embeddedObject, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
+import { TIMEOUT_RULE } from "./duration.ts";
 import { CACHE, CHROOT_RULE, CONTAINER, checkCache, checkChroot, IO, MAX_STEPS, WASM } from "./functions.ts";
+import { SETTINGS } from "./step-settings.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
@@ -107,6 +109,7 @@ function unique(items: readonly FieldReader[], field: string): void {
 }
 
 const RULES: readonly Rule[] = [
+  TIMEOUT_RULE,
   [
     "[has(self.functionRef), has(self.container), has(self.webhook), has(self.wasm)].filter(one, one).size() == 1",
     "a step needs one of functionRef, container, webhook and wasm",
@@ -141,6 +144,7 @@ const STEP = object<WrittenStep>(
     input: embeddedObject("an input"),
     credentials: CREDENTIALS,
     requirements: REQUIREMENTS,
+    ...SETTINGS,
     type: choice("Container", "Webhook", "Wasm", "Chroot"),
     container: CONTAINER,
     webhook: WEBHOOK,

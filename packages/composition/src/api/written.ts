@@ -8,6 +8,7 @@ import type {
   RequiredResource,
   RequiredSchema,
   StepCredential,
+  StepSettings,
   TypeReference,
 } from "./composition.ts";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
@@ -42,8 +43,18 @@ export interface WrittenRollout {
   analysis?: { duration?: string; maxFailures?: number };
 }
 
+/** What steps of all kinds can have. */
+export interface WrittenSettings {
+  /** In Go's syntax. */
+  timeout?: string;
+  retries?: number | bigint;
+  /** A CEL expression. */
+  when?: string;
+  schema?: StepSettings["schema"];
+}
+
 /** A function. */
-export interface WrittenFunction {
+export interface WrittenFunction extends WrittenSettings {
   name: string;
   type: "Container" | "Webhook" | "Wasm" | "Chroot";
   config?: JsonObject;
@@ -97,7 +108,7 @@ export interface WrittenContainer {
 export type WrittenQuantity = string | number | bigint;
 
 /** A step of `mode: Pipeline`: a function package, or a FunctionIO function. */
-export interface WrittenStep {
+export interface WrittenStep extends WrittenSettings {
   step: string;
   /** The function package. */
   functionRef?: { name?: string; package?: string };

@@ -32,6 +32,8 @@ export class FunctionCallError extends Error {
   readonly code: FunctionCallErrorCode;
   /** https://grpc.io/docs/guides/status-codes/ */
   readonly status: number | undefined;
+  /** Whether the function cannot have received the request. */
+  readonly undelivered: boolean;
   /** Only a request that was not delivered can be sent again: a function may have effects. */
   readonly retryable: boolean;
 
@@ -39,6 +41,7 @@ export class FunctionCallError extends Error {
     super(message, options);
     this.code = code;
     this.status = options.status;
-    this.retryable = options.undelivered === true;
+    this.undelivered = options.undelivered === true;
+    this.retryable = this.undelivered;
   }
 }

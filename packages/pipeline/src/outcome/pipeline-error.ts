@@ -9,7 +9,10 @@
  * - `EmptyOutput`: the function wrote nothing
  * - `MultipleDocuments`: the function wrote more than one document
  * - `InvalidOutput`: the function's output is not a FunctionIO
- * - `InvalidDesired`: the function desires an object that cannot exist
+ * - `InvalidDesired`: the function desires an object that cannot exist, or with `schema: Strict` one that does not
+ *   match the schema of its kind
+ * - `WhenFailed`: the guard of a step (`when`) has no result
+ * - `Timeout`: a step took longer than its `timeout`
  * - `Aborted`: the caller aborted the run
  */
 export type PipelineErrorCode =
@@ -24,6 +27,8 @@ export type PipelineErrorCode =
   | "MultipleDocuments"
   | "InvalidOutput"
   | "InvalidDesired"
+  | "WhenFailed"
+  | "Timeout"
   | "Aborted";
 
 /** Details of a failed run in addition to its code and message. */
@@ -32,6 +37,7 @@ export interface PipelineErrorDetails {
   image?: string | undefined;
   stderr?: string | undefined;
   retryable?: boolean;
+  undelivered?: boolean;
   cause?: unknown;
 }
 
@@ -50,6 +56,8 @@ export class PipelineError extends Error {
   readonly stderr: string | undefined;
   /** Whether the same run can succeed later. */
   readonly retryable: boolean;
+  /** Whether the function cannot have started, so that the step can be tried again at once. */
+  readonly undelivered: boolean;
 
   constructor(code: PipelineErrorCode, message: string, details: PipelineErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -58,5 +66,6 @@ export class PipelineError extends Error {
     this.image = details.image;
     this.stderr = details.stderr === "" ? undefined : details.stderr;
     this.retryable = details.retryable ?? false;
+    this.undelivered = details.undelivered ?? false;
   }
 }

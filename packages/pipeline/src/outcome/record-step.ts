@@ -41,6 +41,16 @@ export class StepRecorder {
     this.#record.calls = calls;
   }
 
+  /** Says that the step did not run, because this guard is false. */
+  skipped(when: string): void {
+    this.#record.skipped = when;
+  }
+
+  /** Counts another attempt. */
+  retried(): void {
+    this.#record.retries = (this.#record.retries ?? 0) + 1;
+  }
+
   /** Ends the record of a step that succeeded. @param after desired state after the step */
   done(after: Desired, results: StepResult[]): void {
     this.#end({ after, results });

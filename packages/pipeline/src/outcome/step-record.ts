@@ -45,6 +45,10 @@ export interface StepRecord extends StepDescription {
   results: StepResult[];
   /** What patches and bases set, in order of writing; for kind `templates`. */
   writes?: TemplateWrite[];
+  /** The guard (`when`) that was false. Absent for a step that ran. */
+  skipped?: string;
+  /** The number of attempts after the first one. Absent: one was enough. */
+  retries?: number;
   /** The calls of a function package. */
   calls?: PackageCalls;
   /** Why the run ended here: the error's code and message, without any value of a resource. */

@@ -13,6 +13,7 @@ export interface RenderInput
     | "webhooks"
     | "required"
     | "credentials"
+    | "schemas"
     | "context"
     | "signal"
     | "auth"

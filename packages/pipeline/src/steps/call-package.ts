@@ -13,7 +13,7 @@ import {
   type SatisfiedRun,
 } from "@xfn/function-grpc";
 import { type Result, SYSTEM_CONDITIONS, someOf } from "@xfn/functionio";
-import { DEFAULT_OUTPUT_BYTES, untilAborted } from "@xfn/runner-contract";
+import { DEFAULT_OUTPUT_BYTES, isUndelivered, untilAborted } from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
 import type { PackageCalls } from "../outcome/step-record.ts";
@@ -28,13 +28,17 @@ import type { PreparedStep, Run, State, StepReport } from "./step.ts";
 const TIMEOUT_MS = 120_000;
 
 /** Connects to the function of a step, and reads its credentials. */
-export async function preparePackage(step: PackageStep, run: Run): Promise<PreparedStep> {
+export async function preparePackage(
+  step: PackageStep,
+  run: Run,
+  signal: AbortSignal | undefined,
+): Promise<PreparedStep> {
   const { functions } = run.input;
   if (functions === undefined) throw failed(step, "nothing here connects to function packages", "Unsupported");
   const [caller, credentials] = await Promise.all([
-    // A connector does not know the signal of the run. Its owner ends what it still starts.
-    attempt(step, run, () => untilAborted(functions.connect(step), run.input.signal)),
-    credentialsOf(step, run),
+    // A connector does not know the signal. Its owner ends what it still starts.
+    attempt(step, signal, () => untilAborted(functions.connect(step), signal), isTransient),
+    credentialsOf(step, run, signal),
   ]);
   return new PreparedPackageStep(step, run, caller, credentials);
 }
@@ -62,7 +66,7 @@ class PreparedPackageStep implements PreparedStep {
       context: state.context,
       credentials: this.#credentials,
     };
-    const { response, rounded, ...run } = await this.#call(request);
+    const { response, rounded, ...run } = await this.#call(request, report.signal);
     report.recorder?.given(run.requestBytes);
     report.recorder?.returned(run.responseBytes);
     report.recorder?.called(callsOf(response, run.calls));
@@ -88,18 +92,29 @@ class PreparedPackageStep implements PreparedStep {
     };
   }
 
-  async #call(request: FunctionRequest): Promise<SatisfiedRun> {
-    const { runner, signal, required = NOTHING_REQUIRED, responses } = this.#run.input;
+  async #call(request: FunctionRequest, signal: AbortSignal | undefined): Promise<SatisfiedRun> {
+    const { runner, required = NOTHING_REQUIRED, responses } = this.#run.input;
     // A stored response could outlive a change of its credentials.
     const isStorable = this.#credentials.size === 0;
     const options: FunctionRunOptions = {
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: this.#step.timeoutMs ?? TIMEOUT_MS,
       maxResponseBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
       signal,
       ...(isStorable && responses && { responses: responses.of(this.#responseKey()) }),
     };
-    return await attempt(this.#step, this.#run, () =>
-      runWithRequirements(this.#caller, request, required, options, bootstrapOf(this.#step)),
+    let calls = 0;
+    const caller: FunctionCaller = {
+      run: (...call) => {
+        calls++;
+        return this.#caller.run(...call);
+      },
+    };
+    return await attempt(
+      this.#step,
+      signal,
+      () => runWithRequirements(caller, request, required, options, bootstrapOf(this.#step)),
+      // After its first call, the function has started to compose.
+      (cause) => calls <= 1 && isUndelivered(cause),
     );
   }
 
@@ -164,10 +179,10 @@ const facts = memoized(({ observed }: Run): RunFacts => ({ observed: observedSta
 
 type Credentials = ReadonlyMap<string, ReadonlyMap<string, Uint8Array>>;
 
-async function credentialsOf(step: PackageStep, run: Run): Promise<Credentials> {
+async function credentialsOf(step: PackageStep, run: Run, signal: AbortSignal | undefined): Promise<Credentials> {
   const found = await Promise.all(
     step.credentials.map(async ({ name, secretRef }): Promise<[string, ReadonlyMap<string, Uint8Array>]> => {
-      const data = await attempt(step, run, async () => await run.input.credentials?.(secretRef));
+      const data = await attempt(step, signal, async () => await run.input.credentials?.(secretRef), isTransient);
       if (data !== undefined) return [name, data];
       const secret = `${secretRef.namespace}/${secretRef.name}`;
       throw failed(step, `there is no Secret ${secret}, which its credentials ${JSON.stringify(name)} name`);
@@ -200,15 +215,20 @@ function resultOf({ severity, message, reason }: StepResult): Result {
   return { severity, message, ...(reason !== undefined && { reason }) };
 }
 
-async function attempt<T>(step: PackageStep, run: Run, call: () => Promise<T>): Promise<T> {
-  const { signal } = run.input;
+/** @param isUnsent whether an error shows that the function received nothing, so that the step can be tried again */
+async function attempt<T>(
+  step: PackageStep,
+  signal: AbortSignal | undefined,
+  call: () => Promise<T>,
+  isUnsent: (cause: unknown) => boolean,
+): Promise<T> {
   try {
     signal?.throwIfAborted();
     return await call();
   } catch (cause) {
     if (cause instanceof PipelineError) throw cause;
     if (signal?.aborted) throw failed(step, "the run was ended by its caller", "Aborted", cause);
-    throw failed(step, messageOf(cause), "RunFailed", cause);
+    throw failed(step, messageOf(cause), "RunFailed", cause, isUnsent(cause));
   }
 }
 
@@ -224,16 +244,27 @@ function failed(
   problem: string,
   code: PipelineErrorCode = "RunFailed",
   cause?: unknown,
+  undelivered = false,
 ): PipelineError {
-  const failure: { code?: unknown; retryable?: unknown; stderr?: unknown } =
-    typeof cause === "object" && cause !== null ? cause : {};
+  const failure = propertiesOf(cause);
   return new PipelineError(code, `${title(step)}: ${problem}`, {
     step: step.name,
     image: imageOf(step),
     cause,
     stderr: typeof failure.stderr === "string" ? failure.stderr : undefined,
-    retryable: code === "Aborted" || failure.retryable === true || TRANSIENT.has(failure.code),
+    retryable: code === "Aborted" || isTransient(cause),
+    undelivered,
   });
+}
+
+/** Whether the same can succeed later. Before a call, this is reason enough to try again. */
+function isTransient(cause: unknown): boolean {
+  const { code, retryable } = propertiesOf(cause);
+  return retryable === true || TRANSIENT.has(code);
+}
+
+function propertiesOf(cause: unknown): { code?: unknown; retryable?: unknown; stderr?: unknown } {
+  return typeof cause === "object" && cause !== null ? cause : {};
 }
 
 function title(step: PackageStep): string {

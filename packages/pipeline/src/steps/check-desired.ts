@@ -6,29 +6,35 @@ import { PipelineError } from "../outcome/pipeline-error.ts";
 /** Names at most ten problems; a function that gets one entry wrong usually gets them all wrong. */
 const MAX_NAMED = 10;
 
+/** A step in messages. */
+interface FailedStep {
+  readonly name: string;
+  readonly image: string;
+  readonly title: string;
+}
+
 /**
  * Checks desired state right after the step that returned it. Composed resources must have a kind and usable metadata,
  * and must be of the kind of the existing object. The desired XR must be the XR itself.
  *
  * @throws {PipelineError} `InvalidDesired`, naming the step
  */
-export function checkDesired(
-  step: { name: string; image: string; title: string },
-  desired: Desired,
-  observed: Observed,
-  problems: string[],
-): void {
+export function checkDesired(step: FailedStep, desired: Desired, observed: Observed, problems: string[]): void {
   const existing = new Map(observed.resources?.map((entry) => [entry.name, entry.resource]));
   for (const { name, resource } of desired.resources ?? []) {
     if (resource === null) continue;
     const found = resourceProblems(resource, existing.get(name));
     problems.push(...found.map((problem) => `desired.resources ${JSON.stringify(name)}: ${problem}`));
   }
-  if (problems.length === 0) return;
+  if (problems.length > 0) throw invalidDesired(step, "what it desires cannot exist", problems);
+}
+
+/** The error of a step with these problems. @param summary what is wrong as a whole */
+export function invalidDesired(step: FailedStep, summary: string, problems: readonly string[]): PipelineError {
   const shown = problems.slice(0, MAX_NAMED);
   if (problems.length > MAX_NAMED) shown.push(`and ${problems.length - MAX_NAMED} more`);
-  const message = `${step.title}: what it desires cannot exist:\n  ${shown.join("\n  ")}`;
-  throw new PipelineError("InvalidDesired", message, { step: step.name, image: step.image });
+  const message = `${step.title}: ${summary}:\n  ${shown.join("\n  ")}`;
+  return new PipelineError("InvalidDesired", message, { step: step.name, image: step.image });
 }
 
 /** The differences in identity between the desired XR and the XR. */

@@ -10,9 +10,9 @@ import {
   type Result,
   severityOf,
 } from "@xfn/functionio";
+import { type CachedOutput, cachedOutput } from "../cache/cached-output.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import { readOutput } from "../output/read-output.ts";
-import { type CachedOutput, cachedOutput } from "./cached-output.ts";
 import { checkDesired, compositeProblems } from "./check-desired.ts";
 import { CompositeState } from "./composite-state.ts";
 import { type CompositeView, plainView } from "./composite-view.ts";
@@ -112,7 +112,7 @@ async function runFunction(
   sharing: Sharing,
   run: Run,
   state: State,
-  { say, recorder }: StepReport,
+  { say, recorder, signal }: StepReport,
 ): Promise<State> {
   const { input, composite, observed } = run;
   const { desired, earlier, context } = state;
@@ -127,7 +127,7 @@ async function runFunction(
   const cached = cachedFor(bytes);
   const returned = await runStep(call, bytes, {
     reader: exchange.reader,
-    signal: input.signal,
+    signal,
     cached,
     onPhase: phaseListener(input, recorder),
     onOutput: recorder && ((length) => recorder.returned(length)),

@@ -6,10 +6,10 @@ import type { Step } from "./step.ts";
 export function packageStep(step: PackageStep): Step {
   return {
     description: { name: step.name, kind: "function", image: imageOf(step) },
-    async prepare(run) {
+    async prepare(run, signal) {
       // Loaded on demand: most Compositions need no gRPC.
       const { preparePackage } = await import("./call-package.ts");
-      return preparePackage(step, run);
+      return preparePackage(step, run, signal);
     },
   };
 }

@@ -2,9 +2,10 @@ import type { Composition, ContainerStep, PackageStep } from "@xfn/composition";
 import type { FunctionCaller, RequirementsSource } from "@xfn/function-grpc";
 import type { ExplicitConnectionDetail, JsonObject, KubernetesObject, ObservedResource } from "@xfn/functionio";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
+import type { ResponseCache } from "../cache/response-cache.ts";
 import type { StepDescription, StepRecord } from "../outcome/step-record.ts";
 import type { StepResult } from "../outcome/step-result.ts";
-import type { ResponseCache } from "./response-cache.ts";
+import type { KindSchemas } from "../settings/strict.ts";
 
 /** Connects to function packages, which are gRPC servers. The caller of the run ends the connections. */
 export interface FunctionConnector {
@@ -79,6 +80,8 @@ export interface PipelineInput {
    * every function.
    */
   responses?: ResponseCache;
+  /** The schemas that steps with `schema: Strict` are checked against. Default: none is known. */
+  schemas?: KindSchemas;
   /** The context of the first step of `mode: Pipeline`. Default: empty. */
   context?: JsonObject;
   /** Aborts the run: the current step is stopped, and no other step starts. */

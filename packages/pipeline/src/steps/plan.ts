@@ -1,9 +1,10 @@
-import { type Composition, type CompositionFunction, isPackageStep } from "@xfn/composition";
+import { type Composition, type CompositionFunction, isPackageStep, type PipelineStep } from "@xfn/composition";
 import { COMPLETE, containerStep, OVERLAY, type Sharing, webhookStep } from "./function-io-step.ts";
 import { memoized } from "./memoized.ts";
 import { packageStep } from "./package-step.ts";
 import { hasTemplates, templatesStep } from "./run-templates.ts";
 import type { Step } from "./step.ts";
+import { withSettings } from "./with-settings.ts";
 
 /** A Composition as one list of steps. */
 export interface Plan {
@@ -17,9 +18,13 @@ export interface Plan {
   readonly isComplete: boolean;
 }
 
-/** The module of each type of function. */
+/** The module of each type of function, with the settings that all types share. */
 function functionStep(step: CompositionFunction, sharing: Sharing): Step {
-  return step.type === "Webhook" ? webhookStep(step, sharing) : containerStep(step, sharing);
+  return withSettings(step.type === "Webhook" ? webhookStep(step, sharing) : containerStep(step, sharing), step);
+}
+
+function pipelineStep(step: PipelineStep): Step {
+  return isPackageStep(step) ? withSettings(packageStep(step), step) : functionStep(step, COMPLETE);
 }
 
 /** The plan of a Composition: its templates, then its functions, or the steps of `mode: Pipeline`. */
@@ -28,8 +33,7 @@ export const planOf: (composition: Composition) => Plan = memoized(lower);
 function lower(composition: Composition): Plan {
   const { mode, pipeline = [], functions, undesiredResources } = composition.spec;
   if (mode === "Pipeline") {
-    const steps = pipeline.map((step) => (isPackageStep(step) ? packageStep(step) : functionStep(step, COMPLETE)));
-    return { steps, deletesUndesired: true, isComplete: true };
+    return { steps: pipeline.map(pipelineStep), deletesUndesired: true, isComplete: true };
   }
   return {
     steps: [

@@ -126,8 +126,8 @@ class ResultLog {
 }
 
 async function runSteps(steps: readonly Step[], run: Run, start: State, log: ResultLog): Promise<State> {
-  const { onRecord, onStep } = run.input;
-  const prepared = await Promise.all(steps.map(async (step) => await step.prepare(run)));
+  const { onRecord, onStep, signal } = run.input;
+  const prepared = await Promise.all(steps.map(async (step) => await step.prepare(run, signal)));
   let state = start;
   for (const [index, one] of prepared.entries()) {
     const description = steps[index]?.description;
@@ -140,7 +140,7 @@ async function runSteps(steps: readonly Step[], run: Run, start: State, log: Res
       log.add(result, own);
     };
     try {
-      state = await one.run(state, { say, recorder });
+      state = await one.run(state, { say, signal, recorder });
       recorder?.done(state.desired, results);
     } catch (error) {
       recorder?.failed(error, results);

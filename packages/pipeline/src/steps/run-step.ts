@@ -1,9 +1,9 @@
 import { type FunctionIO, FunctionIOError, type Issue, outputLimits } from "@xfn/functionio";
-import type { RunPhase } from "@xfn/runner-contract";
+import { isUndelivered, type RunPhase } from "@xfn/runner-contract";
+import type { CachedOutput } from "../cache/cached-output.ts";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import { readFailure } from "../output/read-failure.ts";
 import type { ReadOutputOptions } from "../output/read-output.ts";
-import type { CachedOutput } from "./cached-output.ts";
 import type { CallOptions, FunctionCall, OutputWords } from "./function-call.ts";
 
 /** Reads what a function returned. Each form of input and output is one module that makes such readers. */
@@ -132,6 +132,7 @@ function runFailed(call: FunctionCall, cause: unknown, stderr: string | undefine
   return new PipelineError("RunFailed", message, {
     ...details(call, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
     retryable: failure.retryable === true,
+    undelivered: isUndelivered(cause),
   });
 }
 

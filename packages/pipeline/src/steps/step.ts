@@ -13,8 +13,14 @@ import type { PipelineInput } from "./pipeline-input.ts";
 export interface Step {
   /** What a trace says of the step. */
   readonly description: StepDescription;
-  /** Starts what the step needs. All steps of a run prepare at the same time, before the first one runs. */
-  prepare(run: Run): PreparedStep | Promise<PreparedStep>;
+  /**
+   * Starts what the step needs. All steps of a run prepare at the same time, before the first one runs. A step whose
+   * guard reads desired state prepares just before it runs.
+   *
+   * @param signal ends the preparation, with the run or at the step's timeout
+   * @throws {PipelineError}
+   */
+  prepare(run: Run, signal: AbortSignal | undefined): PreparedStep | Promise<PreparedStep>;
 }
 
 /** A step that can run once. */
@@ -87,6 +93,8 @@ export const START: State = {
 export interface StepReport {
   /** Adds a result. `own`: the pipeline says it about the step. */
   say(result: StepResult, own: boolean): void;
+  /** Ends the step, with the run or at the step's timeout. */
+  readonly signal: AbortSignal | undefined;
   /** Absent without a trace. */
   readonly recorder: StepRecorder | undefined;
 }

@@ -196,7 +196,7 @@ function identifiedBy(entry: MaskedEntry | undefined): TraceEntryId {
 }
 
 function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: SecretValues): TraceStep {
-  const { name, kind, image, inputBytes, outputBytes, ms, phases, error } = record;
+  const { name, kind, image, skipped, retries, inputBytes, outputBytes, ms, phases, error } = record;
   const count = (op: TraceChange["op"]): number =>
     entries.reduce((sum, entry) => sum + entry.fields.filter((field) => field.op === op).length, 0);
   return {
@@ -204,6 +204,8 @@ function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: Sec
     kind,
     ...(image !== undefined && { image }),
     status: statusOf(record),
+    ...(skipped !== undefined && { when: secrets.scrub(skipped) }),
+    ...(retries !== undefined && { retries }),
     inputBytes,
     outputBytes,
     ms,
@@ -222,8 +224,9 @@ function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: Sec
   };
 }
 
-function statusOf({ error, results }: StepRecord): TraceStatus {
+function statusOf({ error, results, skipped }: StepRecord): TraceStatus {
   if (error !== undefined) return "Failed";
+  if (skipped !== undefined) return "Skipped";
   return results.some(({ severity }) => severity === "Fatal") ? "Fatal" : "Succeeded";
 }
 

@@ -28,9 +28,10 @@ export interface Trace {
  * - `Succeeded`: the next step ran, if there is one
  * - `Fatal`: the function returned a fatal result, which ended the run
  * - `Failed`: the step could not run, or its output was invalid, which ended the run
+ * - `Skipped`: the guard of the step (`when`) is false
  * - `NotRun`: the run had ended before
  */
-export type TraceStatus = "Succeeded" | "Fatal" | "Failed" | "NotRun";
+export type TraceStatus = "Succeeded" | "Fatal" | "Failed" | "Skipped" | "NotRun";
 
 /** One step. */
 export interface TraceStep {
@@ -40,6 +41,10 @@ export interface TraceStep {
   /** The image of a function. */
   image?: string;
   status: TraceStatus;
+  /** The guard of the step, for status `Skipped`. */
+  when?: string;
+  /** The number of attempts after the first one. Absent: one was enough. */
+  retries?: number;
   /** Bytes written to the function; 0 for templates. */
   inputBytes: number;
   /** Bytes that the function returned; 0 for templates. */

@@ -110,7 +110,8 @@ function connectError(error: NodeJS.ErrnoException): Error {
     return new WebhookError("CertificateRefused", `its certificate ${problem}`, { cause: error });
   }
   if (NO_CONNECTION.has(code)) {
-    return new WebhookError("ConnectFailed", `no connection to its server (${code})`, { cause: error });
+    const options = { cause: error, undelivered: isBeforeRequest(error) };
+    return new WebhookError("ConnectFailed", `no connection to its server (${code})`, options);
   }
   return new WebhookError("Truncated", `the connection ended before its answer (${code || "closed"})`, {
     cause: error,
@@ -126,6 +127,11 @@ const NO_CONNECTION: ReadonlySet<string> = new Set([
   "ENOTFOUND",
   "ETIMEDOUT",
 ]);
+
+/** A connection that exists can end with the same codes. Node combines the errors of several addresses. */
+function isBeforeRequest(error: NodeJS.ErrnoException): boolean {
+  return error instanceof AggregateError || error.syscall === "connect" || error.syscall === "getaddrinfo";
+}
 
 /** OpenSSL's names of verification errors, as Node reports them. */
 function isCertificateProblem(code: string): boolean {

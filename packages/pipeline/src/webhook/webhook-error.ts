@@ -21,16 +21,27 @@ const RETRYABLE = {
   Timeout: true,
 } as const;
 
+/** The details of a failed call. */
+interface WebhookErrorOptions extends ErrorOptions {
+  /** Default: by the code. */
+  readonly retryable?: boolean;
+  /** Default: false. */
+  readonly undelivered?: boolean;
+}
+
 /** A failed call of a webhook. The message never quotes the response, which can contain secrets. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
   readonly code: WebhookErrorCode;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
+  /** Whether the server cannot have received the request. */
+  readonly undelivered: boolean;
 
-  constructor(code: WebhookErrorCode, message: string, options?: ErrorOptions & { retryable?: boolean }) {
+  constructor(code: WebhookErrorCode, message: string, options: WebhookErrorOptions = {}) {
     super(message, options);
     this.code = code;
-    this.retryable = options?.retryable ?? RETRYABLE[code];
+    this.retryable = options.retryable ?? RETRYABLE[code];
+    this.undelivered = options.undelivered === true;
   }
 }

@@ -57,7 +57,7 @@ function withoutDetails(
   const unconnected = /^No connection established\. Last error: (?:Error: )?(.*?)\.? Resolution note:/s.exec(text)?.[1];
   if (status === "UNAVAILABLE" && unconnected !== undefined) {
     const message = `no runner answers at ${endpoint} (${unconnected}): start one with xfn-runner serve`;
-    return new RunnerGrpcError(code, message, { ...known, retryable });
+    return new RunnerGrpcError(code, message, { ...known, retryable, undelivered: true });
   }
   const phase = status === "DEADLINE_EXCEEDED" ? { phase: "timeout" as const } : {};
   return new RunnerGrpcError(code, `${image}, by the runner at ${endpoint}: ${text}`, {

@@ -31,6 +31,8 @@ export interface RunnerGrpcErrorDetails extends Partial<RunnerErrorDetails> {
   status?: StatusName | undefined;
   /** When to retry, in milliseconds. An earlier retry fails again. */
   retryAfterMs?: number | undefined;
+  /** Whether no runner can have received the call. Default false. */
+  undelivered?: boolean | undefined;
   /** Whether the function chose the status and wrote the message, which is output of it. Default false. */
   byFunction?: boolean | undefined;
 }
@@ -94,6 +96,8 @@ export class RunnerGrpcError extends Error {
   /** Whether a retry of the same call can help. */
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
+  /** Whether no runner can have received the call. */
+  readonly undelivered: boolean;
   /** Whether the function chose the status and wrote the message, which logs must not contain. */
   readonly byFunction: boolean;
 
@@ -108,6 +112,7 @@ export class RunnerGrpcError extends Error {
     this.exitCode = details.exitCode;
     this.retryable = details.retryable ?? isRetryable(code);
     this.retryAfterMs = details.retryAfterMs;
+    this.undelivered = details.undelivered === true;
     this.byFunction = details.byFunction === true;
   }
 }

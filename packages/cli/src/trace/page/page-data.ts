@@ -68,6 +68,7 @@ const STATUS_WORDS: Readonly<Record<TraceStep["status"], string>> = {
   Succeeded: "succeeded",
   Fatal: "fatal result",
   Failed: "failed",
+  Skipped: "skipped: its when is false",
   NotRun: "did not run",
 };
 
@@ -98,6 +99,7 @@ export function pageData(trace: Trace): PageData {
 
 function pageStep(step: TraceStep, longest: number): PageStep {
   const { name, kind, status, ms, image = "", phases, added, changed, removed, error } = step;
+  const hasRun = status !== "NotRun" && status !== "Skipped";
   const percent = (time: number): number => Math.min(100, (100 * time) / longest);
   const measured = (["pull", "start", "run"] as const).flatMap((phase) => {
     const took = phases[phase];
@@ -110,21 +112,23 @@ function pageStep(step: TraceStep, longest: number): PageStep {
     image: escapeControls(image),
     status,
     statusText: STATUS_WORDS[status],
-    time: status === "NotRun" ? "" : timeText(ms),
+    time: hasRun ? timeText(ms) : "",
     bar: [...measured, { phase: "other", took: other }].map(({ phase, took }) => ({ phase, percent: percent(took) })),
-    measures:
-      status === "NotRun"
+    measures: hasRun
+      ? [
+          ["in all", timeText(ms)],
+          ...measured.map(({ phase, took }): [string, string] => [phase, timeText(took)]),
+          ...(kind === "templates"
+            ? []
+            : ([
+                ["input", sizeText(step.inputBytes)],
+                ["output", sizeText(step.outputBytes)],
+              ] satisfies [string, string][])),
+          ...(step.retries === undefined ? [] : [["retries", String(step.retries)] satisfies [string, string]]),
+        ]
+      : step.when === undefined
         ? []
-        : [
-            ["in all", timeText(ms)],
-            ...measured.map(({ phase, took }): [string, string] => [phase, timeText(took)]),
-            ...(kind === "templates"
-              ? []
-              : ([
-                  ["input", sizeText(step.inputBytes)],
-                  ["output", sizeText(step.outputBytes)],
-                ] satisfies [string, string][])),
-          ],
+        : [["when", escapeControls(step.when)]],
     counts: { added, changed, removed },
     entries: step.entries.map((entry) => ({
       title: escapeControls(entryTitle(entry)),

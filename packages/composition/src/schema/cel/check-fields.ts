@@ -9,21 +9,17 @@ export interface Known {
   readonly resource: boolean;
 }
 
-type Variables = ReadonlyMap<string, Known | undefined>;
+/** The schemas of variables, by name. Undefined: not known. */
+export type Variables = ReadonlyMap<string, Known | undefined>;
 
 const RESOURCE_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata"];
 
 /**
- * Reports fields that an expression reads, but its schema does not declare. An API server rejects a CRD with such a
- * rule. The library does not know the type of `self`.
- *
- * @param self - the schema of the rule
- * @param optionalOldSelf - whether `oldSelf` is an optional, whose fields are not checked
+ * Reports fields that an expression reads, but the schema of its variable does not declare. An API server rejects a CRD
+ * with such a rule. The library does not know these schemas.
  */
-export function undefinedFields(root: Node, self: Known, optionalOldSelf: boolean): string[] {
+export function undefinedFields(root: Node, variables: Variables): string[] {
   const problems: string[] = [];
-  const variables = new Map<string, Known | undefined>([["self", self]]);
-  if (!optionalOldSelf) variables.set("oldSelf", self);
   knownOf(root, variables, problems);
   return problems;
 }

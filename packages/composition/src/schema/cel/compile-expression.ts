@@ -1,28 +1,24 @@
 import type { Environment } from "@marcbachmann/cel-js";
 import { formatPath, type JsonPath } from "@xfn/functionio";
 import type { SchemaFinding } from "../structural/schema-error.ts";
-import { type Known, undefinedFields } from "./check-fields.ts";
-import { ruleEnvironment } from "./environment.ts";
+import { undefinedFields, type Variables } from "./check-fields.ts";
 import { CelFunctionError } from "./failure.ts";
 import { Meter } from "./meter.ts";
-import { allNodes, meterNodes, replaceCalls } from "./syntax.ts";
+import { allNodes, meterNodes, type Node, replaceCalls } from "./syntax.ts";
 
-/** The longest rule or message expression. Long ones in use have some hundred characters. */
-const MAX_RULE_LENGTH = 10_000;
+/** The longest expression. Long ones in use have some hundred characters. */
+const MAX_LENGTH = 10_000;
 
-/** The variables of a rule. */
-export interface Scope {
-  readonly self: unknown;
-  /** Absent if there is no old value. */
-  readonly oldSelf?: unknown;
-}
+/** The values of the variables, by name. */
+export type Scope = Readonly<Record<string, unknown>>;
 
 /** The result of an expression, or its error. */
 export type Outcome = { readonly value: unknown } | { readonly failure: string };
 
 /** A compiled expression, whose evaluation is metered. */
 export interface Expression {
-  readonly usesOldSelf: boolean;
+  /** Its nodes. */
+  readonly nodes: readonly Node[];
   evaluate(scope: Scope, meter: Meter): Outcome;
 }
 
@@ -30,13 +26,12 @@ export interface Expression {
 export interface ExpressionOptions {
   /** The type of its result. */
   readonly type: "bool" | "string";
-  /** The schema of the rule. */
-  readonly self: Known;
-  /** Whether `oldSelf` is an optional. */
-  readonly optionalOldSelf: boolean;
+  readonly environment: Environment;
+  /** The variables whose schemas are known. Fields of others are not checked. */
+  readonly variables: Variables;
 }
 
-/** Compiles one expression of a schema, or reports what is wrong with it. */
+/** Compiles one expression, or reports what is wrong with it. */
 export function compileExpression(
   text: string,
   at: JsonPath,
@@ -46,10 +41,9 @@ export function compileExpression(
   const wrong = (message: string): undefined => {
     report({ path: formatPath(at), at, message });
   };
-  if (text.length > MAX_RULE_LENGTH) return wrong(`is longer than ${MAX_RULE_LENGTH} characters`);
-  const environment = ruleEnvironment(options.optionalOldSelf);
+  if (text.length > MAX_LENGTH) return wrong(`is longer than ${MAX_LENGTH} characters`);
   try {
-    return compiled(environment, text, options, wrong);
+    return compiled(text, options, wrong);
   } catch (error) {
     // An error of the library must not end the program.
     if (error instanceof RangeError) return wrong("is nested too deeply");
@@ -58,9 +52,8 @@ export function compileExpression(
 }
 
 function compiled(
-  environment: Environment,
   text: string,
-  { type, self, optionalOldSelf }: ExpressionOptions,
+  { type, environment, variables }: ExpressionOptions,
   wrong: (message: string) => undefined,
 ): Expression | undefined {
   const program = environment.parse(text);
@@ -71,18 +64,18 @@ function compiled(
   if (check.type !== type && check.type !== "dyn") return wrong(`must evaluate to a ${type}, not to a ${check.type}`);
   const nodes = allNodes(program.ast);
   const [root] = nodes;
-  const [problem] = root === undefined ? [] : undefinedFields(root, self, optionalOldSelf);
+  const [problem] = root === undefined ? [] : undefinedFields(root, variables);
   if (problem !== undefined) return wrong(`is not valid CEL: ${problem}`);
   let current = new Meter();
   meterNodes(nodes, () => current);
   return {
-    usesOldSelf: nodes.some(({ op, args }) => op === "id" && args === "oldSelf"),
+    nodes,
     evaluate(scope, meter): Outcome {
       current = meter;
       try {
         return { value: program({ ...scope }) as unknown };
       } catch (error) {
-        return { failure: summaryOf(error) };
+        return { failure: summaryOf(error, text) };
       }
     },
   };
@@ -95,15 +88,28 @@ const WITHOUT_VALUE: ReadonlyMap<string, string> = new Map([
   ["invalid_duration", "invalid duration"],
 ]);
 
-/** The first line of an error in Kubernetes' form: in lower case, without the position in the expression. */
-function summaryOf(error: unknown): string {
+/** The key or index that an error quotes, by its code. It can be a value. */
+const QUOTED_KEY: ReadonlyMap<string, RegExp> = new Map([
+  ["no_such_key", /^No such key: (.*)$/su],
+  ["index_out_of_bounds", /, index (\S+) /u],
+]);
+
+/**
+ * The first line of an error in Kubernetes' form: in lower case, without the position in the expression.
+ *
+ * @param expression the text of an expression that was evaluated. Only keys that it contains are quoted
+ */
+function summaryOf(error: unknown, expression?: string): string {
   if (error instanceof CelFunctionError) return error.message;
   if (!(error instanceof Error)) return "it failed";
   // JavaScript's errors quote arguments, such as the name of a time zone.
   if (!("summary" in error && typeof error.summary === "string")) return "invalid argument";
-  const text = WITHOUT_VALUE.get("code" in error ? String(error.code) : "") ?? error.summary;
+  const code = "code" in error ? String(error.code) : "";
+  const text = WITHOUT_VALUE.get(code) ?? error.summary;
+  const [, key] = QUOTED_KEY.get(code)?.exec(text) ?? [];
+  if (key !== undefined && expression?.includes(key) === false) return "no such key";
   const [first = ""] = text.split("\n");
-  // The message may quote literals of the rule and keys, but no values.
+  // The message may quote literals and keys of the expression, but no values.
   const line = first.slice(0, 300);
   return `${line.charAt(0).toLowerCase()}${line.slice(1)}`;
 }

@@ -1,7 +1,8 @@
 import { formatPath, isObject, type JsonObject, type JsonPath } from "@xfn/functionio";
 import type { SchemaFinding } from "../structural/schema-error.ts";
 import type { Known } from "./check-fields.ts";
-import { compileExpression, type Expression } from "./compile-expression.ts";
+import { compileExpression, type Expression, type ExpressionOptions } from "./compile-expression.ts";
+import { ruleEnvironment } from "./environment.ts";
 
 /** One entry of `x-kubernetes-validations`. */
 export interface Rule {
@@ -10,6 +11,7 @@ export interface Rule {
   readonly reason: string | undefined;
   readonly fieldPath: JsonPath;
   readonly optionalOldSelf: boolean;
+  readonly usesOldSelf: boolean;
   readonly expression: Expression;
   readonly messageExpression: Expression | undefined;
 }
@@ -28,17 +30,17 @@ export function compileRules(self: Known, report: (finding: SchemaFinding) => vo
       continue;
     }
     const optionalOldSelf = rule["optionalOldSelf"] === true;
-    const expression = compileExpression(text, [...at, "rule"], { type: "bool", self, optionalOldSelf }, report);
+    const options: Omit<ExpressionOptions, "type"> = {
+      environment: ruleEnvironment(optionalOldSelf),
+      // The fields of an optional are not checked.
+      variables: new Map([["self", self], ...(optionalOldSelf ? [] : [["oldSelf", self] as const])]),
+    };
+    const expression = compileExpression(text, [...at, "rule"], { type: "bool", ...options }, report);
     const messageText = textOf(rule, "messageExpression");
     const messageExpression =
       messageText === undefined
         ? undefined
-        : compileExpression(
-            messageText,
-            [...at, "messageExpression"],
-            { type: "string", self, optionalOldSelf },
-            report,
-          );
+        : compileExpression(messageText, [...at, "messageExpression"], { type: "string", ...options }, report);
     if (expression === undefined) continue;
     rules.push({
       text,
@@ -46,6 +48,7 @@ export function compileRules(self: Known, report: (finding: SchemaFinding) => vo
       reason: textOf(rule, "reason"),
       fieldPath: fieldPathOf(textOf(rule, "fieldPath") ?? ""),
       optionalOldSelf,
+      usesOldSelf: expression.nodes.some(({ op, args }) => op === "id" && args === "oldSelf"),
       expression,
       messageExpression,
     });

@@ -1,4 +1,3 @@
-import { Optional } from "@marcbachmann/cel-js";
 import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { canonical, identityOf } from "../structural/equality.ts";
@@ -6,6 +5,7 @@ import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "../st
 import { allNodes, type SchemaNode } from "../structural/node.ts";
 import type { SchemaFinding } from "../structural/schema-error.ts";
 import { compileRules, type Rule } from "./compile-rule.ts";
+import { celLibrary } from "./library.ts";
 import { Meter } from "./meter.ts";
 import { resourceToCel, toCel } from "./to-cel.ts";
 
@@ -107,9 +107,8 @@ class RuleRun {
 
   #rule(node: SchemaNode, rule: Rule, self: unknown, oldSelf: unknown): void {
     if (this.#stopped) return;
-    const { usesOldSelf } = rule.expression;
-    if (usesOldSelf && oldSelf === undefined && !rule.optionalOldSelf) return;
-    const before = rule.optionalOldSelf ? (oldSelf === undefined ? Optional.none() : Optional.of(oldSelf)) : oldSelf;
+    if (rule.usesOldSelf && oldSelf === undefined && !rule.optionalOldSelf) return;
+    const before = rule.optionalOldSelf ? optional(oldSelf) : oldSelf;
     const scope = { self, ...(before !== undefined && { oldSelf: before }) };
     this.#meter.start();
     const outcome = rule.expression.evaluate(scope, this.#meter);
@@ -124,21 +123,22 @@ class RuleRun {
     } else if ("failure" in outcome) {
       this.#add(node, rule, `${outcome.failure} evaluating rule: ${rule.message ?? rule.text}`);
     } else if (outcome.value !== true) {
-      this.#add(node, rule, this.#messageOf(rule, scope));
+      const computed = this.#computedMessage(rule, scope);
+      this.#add(node, rule, computed ?? rule.message ?? `failed rule: ${rule.text}`, computed !== undefined);
     }
   }
 
-  #messageOf(rule: Rule, scope: { self: unknown; oldSelf?: unknown }): string {
+  #computedMessage(rule: Rule, scope: { self: unknown; oldSelf?: unknown }): string | undefined {
     const outcome = rule.messageExpression?.evaluate(scope, this.#meter);
     if (outcome !== undefined && "value" in outcome && typeof outcome.value === "string" && !this.#meter.exceeded) {
       const message = outcome.value.trim();
       // Kubernetes uses the expression only if its result is valid, otherwise the fixed message.
       if (message !== "" && message.length <= 5 * 1024 && !message.includes("\n")) return message;
     }
-    return rule.message ?? `failed rule: ${rule.text}`;
+    return undefined;
   }
 
-  #add(node: SchemaNode, rule: Rule, message: string): void {
+  #add(node: SchemaNode, rule: Rule, message: string, isComputed = false): void {
     if (this.#issues.length >= MAX_ISSUES) {
       this.#stopped = true;
       return;
@@ -151,10 +151,16 @@ class RuleRun {
       reason,
       message,
       rule: rule.text,
+      ...(isComputed && { isComputed }),
       // Kubernetes shows the type of the invalid value.
       ...(reason !== "Required" && { value: node.type }),
     });
   }
+}
+
+function optional(value: unknown): unknown {
+  const { Optional } = celLibrary();
+  return value === undefined ? Optional.none() : Optional.of(value);
 }
 
 /** Finds an item in the old list: by its keys in a list of type map. Items of other lists have no identity. */

@@ -35,6 +35,8 @@ export interface SchemaIssue {
   readonly value?: JsonValue;
   /** The text of the CEL rule that failed. Absent for other failures. */
   readonly rule?: string;
+  /** Whether a messageExpression made the message, which can contain a value of the document. */
+  readonly isComputed?: true;
 }
 
 /** Formats a path like Kubernetes. */

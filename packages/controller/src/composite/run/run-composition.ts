@@ -12,6 +12,7 @@ import type { Callers } from "@xfn/pipeline/recording";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
 import { stepFunctions } from "../../functions/step-functions.ts";
+import { StrictSchemas } from "../../functions/strict-schemas.ts";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import { withoutManagedFields } from "../../objects/managed-fields.ts";
@@ -72,6 +73,7 @@ export async function runComposition(
   const { xr, layout, signal } = context;
   const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
   const required = new RequiredObjects(context);
+  const schemas = new StrictSchemas(withOwnRights(context));
   const callers: Callers = {
     runner,
     ...(context.webhooks && { webhooks: context.webhooks }),
@@ -92,6 +94,7 @@ export async function runComposition(
       ...(environment.environment && { environment: environment.environment }),
       ...used,
       required,
+      schemas,
       credentials: (reference) => stepCredentials(context, reference, signal),
       ...(responses && { responses }),
       signal,
@@ -104,7 +107,7 @@ export async function runComposition(
     async () => await (recordings === undefined ? runWith(callers) : recordings.record(recorded, callers, runWith)),
   );
   // A failed run may not have asked for all, so the watches of the last complete one stay.
-  context.required?.watch(xr, [...environment.selections, ...required.selections]);
+  context.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
   for (const result of run.results) if (result.severity !== "Fatal") emitResult(context, result);
   context.conditions = [
     ...(run.fatal !== undefined && composition.spec.mode === "Pipeline" ? undetermined(xr) : []),

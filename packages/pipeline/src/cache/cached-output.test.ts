@@ -2,9 +2,9 @@ import type { Composition } from "@xfn/composition";
 import { describe, expect, test } from "vitest";
 import { bucket, changes, compositionOf, desires, prints, xr } from "../../test/fixtures.ts";
 import type { InProcessFunction } from "../in-process.ts";
-import type { PipelineInput } from "./pipeline-input.ts";
+import type { PipelineInput } from "../steps/pipeline-input.ts";
+import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
 import { ResponseCache } from "./response-cache.ts";
-import { type PipelineResult, runPipeline } from "./run-pipeline.ts";
 
 const STEP = { container: { image: "image" }, cache: { ttl: "1m" } };
 
