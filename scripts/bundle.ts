@@ -84,7 +84,7 @@ const installedUndici: Plugin = {
 
 const CEL_FILE = "xfn-render-cel";
 
-/** Large libraries that few renders need, each in a file of its own: gRPC's for `--runner`, CEL for schemas and `when`. */
+/** Large libraries that few renders need, each in a file of its own: gRPC for `--runner`, CEL for schemas. */
 const OWN_FILES: ReadonlyMap<string, { readonly name: string; readonly user: string }> = new Map([
   ["@grpc/grpc-js", { name: "xfn-render-grpc", user: "runner-grpc" }],
   ["@marcbachmann/cel-js", { name: CEL_FILE, user: "composition" }],

@@ -239,6 +239,7 @@ test("the steps are accepted without a warning", () => {
     { type: "Wasm", container: { timeoutMs: 5000, resources: { limits: { memoryBytes: 64 * 1024 * 1024 } } } },
     { io: "KRM", config: { kind: "ConfigMap" }, container: { image: "registry.example.org/set-labels:v1" } },
     { cache: { ttlMs: 600_000 } },
+    { when: "observed.composite.resource.spec.size > 3", timeoutMs: 30_000, retries: 3, schema: "Strict" },
   ]);
 });
 
