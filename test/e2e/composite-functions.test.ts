@@ -488,6 +488,45 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(options).toBeUndefined();
   });
 
+  test("a step is skipped while its guard is false, and its objects stay", async () => {
+    await world.create("guarded", { size: 5 });
+    world.compose({ functions: [{ ...FUNCTION, when: "observed.composite.resource.spec.size > 3" }] });
+    desired = wants({ a: widget("guarded-a", { size: 5 }) });
+    await world.reconcile("guarded");
+    expect((await find("guarded-a"))?.["spec"]).toEqual({ size: 5 });
+    await world.client.patch({ ...XR, name: "guarded" }, "merge", { spec: { size: 2 } });
+    given = undefined;
+    await world.reconcile("guarded");
+    expect(given).toBeUndefined();
+    expect((await find("guarded-a"))?.["spec"]).toEqual({ size: 5 });
+    expect(await condition("guarded", "Synced")).toMatchObject({ status: "True" });
+    world.compose({ functions: [{ ...FUNCTION, when: "observed.composite.resource.spec.none > 3" }] });
+    await expect(world.reconcile("guarded")).rejects.toThrow("no such key: none");
+    expect(await condition("guarded", "Synced")).toMatchObject({ status: "False", reason: "WhenFailed" });
+  });
+
+  test("with schema: Strict, what does not match the CRDs of the cluster is named, and nothing is applied", async () => {
+    await world.create("strict");
+    world.compose({ functions: [{ ...FUNCTION, schema: "Strict" }] });
+    desired = wants({
+      a: widget("strict-a", { size: 5 }),
+      b: widget("strict-b", { sise: 5, size: 2000 }),
+      c: { apiVersion: "unknown.example.org/v1", kind: "Unknown", metadata: { name: "strict-c" } },
+    });
+    await expect(world.reconcile("strict")).rejects.toThrow("(schema: Strict)");
+    const { reason, message } = await condition("strict", "Synced");
+    expect(reason).toBe("InvalidDesired");
+    expect(message).toContain('step "step" (fn)');
+    expect(message).toContain('desired.resources "b" (Widget): spec.size: ');
+    expect(message).toContain('desired.resources "b" (Widget): spec.sise: unknown field');
+    expect(message).not.toContain('"a"');
+    expect(message).not.toContain("2000");
+    expect(await find("strict-a")).toBeUndefined();
+    desired = wants({ a: widget("strict-a", { size: 5 }) });
+    await world.reconcile("strict");
+    expect((await find("strict-a"))?.["spec"]).toEqual({ size: 5 });
+  });
+
   describe("in containers", needs("crun"), () => {
     test("a function in an image composes, and a failing one is reported with its step", async () => {
       await using workspace = await Workspace.create();

@@ -90,6 +90,36 @@ describe("mode: Pipeline", needs("crun"), () => {
     expect(stdout).toContain("crossplane.io/composition-resource-name: folder");
   });
 
+  test("steps of both kinds are skipped by when, end at their timeout, and are checked with schema: Strict", async () => {
+    const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: xthings.example.org}
+spec:
+  group: example.org
+  names: {kind: XThing, plural: xthings}
+  scope: Cluster
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]
+`;
+    await workspace.write("crds/thing.yaml", crd);
+    const skipped = PACKAGE.replace("{step", "{when: '\"first\" in desired.resources', step");
+    const runs = CONTAINER.replace(
+      "{step",
+      "{when: 'size(desired.resources) == 0', timeout: 30s, schema: Strict, step",
+    );
+    const held = await render([skipped, runs], "--trace", "--crds", "crds");
+    expect(held.code, held.stderr).toBe(0);
+    expect(held.stdout).toContain("crossplane.io/composition-resource-name: second");
+    expect(held.stdout).not.toContain("crossplane.io/composition-resource-name: first");
+    expect(held.stderr).toContain("1. package function-thing: skipped: its when is false");
+    expect(held.stderr).toContain('when "first" in desired.resources');
+    const slow = await render([PACKAGE.replace("{step", "{timeout: 1ms, step")]);
+    expect(slow).toMatchObject({ code: 1, stdout: "" });
+    expect(slow.stderr).toContain('step "package" (function-thing): it took longer than its timeout of 0.001 s');
+    const wrong = await render([PACKAGE.replace("{step", "{when: size(observed), step")]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toMatch(/composition\.yaml:8:\d+: spec\.pipeline\[0\]\.when: /);
+  });
+
   test("needs no FUNCTIONS for a package that the step itself names", async () => {
     const reference = "registry.example/acme/function-thing:v1";
     expect(await workspace.xfn(["build", "thing", "-t", reference, "--no-check"])).toMatchObject({ code: 0 });
