@@ -106,12 +106,12 @@ spec:
       "{step",
       "{when: 'size(desired.resources) == 0', timeout: 30s, schema: Strict, step",
     );
-    const held = await render([skipped, runs], "--trace", "--crds", "crds");
-    expect(held.code, held.stderr).toBe(0);
-    expect(held.stdout).toContain("crossplane.io/composition-resource-name: second");
-    expect(held.stdout).not.toContain("crossplane.io/composition-resource-name: first");
-    expect(held.stderr).toContain("1. package function-thing: skipped: its when is false");
-    expect(held.stderr).toContain('when "first" in desired.resources');
+    const guarded = await render([skipped, runs], "--trace", "--crds", "crds");
+    expect(guarded.code, guarded.stderr).toBe(0);
+    expect(guarded.stdout).toContain("crossplane.io/composition-resource-name: second");
+    expect(guarded.stdout).not.toContain("crossplane.io/composition-resource-name: first");
+    expect(guarded.stderr).toContain("1. package function-thing: skipped: its when is false");
+    expect(guarded.stderr).toContain('when "first" in desired.resources');
     const slow = await render([PACKAGE.replace("{step", "{timeout: 1ms, step")]);
     expect(slow).toMatchObject({ code: 1, stdout: "" });
     expect(slow.stderr).toContain('step "package" (function-thing): it took longer than its timeout of 0.001 s');
