@@ -21,6 +21,7 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   constraint: async () => (await import("./targets/packages.ts")).constraint,
   "package-contents": async () => (await import("./targets/packages.ts")).packageContents,
   lock: async () => (await import("./targets/packages.ts")).lock,
+  recording: async () => (await import("./targets/recordings.ts")).recording,
 };
 
 /** The weights of targets. Cheap ones run more often. */
@@ -44,4 +45,5 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   constraint: 5,
   "package-contents": 3,
   lock: 3,
+  recording: 1,
 };

@@ -229,10 +229,13 @@ export function addRender({ program, output, finish }: CommandContext): void {
     });
 }
 
+/** The first flag that has a value. */
+function given(flags: readonly (readonly [flag: string, value: unknown])[]): string | undefined {
+  return flags.find(([, value]) => value !== undefined && value !== false)?.[0];
+}
+
 // A flag without an effect is a mistake of the user.
 function checkRunnerFlags(raw: RenderOptions): void {
-  const given = (names: readonly (readonly [flag: string, value: unknown])[]): string | undefined =>
-    names.find(([, value]) => value !== undefined)?.[0];
   if (raw.runner === undefined) {
     const flag = given([
       ["--runner-token-file", raw.runnerTokenFile],
@@ -256,13 +259,23 @@ function checkRunnerFlags(raw: RenderOptions): void {
     throw usageError(`${flag} applies to functions that run here; with --runner, it is a setting of the runner`);
 }
 
-function checkReplayFlags({ record, replay, runner, ignoreDifferences = false }: RenderOptions): void {
+function checkReplayFlags(raw: RenderOptions): void {
+  const { record, replay, ignoreDifferences = false } = raw;
   if (replay === undefined) {
     if (ignoreDifferences) throw usageError("--ignore-differences requires --replay DIR");
     return;
   }
   if (record !== undefined) throw usageError("--record and --replay exclude each other: a replay calls no function");
-  if (runner !== undefined) throw usageError("--runner and --replay exclude each other: a replay calls no function");
+  const flag = given([
+    ["--runner", raw.runner],
+    ["--pull", raw.pull],
+    ["--registry", raw.registry],
+    ["--cache-dir", raw.cacheDir],
+    ["--allow-unlimited", raw.allowUnlimited],
+    ["--allow-chroot", raw.allowChroot],
+    ["--fresh-functions", raw.freshFunctions],
+  ]);
+  if (flag !== undefined) throw usageError(`${flag} and --replay exclude each other: a replay calls no function`);
 }
 
 /** A file without `--trace` requests a trace too, in the form of its name. */
