@@ -14,6 +14,7 @@ function stepsWith(settings: string): string {
 mode: Pipeline
 pipeline:
 - {step: container, container: {image: f}, ${inner}}
+- {step: chroot, type: Chroot, container: {image: f, network: Accessible}, ${inner}}
 - {step: krm, container: {image: f}, io: KRM, ${inner}}
 - {step: wasm, wasm: {image: f}, ${inner}}
 - {step: webhook, webhook: {url: "https://f.example.org"}, ${inner}}
@@ -32,7 +33,7 @@ describe("settings of steps", () => {
   test("are read in steps of all kinds of mode: Pipeline", () => {
     const { spec, errors, warnings } = checkSpec(stepsWith(SETTINGS));
     expect([...errors, ...warnings]).toEqual([]);
-    expect(spec?.pipeline).toHaveLength(6);
+    expect(spec?.pipeline).toHaveLength(7);
     for (const step of spec?.pipeline ?? []) expect(step).toMatchObject(NORMAL);
   });
 
@@ -88,7 +89,7 @@ functions:
     ["{when: 'now() > 3'}", "when", /is not valid CEL/],
   ])("%s is an error at its place in every kind of step", (settings, field, message) => {
     const errors = findingsOf(stepsWith(settings));
-    expect(errors).toHaveLength(6);
+    expect(errors).toHaveLength(7);
     for (const [index, error] of errors.entries()) {
       expect(error).toMatchObject({ severity: "error", path: `spec.pipeline[${index}].${field}`, line: 9 + index });
       expect(error.message).toMatch(message);
