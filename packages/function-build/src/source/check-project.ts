@@ -108,10 +108,13 @@ function sdkPaths(dir: string): Record<string, string[]> {
   const entry = fileURLToPath(import.meta.resolve("@xfn/functionio"));
   const root = dirname(dirname(entry));
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-    exports: Record<string, { types: string }>;
+    exports: Record<string, { types: string } | string>;
   };
   return Object.fromEntries(
-    Object.entries(exports).map(([subpath, { types }]) => [join("@xfn/functionio", subpath), [join(root, types)]]),
+    Object.entries(exports).flatMap(([subpath, target]) =>
+      // Others are files without types, such as JSON Schema.
+      typeof target === "string" ? [] : [[join("@xfn/functionio", subpath), [join(root, target.types)]]],
+    ),
   );
 }
 
