@@ -162,6 +162,24 @@ describe("ends", () => {
     expect(tail).toBe("oops");
   });
 
+  test("a call at its timeout, with what the function wrote to stderr until then", async () => {
+    let tail = "";
+    const onStderr = (text: string): void => void (tail = text);
+    // The first instance writes before its input, and the second one starts before its call.
+    const waits = [...print(2, 4), ...READ, ...print(2, 4)];
+    const slow = layout(wasmModule({ start: [...waits, ...forever()], data: "log\n", pages: 20 }));
+    await expect(run(slow, { timeoutMs: 300, onStderr })).rejects.toMatchObject({
+      code: "Timeout",
+      stderr: "log\nlog\n",
+    });
+    expect(tail).toBe("log\nlog\n");
+    const image = layout(wasmModule({ start: waits, data: "log\n", pages: 20 }));
+    for (let round = 0; round < 3; round++) {
+      await run(image, { onStderr });
+      expect(tail).toBe("log\nlog\n");
+    }
+  });
+
   test("a call that is cancelled", async () => {
     const stop = new AbortController();
     const called = run(layout(wasmModule({ start: forever() })), { signal: stop.signal, onPhase: () => stop.abort() });

@@ -15,7 +15,7 @@ import {
 import { InvalidModuleError, loadModule } from "./load-module.ts";
 import { receive, send } from "./pipes.ts";
 import { runInstance } from "./run-instance.ts";
-import { StandardStreams } from "./standard-streams.ts";
+import { StandardStreams, type StreamsHost } from "./standard-streams.ts";
 
 // The process of one module. It runs one call after the other, each in a fresh instance, and all on this thread: the
 // runner kills the process to end a call. The next instance starts at once, and waits for its input.
@@ -57,15 +57,18 @@ function serve(bytes: Buffer): void {
 
 /** Runs one call. Returns the size of the instance's memory, in bytes. */
 function runCall(module: WebAssembly.Module): number {
-  const nextInput = (): Uint8Array => {
-    send(WAITING);
-    return receive(INPUT);
+  const host: StreamsHost = {
+    nextInput() {
+      send(WAITING);
+      return receive(INPUT);
+    },
+    reportError: (part) => send(STDERR, part),
   };
-  const streams = new StandardStreams(nextInput, maxOutputBytes);
+  const streams = new StandardStreams(host, maxOutputBytes);
   const { failure, memoryBytes } = runInstance(module, streams);
   // A function that did not read its input ended before its call.
   streams.takeInput();
-  if (streams.stderr.length > 0) send(STDERR, streams.stderr);
+  streams.reportError();
   if (failure === undefined) send(OUTPUT, streams.output);
   else send(ENDED, JSON.stringify(failure));
   return memoryBytes;

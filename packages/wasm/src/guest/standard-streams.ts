@@ -22,20 +22,33 @@ class OutputTooLargeError extends Error {
 
 const FIRST_BYTES = 64 * 1024;
 
+/** The time between two reports of stderr after the first bytes: a module can write without end. */
+const REPORT_MS = 100;
+
+/** The host's side of the standard streams of one instance. */
+export interface StreamsHost {
+  /** Waits for the input; called once. */
+  nextInput(): Uint8Array;
+  /** Called with the next part of stderr. An instance that is killed loses what was not reported. */
+  reportError(part: Uint8Array): void;
+}
+
 /** The standard streams of one instance. */
 export class StandardStreams {
-  readonly #nextInput: () => Uint8Array;
+  readonly #host: StreamsHost;
   readonly #maxOutputBytes: number;
   #input: Uint8Array | undefined;
   #read = 0;
   #output: Buffer = Buffer.alloc(0);
   #written = 0;
+  /** The part of stderr that is not reported yet. */
   #stderr: Buffer = Buffer.alloc(0);
+  #reportedBytes = 0;
+  #nextReport = 0;
   #refused = false;
 
-  /** @param nextInput waits for the input; it is called once */
-  constructor(nextInput: () => Uint8Array, maxOutputBytes: number) {
-    this.#nextInput = nextInput;
+  constructor(host: StreamsHost, maxOutputBytes: number) {
+    this.#host = host;
     this.#maxOutputBytes = maxOutputBytes;
   }
 
@@ -48,13 +61,9 @@ export class StandardStreams {
     return this.#output.subarray(0, this.#written);
   }
 
-  get stderr(): Uint8Array {
-    return this.#stderr.subarray(Math.max(0, this.#stderr.length - MAX_STDERR_BYTES));
-  }
-
   /** Waits for the input, unless the module has read it. */
   takeInput(): Uint8Array {
-    this.#input ??= this.#nextInput();
+    this.#input ??= this.#host.nextInput();
     return this.#input;
   }
 
@@ -87,7 +96,17 @@ export class StandardStreams {
 
   /** Appends to stderr, of which only the end is kept. */
   writeError(bytes: Uint8Array): void {
-    const kept = bytes.subarray(Math.max(0, bytes.length - MAX_STDERR_BYTES));
-    this.#stderr = Buffer.concat([this.stderr, kept]);
+    this.#stderr = Buffer.concat([this.#stderr, bytes.subarray(-MAX_STDERR_BYTES)]).subarray(-MAX_STDERR_BYTES);
+    const isDue = this.#reportedBytes < MAX_STDERR_BYTES || performance.now() >= this.#nextReport;
+    if (isDue) this.reportError();
+  }
+
+  /** Reports the rest of stderr. */
+  reportError(): void {
+    if (this.#stderr.length === 0) return;
+    this.#host.reportError(this.#stderr);
+    this.#reportedBytes += this.#stderr.length;
+    this.#nextReport = performance.now() + REPORT_MS;
+    this.#stderr = Buffer.alloc(0);
   }
 }

@@ -84,10 +84,9 @@ export class WasmFunctions {
   }
 
   /**
-   * Runs one call.
+   * Runs one call. A function that fails is an outcome, with what it wrote to stderr.
    *
-   * @throws RunnerError `ImageInvalid`, `StartFailed`, `LimitUnavailable`, `Timeout`, `Aborted`, `Killed`,
-   *   `OutOfMemory`, `Closed`
+   * @throws RunnerError `ImageInvalid`, `StartFailed`, `LimitUnavailable`, `Aborted`, `Killed`, `OutOfMemory`, `Closed`
    */
   async run(input: Uint8Array, call: WasmCall): Promise<WasmOutcome> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryBytes = DEFAULT_MEMORY_BYTES, signal } = call;
@@ -116,6 +115,8 @@ export class WasmFunctions {
       const failure = ended && failureOf(ended, { memoryBytes, maxOutputBytes: this.maxOutputBytes, stderr });
       return { ...(failure && { failure }), stderr };
     } catch (error) {
+      if (reason === "Timeout")
+        return { failure: endedByRunner(reason, timeoutMs, process.stderr), stderr: process.stderr };
       if (reason !== undefined) throw endedByRunner(reason, timeoutMs);
       if (this.#closed) throw closed();
       throw error;
@@ -224,10 +225,10 @@ function checkMemory(memoryBytes: number): void {
   throw new RunnerError("LimitUnavailable", message, { phase: "start" });
 }
 
-function endedByRunner(reason: "Timeout" | "Aborted", timeoutMs: number): RunnerError {
+function endedByRunner(reason: "Timeout" | "Aborted", timeoutMs: number, stderr = ""): RunnerError {
   if (reason === "Aborted") return new RunnerError("Aborted", "the call was cancelled", { phase: "run" });
   const message = `it did not end within ${timeoutMs / 1000} s and was killed; give it more time with \`timeout\``;
-  return new RunnerError("Timeout", message, { phase: "timeout" });
+  return new RunnerError("Timeout", message, { phase: "timeout", ...(stderr !== "" && { stderr }) });
 }
 
 function closed(): RunnerError {

@@ -14,6 +14,7 @@ import {
   STDERR,
   WAITING,
 } from "../protocol/frames.ts";
+import { MAX_STDERR_BYTES } from "../protocol/limits.ts";
 import type { Command } from "./command.ts";
 import { FrameReader } from "./frame-reader.ts";
 
@@ -53,7 +54,8 @@ export class WasmProcess {
   readonly #child: ChildProcess;
   readonly #becomeReady: PromiseWithResolvers<Ready> = Promise.withResolvers<Ready>();
   #call: PromiseWithResolvers<Outcome> | undefined;
-  #stderr = "";
+  /** The end of the stderr of the instance that runs, or waits for its input. */
+  #stderr: Buffer = Buffer.alloc(0);
   #report = "";
   #gone = false;
   #watch: NodeJS.Timeout | undefined;
@@ -86,12 +88,16 @@ export class WasmProcess {
     return this.#gone;
   }
 
+  /** The end of what the function wrote to stderr in the call that ended with the process. */
+  get stderr(): string {
+    return this.#stderr.toString("utf8");
+  }
+
   /** Runs one call. The process must be ready, and run no other call. */
   async call(input: Uint8Array): Promise<Outcome> {
     this.#unwatch();
     const call = Promise.withResolvers<Outcome>();
     this.#call = call;
-    this.#stderr = "";
     this.#send(INPUT, input);
     return await call.promise;
   }
@@ -135,13 +141,13 @@ export class WasmProcess {
       case WAITING:
         return this.#unwatch();
       case STDERR:
-        this.#stderr = payload.toString("utf8");
+        this.#stderr = Buffer.concat([this.#stderr, payload]).subarray(-MAX_STDERR_BYTES);
         return;
       case OUTPUT:
         // A chunk of the pipe can have another frame.
-        return this.#finish({ output: Buffer.from(payload), stderr: this.#stderr });
+        return this.#finish({ output: Buffer.from(payload), stderr: this.stderr });
       case ENDED:
-        return this.#finish({ ended: JSON.parse(payload.toString("utf8")) as Ended, stderr: this.#stderr });
+        return this.#finish({ ended: JSON.parse(payload.toString("utf8")) as Ended, stderr: this.stderr });
       default:
         this.kill();
     }
@@ -150,6 +156,8 @@ export class WasmProcess {
   #finish(outcome: Outcome): void {
     const call = this.#call;
     this.#call = undefined;
+    // Further parts are those of the next instance.
+    this.#stderr = Buffer.alloc(0);
     this.#startWatch();
     call?.resolve(outcome);
   }

@@ -15,7 +15,7 @@ export const READY = 4;
 export const INVALID = 5;
 /** From the process: an instance waits for its input. */
 export const WAITING = 6;
-/** From the process, at the end of a call: the end of its stderr. */
+/** From the process: the next part of an instance's stderr. */
 export const STDERR = 7;
 /** From the process, at the end of a call: its stdout. */
 export const OUTPUT = 8;
