@@ -64,6 +64,7 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
       },
     ],
   },
+  wasm: { needs: ["go"], renders: [{ stdout: "expected.yaml" }] },
 };
 
 // Examples with an API server, with the tests that run the commands of their READMEs.

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consoleCommands, type FencedBlock, fencedBlocks } from "../harness/fenced-blocks.ts";
-import { needs } from "../harness/needs.ts";
+import { type Need, needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -11,7 +11,7 @@ import { Workspace } from "../harness/workspace.ts";
 // Follows README.md and pages of docs from start to end: writes each file, runs each command, and compares
 // its output with the page (`...` matches anything). The opening line of a block marks it:
 //
-//     console [exit=CODE]
+//     console [exit=CODE] [needs=PROGRAM]
 //     LANGUAGE FILE [before the last line]
 //
 // Other blocks are skipped.
@@ -19,7 +19,7 @@ import { Workspace } from "../harness/workspace.ts";
 /** The pages, with the least number of their steps. */
 const PAGES = {
   "README.md": 12,
-  "docs/writing-functions.md": 14,
+  "docs/writing-functions.md": 43,
   "docs/coming-from-crossplane.md": 3,
   "docs/recordings.md": 3,
 };
@@ -38,6 +38,8 @@ afterAll(async () => {
 /** A step of a page. */
 interface Step {
   title: string;
+  /** What the machine may lack. */
+  need?: Need[];
   /** Runs the step, and returns the value to compare with `expected`. */
   run(): Promise<unknown>;
   expected: unknown;
@@ -51,9 +53,11 @@ function steps(page: string): Step[] {
 }
 
 function commands({ rest, text }: FencedBlock): Step[] {
-  const code = Number(/^exit=(\d+)$/.exec(rest)?.[1] ?? 0);
+  const code = Number(/\bexit=(\d+)/.exec(rest)?.[1] ?? 0);
+  const need = /\bneeds=(\w+)/.exec(rest)?.slice(1) as Need[] | undefined;
   return consoleCommands(text).map(({ command, output }) => ({
     title: command,
+    ...(need && { need }),
     async run() {
       const { stdout, stderr, code } = await runCommand(workspace, command);
       return { stdout, stderr, code };
@@ -102,7 +106,10 @@ describe.each(Object.entries(PAGES))("%s", needs("crun"), (page, least) => {
     await buildExampleImages(workspace, "quickstart");
   });
 
-  test.each(steps(page))("$title", async ({ run, expected }) => {
+  test.for(steps(page))("$title", async ({ need, run, expected }, { task, skip }) => {
+    const { skip: lacks, meta } = needs(...(need ?? []));
+    Object.assign(task.meta, meta);
+    skip(lacks, meta.missing);
     expect(await run()).toEqual(expected);
   });
 

@@ -21,9 +21,14 @@ export async function pretendCheckout(workspace: Workspace): Promise<void> {
   await workspace.write("xfn", `#!/bin/sh\nexec '${process.execPath}' '${XFN_MAIN}' "$@"\n`, { mode: 0o755 });
 }
 
-/** Runs a command of the documentation in a pretended checkout. `npm test` omits its set-up and its summary. */
+/**
+ * Runs a command of the documentation in a pretended checkout. `npm test` omits its set-up and its summary, and `node`
+ * is the one of the tests.
+ */
 export function runCommand(workspace: Workspace, command: string): Promise<Finished> {
-  const line = command.replace(/^npm test --/, `'${process.execPath}' '${VITEST}' run`);
+  const line = command
+    .replace(/^npm test --/, `'${process.execPath}' '${VITEST}' run`)
+    .replace(/^node /, `'${process.execPath}' `);
   return workspace.start(["sh", "-c", line]).finished;
 }
 

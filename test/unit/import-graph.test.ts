@@ -43,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   input: ["functionio", "program"],
   package: ["functionio", "oci-rootfs"],
-  "function-build": ["functionio", "function-grpc", "oci-rootfs", "package", "input"],
+  "function-build": ["functionio", "function-grpc", "oci-rootfs", "package", "input", "wasm"],
   "dev-cluster": ["functionio", "runner"],
   cli: [
     "functionio",

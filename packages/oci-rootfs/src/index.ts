@@ -20,6 +20,7 @@ export {
   platformOf,
 } from "./build/build-image.ts";
 export type { BuildEntry, BuildLayer } from "./build/build-layer.ts";
+export { type BuildModuleOptions, buildModule } from "./build/build-module.ts";
 export {
   DEFAULT_REGISTRY,
   type ImageName,
@@ -32,7 +33,7 @@ export {
   tryParseImageName,
 } from "./image/image-name.ts";
 export type { Descriptor, HistoryEntry, ImageConfig, Manifest } from "./image/manifest.ts";
-export { hostPlatform, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
+export { hostPlatform, isPortable, type Platform, parsePlatform, printPlatform } from "./image/platform.ts";
 export type { Owner } from "./layer/layer-files.ts";
 export { DEFAULT_LAYER_LIMITS, type LayerLimits } from "./layer/layer-limits.ts";
 export {

@@ -46,13 +46,15 @@ const SETTINGS: SettingsOf<BuildFlags> = {
 
 const HELP = `
 DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
-executable. The entry is --entrypoint, else an executable file named function, else the "exports" or "main" of package.json, else
+executable, or the source of a WebAssembly module. The entry is --entrypoint, else an executable file named function, else the "exports" or "main" of package.json, else
 function.ts, src/function.ts, index.ts, src/index.ts, function.js or index.js, else the only executable file.
 
 Without --base, the base image is made from this machine: Node, Python, a shell with its tools, or the shared libraries of the
 program. A static program needs none of them. node_modules, tests and hidden files such as .env are left out, and what .dockerignore
 lists, or, if there is none, .gitignore, also of outer folders in a git work tree. !NAME in .dockerignore includes a hidden file.
 The same input gives the same digest. The build runs no code of DIR.
+A .wasm file, or a folder with go.mod and no entry, becomes the image of one WebAssembly module, for steps of type Wasm. --platform
+wasip1/wasm compiles any folder with go.mod, Cargo.toml or asconfig.json. The compilers of the last two run code of DIR.
 A function made by compose() reads a FunctionIO on stdin. With --insecure, or with certificates in TLS_SERVER_CERTS_DIR, its image
 serves gRPC on port 9443 instead: it is a Function package for Crossplane.
 Several platforms require a --base that has them. package.yaml and package.json set title, version, license and source of the image.
@@ -63,7 +65,8 @@ Exit code 0; 1 if the image cannot be built or its base cannot be pulled; 2 for 
 Example:
   $ xfn build my-function -t my-function:v1
   my-function:v1@sha256:...
-  $ xfn build my-function -t registry.example.org/my-function:v1 --base node:24-slim --platform linux/amd64,linux/arm64`;
+  $ xfn build my-function -t registry.example.org/my-function:v1 --base node:24-slim --platform linux/amd64,linux/arm64
+  $ xfn build my-go-function -t my-module:v1 --platform wasip1/wasm`;
 
 /** Declares `xfn build`. */
 export function addBuild({ program, output, finish }: CommandContext): void {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { buildIndex, openStore, parsePlatform, readImageFile, readImageManifest, type Store } from "@xfn/oci-rootfs";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { elfFile } from "../../testing/elf-file.ts";
-import { buildFunction, type FunctionTarget } from "./build-function.ts";
+import { buildFunction } from "./build-function.ts";
+import type { FunctionTarget } from "./build-options.ts";
 
 let dir: string;
 let store: Store;

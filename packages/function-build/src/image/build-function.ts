@@ -10,10 +10,10 @@ import {
   hostPlatform,
   type Image,
   type ImageSpec,
+  isPortable,
   type Platform,
   platformOf,
   printPlatform,
-  type Store,
 } from "@xfn/oci-rootfs";
 import { hostBase } from "../base/host-base.ts";
 import { type HostBaseKind, NODE_PATH } from "../base/host-tree.ts";
@@ -26,56 +26,17 @@ import { checkProcessor, inspectProgram, type ProgramFile } from "../program/pro
 import { type FunctionFolder, inspectFolder } from "../source/function-folder.ts";
 import type { IgnoredBy } from "../source/ignore-rules.ts";
 import { typeCheck } from "../source/type-check.ts";
-
-/** A platform of an image. */
-export interface FunctionTarget {
-  /** Default: the platform of the base, else of this machine. */
-  readonly platform?: Platform | undefined;
-  /** The base image. Default: one made from this machine. */
-  readonly base?: Image | undefined;
-}
-
-/** Options of {@link buildFunction}. */
-export interface BuildFunctionOptions {
-  /** The function's folder or file. */
-  readonly path: string;
-  /** A name for the local store, such as `my-function:v1`, or `oci:DIR[:TAG]` for an OCI layout. */
-  readonly name: string;
-  /** The store of the bases, and of the image unless it goes to a layout. */
-  readonly store: Store;
-  /** Several targets make an index. Default: one, for this machine. */
-  readonly targets?: readonly FunctionTarget[];
-  /** The file to run or to bundle, relative to the folder. Default: see {@link inspectFolder}. */
-  readonly entrypoint?: string | undefined;
-  /** Whether to type-check TypeScript. Default: true. */
-  readonly check?: boolean;
-  /** Labels besides those from the folder. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** Annotations of manifests and the index, besides those from the folder. */
-  readonly annotations?: Readonly<Record<string, string>>;
-  /** Whether to add an SBOM (SPDX 2.3, at `/sbom.spdx.json`). Default: false. */
-  readonly sbom?: boolean;
-  /** Called with notes for a person. */
-  readonly onNote?: (message: string) => void;
-  readonly signal?: AbortSignal;
-}
-
-/** A built image, or an index with one image for each platform. */
-export interface BuiltFunction {
-  /** The name for `Store.image`. */
-  readonly name: string;
-  /** The digest of the manifest or index. */
-  readonly digest: string;
-}
+import { buildModuleImage } from "./build-module-image.ts";
+import type { BuildFunctionOptions, BuiltFunction, FunctionTarget } from "./build-options.ts";
 
 /** The folder of the function's files in the image. */
 const FUNCTION_DIR = "/function";
 const XPKG_ANNOTATION = { "io.crossplane.xpkg": "base" } as const;
 
 /**
- * Builds the image of a function. Bundles TypeScript and JavaScript; copies any other folder with an executable. The
- * same input gives the same digest. Layers that change seldom are below layers that change often: base, dependencies,
- * code, metadata.
+ * Builds the image of a function. Bundles TypeScript and JavaScript, copies any other folder with an executable, and
+ * compiles the source of a WebAssembly module. The same input gives the same digest. Layers that change seldom are
+ * below layers that change often: base, dependencies, code, metadata.
  *
  * @throws InputError if the folder is not a function
  * @throws ImageError
@@ -83,7 +44,9 @@ const XPKG_ANNOTATION = { "io.crossplane.xpkg": "base" } as const;
 export async function buildFunction(options: BuildFunctionOptions): Promise<BuiltFunction> {
   const { store, name, targets = [{}], signal = new AbortController().signal } = options;
   const note = options.onNote ?? (() => undefined);
-  const folder = inspectFolder(options.path, options.entrypoint);
+  const wantsModule = targets.some(({ platform }) => platform !== undefined && isPortable(platform));
+  const folder = inspectFolder(options.path, options.entrypoint, wantsModule);
+  if (folder.kind === "module") return await buildModuleImage(folder, options, signal);
   const metadata = await packageMetadata(folder.dir, folder.kind === "script" ? "v1" : "v1alpha1");
   const contents =
     folder.kind === "script" ? await bundledContents(folder, options, signal, note) : programContents(folder, note);
@@ -156,7 +119,7 @@ function checkTarget(
 }
 
 async function bundledContents(
-  { dir, entry }: FunctionFolder,
+  { dir, entry }: Extract<FunctionFolder, { kind: "script" }>,
   { check = true }: BuildFunctionOptions,
   signal: AbortSignal,
   note: (message: string) => void,

@@ -3,36 +3,48 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { InputError, statInput, unreadable } from "@xfn/input";
 import { type FolderContents, folderFiles, IGNORED_FILES } from "./folder-files.ts";
+import { type ModuleSource, moduleSource } from "./module-source.ts";
 
 /** The source of an image. Paths are relative to `dir`. */
 export type FunctionFolder =
   | { readonly kind: "script"; readonly dir: string; readonly entry: string }
-  | ({ readonly kind: "executable"; readonly dir: string; readonly entry: string } & FolderContents);
+  | ({ readonly kind: "executable"; readonly dir: string; readonly entry: string } & FolderContents)
+  | ModuleSource;
 
 // Few names, so that the entry is unambiguous. `package.json` comes first.
 const ENTRIES = ["function.ts", "src/function.ts", "index.ts", "src/index.ts", "function.js", "index.js"] as const;
 const SOURCE = /\.[cm]?[jt]s$/;
+const MODULE = /\.wasm$/;
 // Larger files are ignored.
 const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
 
 /**
  * Finds the entry of a folder, in this order: `--entrypoint`; an executable file named `function`; the `exports` or
  * `main` of `package.json`, if that is a source file that exists; `function.ts`, `src/function.ts`, `index.ts`,
- * `src/index.ts`, `function.js`, `index.js`; the only executable file.
+ * `src/index.ts`, `function.js`, `index.js`; the only executable file; the sources of a WebAssembly module.
  *
+ * @param asModule whether the folder must be the source of a module, whatever else is in it
  * @throws InputError with the names that were tried
  */
-export function inspectFolder(path: string, entrypoint?: string): FunctionFolder {
+export function inspectFolder(path: string, entrypoint?: string, asModule = false): FunctionFolder {
   const stat = statInput(path);
   const dir = resolve(stat.isDirectory() ? path : dirname(path));
   const chosen = entrypoint ?? (stat.isDirectory() ? undefined : basename(path));
   if (chosen !== undefined) return chosenEntry(dir, chosen);
+  const module = moduleSource(dir);
+  if (asModule) {
+    if (module !== undefined) return module;
+    throw new InputError(
+      `${path} has no source of a WebAssembly module: no go.mod, Cargo.toml or asconfig.json; or name a .wasm file instead of the folder`,
+    );
+  }
   if (isExecutableFile(join(dir, "function"))) return executable(dir, "function");
   const source = [packageEntry(dir), ...ENTRIES].find((entry) => entry !== undefined && isFile(join(dir, entry)));
   if (source !== undefined) return { kind: "script", dir, entry: source };
   const files = visibleFiles(dir);
   const programs = files.filter((file) => isExecutableFile(join(dir, file)));
   const [only, second] = programs;
+  if (only === undefined && module !== undefined) return module;
   if (only === undefined) {
     const script = files.find((file) => startsProgram(join(dir, file)));
     if (script !== undefined) {
@@ -40,7 +52,7 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
       throw new InputError(`${program} has a #! line, but is not executable: run chmod +x ${program}`);
     }
     throw new InputError(
-      `${path} has no function: no executable file, no ${ENTRIES.join(", ")}, and no package.json with a "main"; name another file with --entrypoint`,
+      `${path} has no function: no executable file, no ${ENTRIES.join(", ")}, no package.json with a "main", and no go.mod; name another file with --entrypoint`,
     );
   }
   if (second !== undefined) {
@@ -49,7 +61,7 @@ export function inspectFolder(path: string, entrypoint?: string): FunctionFolder
       `${path} has ${programs.length} executable files (${names}): rename one to \`function\`, or choose one with --entrypoint`,
     );
   }
-  return executable(dir, only);
+  return fileOf(dir, only);
 }
 
 function chosenEntry(dir: string, chosen: string): FunctionFolder {
@@ -58,10 +70,16 @@ function chosenEntry(dir: string, chosen: string): FunctionFolder {
     throw new InputError(`the entrypoint ${chosen} is not in the folder ${dir}`);
   const path = join(dir, entry);
   if (!statInput(path).isFile()) throw new InputError(`the entrypoint ${path} is not a file`);
+  if (MODULE.test(entry)) return { kind: "module", dir, entry };
   // An executable script runs unchanged; a module is bundled.
   if (SOURCE.test(entry) && !isExecutableFile(path)) return { kind: "script", dir, entry };
   if (!isExecutableFile(path)) throw new InputError(`the entrypoint ${path} is not executable: chmod +x ${path}`);
   return executable(dir, entry);
+}
+
+/** Go's compiler marks modules as executable. */
+function fileOf(dir: string, entry: string): FunctionFolder {
+  return MODULE.test(entry) ? { kind: "module", dir, entry } : executable(dir, entry);
 }
 
 function executable(dir: string, entry: string): FunctionFolder {

@@ -17,8 +17,8 @@ export const IMAGE_MANIFEST_TYPES: ReadonlySet<string> = new Set([OCI_MANIFEST, 
 export const CONFIG_TYPES: ReadonlySet<string> = new Set([OCI_CONFIG, DOCKER_CONFIG]);
 
 /** The CNCF's layout of a WebAssembly module (https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/). */
-const WASM_CONFIG = "application/vnd.wasm.config.v0+json";
-const WASM_LAYER = "application/wasm";
+export const WASM_CONFIG = "application/vnd.wasm.config.v0+json";
+export const WASM_LAYER = "application/wasm";
 /** Layers that are a module. The second one is that of wasm-to-oci. */
 export const WASM_LAYER_TYPES: ReadonlySet<string> = new Set([
   WASM_LAYER,

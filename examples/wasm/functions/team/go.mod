@@ -1,0 +1,3 @@
+module example.org/team
+
+go 1.21

@@ -1,0 +1,41 @@
+import { ImageError } from "../base/errors.ts";
+import { digestOf } from "../image/digest.ts";
+import type { Descriptor } from "../image/manifest.ts";
+import { OCI_MANIFEST, WASM_CONFIG, WASM_LAYER } from "../image/media-types.ts";
+import { sorted } from "./build-config.ts";
+import type { BuildOptions, BuiltImage } from "./build-image.ts";
+import { type BuildTarget, buildTarget } from "./build-target.ts";
+
+/** Options of {@link buildModule}. */
+export interface BuildModuleOptions extends Pick<BuildOptions, "store" | "name" | "annotations"> {
+  /** A WebAssembly module for WASI preview 1. Not checked. */
+  readonly module: Uint8Array;
+}
+
+/**
+ * Builds the image of one WebAssembly module, in the CNCF's layout: its only layer is the module.
+ * https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/
+ *
+ * @throws ImageError BuildFailed
+ */
+export function buildModule({ store, name, module, annotations = {} }: BuildModuleOptions): BuiltImage {
+  try {
+    const target = buildTarget(store, name);
+    const layer = write(target, WASM_LAYER, module);
+    // Without a time, so that the same module gives the same digest.
+    const config = write(target, WASM_CONFIG, { architecture: "wasm", os: "wasip1", layerDigests: [layer.digest] });
+    const described = Object.keys(annotations).length === 0 ? {} : { annotations: sorted(annotations) };
+    const manifest = { schemaVersion: 2, mediaType: OCI_MANIFEST, config, layers: [layer], ...described };
+    const top = write(target, OCI_MANIFEST, manifest);
+    return { name: target.finish(top), digest: top.digest, layers: [layer] };
+  } catch (error) {
+    throw ImageError.from(error, { image: name });
+  }
+}
+
+function write(target: BuildTarget, mediaType: string, content: Uint8Array | object): Descriptor {
+  const bytes = content instanceof Uint8Array ? content : Buffer.from(JSON.stringify(content));
+  const digest = digestOf(bytes);
+  target.write(digest, bytes);
+  return { mediaType, digest, size: bytes.length };
+}
