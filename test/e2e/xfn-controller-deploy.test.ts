@@ -114,6 +114,24 @@ describe("deploy/", needs("api-server"), () => {
     await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
   });
 
+  test("with the runner in the controller's process has one container, with the rights of a runner", async () => {
+    const folder = join(DEPLOY, "in-process");
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", folder]);
+    const rendered = await server.kubectl(["kustomize", folder]);
+    for (const part of ["initContainers", "runner.sock", "name: socket"]) expect(rendered).not.toContain(part);
+    const podOf = (text: string): JsonObject | undefined =>
+      readDocuments(text).flatMap(({ value }) => (isDeployment(value) ? [value.spec.template.spec] : []))[0];
+    const [own, base] = [podOf(rendered), podOf(await server.kubectl(["kustomize", DEPLOY]))];
+    const securityOf = (pod: JsonObject | undefined, list: string): unknown => {
+      const containers = pod?.[list];
+      return Array.isArray(containers) && isObject(containers[0]) ? containers[0]["securityContext"] : undefined;
+    };
+    expect(securityOf(own, "containers")).toEqual(securityOf(base, "initContainers"));
+    const template = { spec: { ...own, serviceAccountName: "default" } };
+    const pod = { apiVersion: "v1", kind: "Pod", ...template, metadata: { name: "x", namespace: "crossplane-system" } };
+    await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
+  });
+
   test("has monitors for the Prometheus operator as a component", async () => {
     const rendered = await server.kubectl(["kustomize", join(DEPLOY, "monitoring")]);
     expect(rendered).toContain("kind: PodMonitor");

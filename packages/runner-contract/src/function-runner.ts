@@ -79,6 +79,9 @@ export interface RegistryAuth {
 /** Crossplane's default for `container.timeout` (design document "Composition Functions"). */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
+/** The longest timeout of a call: a day. Node's timers end at 24.8 days. */
+export const MAX_TIMEOUT_MS: number = 24 * 60 * 60 * 1000;
+
 /** The largest input of a function, and the largest output that an operator can allow, in bytes. */
 export const MAX_PAYLOAD_BYTES: number = 100 * 1024 * 1024;
 

@@ -1,2 +1,2 @@
 // The store of `xfn-runner`, for tests of its quota.
-export { openImageStore } from "../src/program/open-image-store.ts";
+export { openImageStore } from "../src/service/open-image-store.ts";

@@ -1,9 +1,12 @@
 import type { RunnerClient } from "@xfn/runner-grpc";
 import type { RunnerDirectory } from "../objects/context.ts";
 
+/** A runner as controllers use it: over gRPC, or in this process. */
+export type CallableRunner = Omit<RunnerClient, "close">;
+
 /** The runners that steps may name. Each is connected at its first call. */
 export class AllowedRunners implements RunnerDirectory {
-  readonly #own: readonly [endpoint: string, client: RunnerClient];
+  readonly #own: readonly [endpoint: string, client: CallableRunner];
   readonly #allowed: ReadonlySet<string>;
   readonly #connect: (endpoint: string) => RunnerClient;
   readonly #clients: Map<string, RunnerClient> = new Map();
@@ -13,7 +16,7 @@ export class AllowedRunners implements RunnerDirectory {
    * @param allowed the endpoints of other runners
    */
   constructor(
-    own: readonly [endpoint: string, client: RunnerClient],
+    own: readonly [endpoint: string, client: CallableRunner],
     allowed: readonly string[],
     connect: (endpoint: string) => RunnerClient,
   ) {
@@ -22,7 +25,7 @@ export class AllowedRunners implements RunnerDirectory {
     this.#connect = connect;
   }
 
-  at(endpoint: string): RunnerClient | undefined {
+  at(endpoint: string): CallableRunner | undefined {
     const [ownEndpoint, ownClient] = this.#own;
     if (endpoint === ownEndpoint) return ownClient;
     if (!this.#allowed.has(endpoint)) return undefined;

@@ -61,6 +61,39 @@ test("recordings require functions", () => {
   expect(problemsOf("--debug-recordings", folder, "--enable-composition-functions")).toEqual([]);
 });
 
+test("a runner in the process has the flags of xfn-runner, which another runner does not", () => {
+  const inProcess = ["--enable-composition-functions", "--runner", "in-process"];
+  const flags = [
+    "--max-memory",
+    "1Gi",
+    "--allow-image",
+    "registry.example.org",
+    "--mirror",
+    "docker.io=localhost:5000",
+  ];
+  expect(problemsOf(...inProcess, ...flags)).toEqual([]);
+  expect(problemsOf("--max-memory", "1Gi", "--allow-image", "a")).toEqual([
+    expect.stringMatching(/^--max-memory requires --runner in-process/),
+    expect.stringMatching(/^--allow-image requires --runner in-process/),
+  ]);
+  expect(problemsOf("--runner", "in-process")).toEqual([
+    expect.stringContaining("--runner in-process requires --enable-composition-functions"),
+  ]);
+  for (const flag of ["--allow-network", "--allow-chroot", "--address"]) {
+    expect(() => problemsOf(...inProcess, flag, "x")).toThrow(flag);
+  }
+});
+
+test("settings of a connection are refused with a runner in the process", () => {
+  const inProcess = ["--enable-composition-functions", "--runner", "in-process"];
+  expect(problemsOf(...inProcess, "--runner-token-file", "/token")).toEqual([
+    expect.stringContaining("--runner-token-file has no effect"),
+  ]);
+  expect(problemsOf(...inProcess, "--runner-tls-server-name", "a")).toEqual([
+    expect.stringContaining("--runner-tls-* settings have no effect"),
+  ]);
+});
+
 test("packages require functions, and settings of registries require packages", () => {
   expect(problemsOf("--function-substrate", "Deployment")).toEqual([
     expect.stringContaining("--function-substrate requires --enable-function-runtimes"),

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type * as RunnerGrpc from "@xfn/runner-grpc";
 import type * as FunctionDirectory from "../functions/function-directory.ts";
+import { checkRunnerSettings, IN_PROCESS } from "./runner-settings.ts";
 import type { StartConfig } from "./start-settings.ts";
 
 /** Checks settings against each other and against the files that they name. @returns the problems, one line each */
@@ -11,7 +12,7 @@ export function checkConfig(config: StartConfig): string[] {
   if (config.kubeconfig !== undefined && !existsSync(config.kubeconfig))
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
   if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");
-  problems.push(...checkPackages(config));
+  problems.push(...checkPackages(config), ...checkRunnerSettings(config, config.enableCompositionFunctions));
   const given = [
     config.runnerTokenFile,
     config.runnerTlsCa,
@@ -46,6 +47,7 @@ function checkPackages(config: StartConfig): string[] {
     const enabled = Object.entries(flags).filter(([, isEnabled]) => isEnabled);
     return enabled.map(([flag]) => `--${flag} requires --enable-composition-functions`);
   }
+  if (config.runner === IN_PROCESS) return [];
   const { insecureRegistry, mirror, registryCa, trustedRealm } = config;
   const flags = {
     "insecure-registry": insecureRegistry,
@@ -57,7 +59,7 @@ function checkPackages(config: StartConfig): string[] {
     .filter(([, values]) => values.length > 0)
     .map(
       ([flag]) =>
-        `--${flag} requires --enable-packages or --enable-function-runtimes: only packages are read from registries`,
+        `--${flag} requires --enable-packages, --enable-function-runtimes or --runner in-process: only these read from registries`,
     );
 }
 
@@ -143,7 +145,7 @@ export function checkRunner(
     }
   };
   return [
-    ...problem("runner", runnerOptions(config)),
+    ...(config.runner === IN_PROCESS ? [] : problem("runner", runnerOptions(config))),
     ...config.allowedRunners.flatMap((one) => problem("allowed-runners", allowedRunnerOptions(config, one))),
   ];
 }

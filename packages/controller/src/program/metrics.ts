@@ -98,9 +98,9 @@ export class ControllerMetrics {
     this.#gauge("leader", "1 if this replica reconciles", () => (isLeader() ? 1 : 0));
   }
 
-  /** The metrics in Prometheus' text format. */
-  async text(): Promise<{ type: string; text: string }> {
-    return { type: this.#registry.contentType, text: await this.#registry.metrics() };
+  /** The metrics in Prometheus' text format. @param more further metrics, with names of their own */
+  async text(more: string = ""): Promise<{ type: string; text: string }> {
+    return { type: this.#registry.contentType, text: (await this.#registry.metrics()) + more };
   }
 
   #gauge(name: string, help: string, read: () => number): void {

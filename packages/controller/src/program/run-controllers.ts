@@ -14,10 +14,10 @@ import {
 } from "@xfn/kubernetes";
 import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
-import type { RunnerClient } from "@xfn/runner-grpc";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
+import type { CallableRunner } from "../functions/allowed-runners.ts";
 import type {
   Context,
   FunctionDirectory,
@@ -45,7 +45,7 @@ const INSTALL_BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
 export interface ControllersInput {
   readonly config: StartConfig;
   readonly client: Client;
-  readonly runner: RunnerClient | undefined;
+  readonly runner: CallableRunner | undefined;
   readonly webhooks: WebhookCaller | undefined;
   readonly runners: RunnerDirectory | undefined;
   readonly functions: FunctionDirectory | undefined;

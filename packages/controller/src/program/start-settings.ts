@@ -10,24 +10,15 @@ import {
   one,
   operationSettings,
   optional,
-  outputSetting,
-  REGISTRY_ACCESS_SETTINGS,
-  type RegistryAccessSettings,
   type SettingsOf,
-  STORE_SETTINGS,
-  type StoreSettings,
-  tlsClientSettings,
   toggle,
 } from "@xfn/program/settings";
-import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { NamedFunction } from "../functions/function-directory.ts";
 import type { FunctionSubstrate } from "../objects/context.ts";
+import { IN_PROCESS_KEYS, RUNNER_SETTINGS, type RunnerSettings } from "./runner-settings.ts";
 
 /** Settings of `xfn-controller start`, read but not yet checked against each other. */
-export interface StartConfig
-  extends OperationSettings,
-    RegistryAccessSettings,
-    Pick<StoreSettings, "insecureRegistry"> {
+export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   /** Requests per second, on average and in a burst. */
@@ -41,15 +32,6 @@ export interface StartConfig
   /** Milliseconds. */
   readonly runtimeGrace: number;
   readonly enableResourceComposition: boolean;
-  readonly runner: string;
-  readonly allowedRunners: readonly string[];
-  readonly runnerTokenFile: string | undefined;
-  readonly runnerTlsCa: string | undefined;
-  readonly runnerTlsCert: string | undefined;
-  readonly runnerTlsKey: string | undefined;
-  readonly runnerTlsServerName: string | undefined;
-  /** Bytes. */
-  readonly maxOutput: number;
   /** The Functions that steps can name. */
   readonly function: readonly NamedFunction[];
   readonly functionTlsCa: string | undefined;
@@ -71,9 +53,6 @@ export interface StartConfig
   readonly leaseDuration: number;
 }
 
-/** The socket of the runner in the same pod (deploy/). A path socket needs no token. */
-const SIDECAR_ENDPOINT = "unix:/run/xfn/runner.sock";
-
 // Reconciles mostly wait for the API server and for functions. More of them finish no sooner on a small API server;
 // fewer leave it idle.
 const DEFAULT_CONCURRENCY = 32;
@@ -93,8 +72,6 @@ const MIN_LEASE_MS = 3_000;
 
 // Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
 const DEFAULT_GRACE_SECONDS = 20;
-
-const RUNNER_TLS = tlsClientSettings("runner-tls");
 
 /** The flags, variables, defaults and readers. */
 export const START_SETTINGS: SettingsOf<StartConfig> = {
@@ -158,30 +135,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
     "enable-resource-composition",
     "also serve InfrastructureDefinition, InfrastructurePublication and ApplicationDefinition",
   ),
-  insecureRegistry: STORE_SETTINGS.insecureRegistry,
-  ...REGISTRY_ACCESS_SETTINGS,
-  runner: one(
-    "runner",
-    "<endpoint>",
-    "endpoint of the runner: unix:/PATH, unix:///@NAME, HOST:PORT",
-    anyText,
-    SIDECAR_ENDPOINT,
-    SIDECAR_ENDPOINT,
-  ),
-  allowedRunners: many(
-    "allowed-runners",
-    "<endpoint>",
-    "other runners that steps may name in container.runner.endpoint",
-    anyText,
-    [],
-    "none",
-  ),
-  runnerTokenFile: optional("runner-token-file", "<file>", "token for the runner; read for each call", anyText),
-  runnerTlsCa: RUNNER_TLS.ca,
-  runnerTlsCert: RUNNER_TLS.cert,
-  runnerTlsKey: RUNNER_TLS.key,
-  runnerTlsServerName: RUNNER_TLS.serverName,
-  maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
+  ...RUNNER_SETTINGS,
   function: many(
     "function",
     "<name=source>",
@@ -313,6 +267,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "credentialsSecretNamespaces",
     "webhookHosts",
   ],
+  "With --runner in-process": IN_PROCESS_KEYS,
   Packages: [
     "enablePackages",
     "enableFunctionRuntimes",

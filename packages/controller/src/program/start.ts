@@ -2,6 +2,7 @@ import { type ClusterAccess, connect, KubeconfigError, loadKubeconfig } from "@x
 import type { ClosableWebhookCaller } from "@xfn/pipeline/webhook";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
 import { growYoungSpace } from "@xfn/program/v8-tuning";
+import type { InProcessRunner } from "@xfn/runner/in-process";
 import { AllowedRunners } from "../functions/allowed-runners.ts";
 import { allowedWebhooks } from "../functions/allowed-webhooks.ts";
 import type { PackageRegistry } from "../objects/context.ts";
@@ -20,10 +21,14 @@ import { idleHeap } from "./idle-heap.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
 import { runControllers } from "./run-controllers.ts";
+import { IN_PROCESS } from "./runner-settings.ts";
 import type { StartConfig } from "./start-settings.ts";
 
 /** The namespace that Crossplane's Helm chart uses. */
 const DEFAULT_NAMESPACE = "crossplane-system";
+
+// Killing containers takes well under a second.
+const KILL_MS = 5_000;
 
 // A process that has not ended this long after its grace period hangs, and exits.
 const STOP_MARGIN_MS = 5_000;
@@ -40,6 +45,8 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   const grpc = config.enableCompositionFunctions ? await loadGrpc() : undefined;
   const all = [...problems, ...checkConfig(config)];
   if (grpc !== undefined) all.push(...checkRunner(config, grpc), ...checkFunctions(config, grpc));
+  const inProcess = config.runner === IN_PROCESS ? await import("@xfn/runner/in-process") : undefined;
+  all.push(...(inProcess?.inProcessProblems(config) ?? []));
   const packages = readsPackages(config) ? await registryPackages(config, all) : undefined;
   if (all.length > 0) throw new UsageError(all);
   growYoungSpace();
@@ -51,7 +58,9 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   const memory = idleHeap();
   readiness.check(() => health.problem);
   const stopped = new AbortController();
-  const stopListening = listenForSignals(config, log, readiness, stopped);
+  const hosted = await inProcess?.openInProcessRunner(config, { log, version });
+  readiness.check(() => hosted?.problem);
+  const stopListening = listenForSignals(config, log, readiness, stopped, hosted);
   const client = await connect({
     access,
     fieldManager: FIELD_MANAGERS.program,
@@ -63,7 +72,8 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       memory.used();
     },
   });
-  const runner = grpc?.createRunnerClient(runnerOptions(config));
+  const remote = hosted === undefined ? grpc?.createRunnerClient(runnerOptions(config)) : undefined;
+  const runner = hosted ?? remote;
   const functions = grpc && runner && new grpc.ConnectedFunctions(runner, config.function, certificateFiles(config));
   const webhooks = runner && config.webhookHosts.length > 0 ? await openWebhooks(config) : undefined;
   const runners =
@@ -76,7 +86,10 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   try {
     if (config.metricsAddress !== undefined) {
       const notReady = (): string | undefined => readiness.problem;
-      probes = await startProbeServer(config.metricsAddress, { notReady, metrics: () => metrics.text() });
+      probes = await startProbeServer(config.metricsAddress, {
+        notReady,
+        metrics: async () => metrics.text(await hosted?.metrics()),
+      });
     }
     log.info({ version, server: access.server, metrics: probes?.url, runner: runner && config.runner }, "started");
     const namespace = config.namespace ?? access.namespace ?? DEFAULT_NAMESPACE;
@@ -102,7 +115,9 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     webhooks?.close();
     functions?.close();
     runners?.close();
-    runner?.close();
+    remote?.close();
+    // Reconciles have ended, or had their time.
+    await hosted?.stop(0);
     await Promise.all([probes?.close(), client.close()]);
     memory.stop();
     stopListening();
@@ -142,6 +157,7 @@ function listenForSignals(
   log: Log,
   readiness: Readiness,
   stopped: AbortController,
+  hosted: InProcessRunner | undefined,
 ): () => void {
   return onStopSignals({
     drain: (signal) => {
@@ -152,7 +168,10 @@ function listenForSignals(
     },
     kill: (signal) => {
       log.warn({ signal }, "exiting without waiting for running reconciles");
-      process.exit(ExitCode.ok);
+      if (hosted === undefined) process.exit(ExitCode.ok);
+      setTimeout(() => process.exit(ExitCode.ok), KILL_MS).unref();
+      hosted.kill();
+      void hosted.stop(0).finally(() => process.exit(ExitCode.ok));
     },
   });
 }

@@ -5,6 +5,7 @@ import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION, RUNNER_SERVICE } from "../wire/service-definition.ts";
 import { Admission, type AdmissionCounts } from "./admission.ts";
 import { type AdmittedCalls, type CallInterceptorOptions, callInterceptor } from "./call-interceptor.ts";
+import { Drain, within } from "./drain.ts";
 import { failureOf } from "./failure.ts";
 import { type Listener, Listeners } from "./listeners.ts";
 import { MessageMemory } from "./message-memory.ts";
@@ -16,8 +17,9 @@ import {
   type RunnerServerOptions,
   serverOptions,
 } from "./options.ts";
+import type { CallContext } from "./perform-call.ts";
 import { PlainCalls } from "./plain-calls.ts";
-import { type CallContext, serveCall } from "./run-call.ts";
+import { serveCall } from "./run-call.ts";
 import { type Health, loadHealth, loadReflection } from "./services.ts";
 
 /** A server of the runner contract. */
@@ -42,11 +44,10 @@ export interface RunnerServer {
   endGrace(): void;
 }
 
-// A runner kills and reaps a container within 2 s, as the end-to-end tests require; the rest is a margin.
-const SETTLE_MS = 5_000;
-
 // Time for the last answers to leave, and for callers to disconnect.
 const LAST_ANSWERS_MS = 1_000;
+
+const OPEN = "it listens without authentication, so a function in its network could call it";
 
 /** Makes a server for anything that can run functions. @throws RunnerSetupError */
 export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
@@ -60,20 +61,19 @@ class GrpcRunnerServer implements RunnerServer {
   readonly #token: TokenFile | undefined;
   readonly #listeners: Listeners;
   readonly #admission: Admission;
-  readonly #active = new Set<AbortController>();
+  readonly #drain: Drain;
   readonly #memory = new MessageMemory();
-  readonly #graceEnded = Promise.withResolvers<void>();
   readonly #servers: Server[] = [];
   readonly #plainCalls: PlainCalls[] = [];
   #health: Health | undefined;
-  #onIdle: (() => void) | undefined;
 
   constructor(options: RunnerServerOptions) {
     checkNumbers(options);
     this.#options = options;
     this.#token = options.tokenFile === undefined ? undefined : openTokenFile(options.tokenFile);
     this.#listeners = new Listeners(options);
-    this.#admission = new Admission(admissionLimits(options), () => this.#checkIdle());
+    this.#admission = new Admission(admissionLimits(options), () => this.#drain.check());
+    this.#drain = new Drain(this.#admission);
   }
 
   async start(): Promise<string[]> {
@@ -110,22 +110,18 @@ class GrpcRunnerServer implements RunnerServer {
 
   async stop(graceMs: number): Promise<void> {
     this.#health?.set(false);
-    const stopping = "this runner is stopping; use another one, or try again";
-    this.#admission.close(new RunnerGrpcError("Closed", stopping, { retryAfterMs: 1_000 }));
+    this.#drain.refuse();
     for (const plainCalls of this.#plainCalls) plainCalls.closeSilent();
     // Sends GOAWAY on every connection and stops listening. It may never settle, because a stream that watches the
-    // health keeps its connection open: the end of all calls is observed through #idle.
+    // health keeps its connection open: the end of all calls is observed through #drain.
     const closed = Promise.all(this.#servers.map((server) => new Promise<unknown>((done) => server.tryShutdown(done))));
-    await within(graceMs, Promise.race([this.#idle(), this.#graceEnded.promise]));
-    const reason = new RunnerGrpcError("Closed", "this runner was stopped while the function ran");
-    for (const aborter of this.#active) aborter.abort(reason);
-    await within(SETTLE_MS, this.#idle());
+    await this.#drain.end(graceMs);
     await within(LAST_ANSWERS_MS, closed);
     await this.#close();
   }
 
   endGrace(): void {
-    this.#graceEnded.resolve();
+    this.#drain.endGrace();
   }
 
   #checksOf({ authentication }: Listener): CallInterceptorOptions {
@@ -150,7 +146,7 @@ class GrpcRunnerServer implements RunnerServer {
       void serveCall(received, found, context, (answer) => {
         if ("code" in answer) callback(answer);
         else callback(null, Buffer.concat(answer.message), answer.trailers);
-      }).finally(() => this.#checkIdle());
+      }).finally(() => this.#drain.check());
     };
     server.addService(RUNNER_SERVICE, { runFunction });
     if (context.forward === undefined) return server;
@@ -164,7 +160,7 @@ class GrpcRunnerServer implements RunnerServer {
       silenceMs: idleTimeoutOf(this.#options),
       paths: context.forward === undefined ? new Set([RUN_FUNCTION.path]) : RUN_PATHS,
       memory: this.#memory,
-      serve: (call, admitted, answer) => serveCall(call, admitted, context, answer).finally(() => this.#checkIdle()),
+      serve: (call, admitted, answer) => serveCall(call, admitted, context, answer).finally(() => this.#drain.check()),
     });
   }
 
@@ -175,22 +171,10 @@ class GrpcRunnerServer implements RunnerServer {
       memory: this.#memory,
       caller: { socket: endpoint.kind, authentication, address: endpoint.text },
       // A function in the runner's network reaches an open listener, whichever listener its call came through.
-      networkAllowed: this.#listeners.all.every((listener) => listener.authentication !== "none"),
-      active: this.#active,
+      networkRefusal: this.#listeners.all.some((one) => one.authentication === "none") ? OPEN : undefined,
+      active: this.#drain.active,
       onCall: this.#options.onCall,
     };
-  }
-
-  /** Resolves once no call is left. */
-  #idle(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onIdle = resolve;
-    this.#checkIdle();
-    return promise;
-  }
-
-  #checkIdle(): void {
-    if (this.#admission.empty && this.#active.size === 0) this.#onIdle?.();
   }
 
   async #close(): Promise<void> {
@@ -198,11 +182,4 @@ class GrpcRunnerServer implements RunnerServer {
     for (const plainCalls of this.#plainCalls.splice(0)) plainCalls.close();
     await this.#listeners.removeFiles();
   }
-}
-
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
 }

@@ -6,7 +6,7 @@ import { RunnerSetupError } from "../setup/setup-error.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
 import type { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import type { AdmissionLimits } from "./admission.ts";
-import type { CallOutcome, ForwardCall, ServedRunOptions } from "./run-call.ts";
+import type { CallOutcome, ForwardCall, ServedRunOptions } from "./perform-call.ts";
 
 /** What to serve, where, and to which callers. */
 export interface RunnerServerOptions {
@@ -75,7 +75,9 @@ export const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 const MEMORY_SHARE = 1 / 8;
 
 /** What a server admits. */
-export function admissionLimits(options: RunnerServerOptions): AdmissionLimits {
+export function admissionLimits(
+  options: Pick<RunnerServerOptions, "maxConcurrent" | "maxQueued" | "maxUnreceivedBytes" | "maxQueuedBytes">,
+): AdmissionLimits {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const share = Math.max(DEFAULT_OUTPUT_BYTES, Math.floor(memory * MEMORY_SHARE));
   const { maxConcurrent, maxQueued, maxUnreceivedBytes = share, maxQueuedBytes = share } = options;

@@ -16,8 +16,7 @@ export const DEFAULT_MARGIN_MS = 60_000;
  */
 export const DEADLINE_SLACK_MS = 200;
 
-/** The longest timeout of a request: a day. Node's timers end at 24.8 days. */
-export const MAX_TIMEOUT_MS: number = 24 * 60 * 60 * 1000;
+export { MAX_TIMEOUT_MS } from "@xfn/runner-contract";
 
 /** The longest image reference: a registry's host (253), a repository (255), a tag (128), a digest; rounded up. */
 export const MAX_IMAGE_LENGTH = 1024;

@@ -142,7 +142,7 @@ export function checkImage(image: string): void {
   if (/[\p{Cc}\p{Zl}\p{Zp}\uFFFD]/u.test(image)) throw invalid("image contains control characters, or is not UTF-8");
 }
 
-function checkInput(length: number, image: string, step?: string): void {
+export function checkInput(length: number, image: string, step?: string): void {
   if (length <= MAX_PAYLOAD_BYTES) return;
   const message = `the input of ${image} has ${length} bytes; the maximum is ${MAX_PAYLOAD_BYTES}`;
   throw new RunnerGrpcError("InputTooLarge", message, { image, step });

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readSettings } from "@xfn/program";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { maxServersOf } from "../service/engine-settings.ts";
 import { checkConfig } from "./check-config.ts";
-import { maxServersOf, SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
+import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 
 let folder: string;
 let token: string;

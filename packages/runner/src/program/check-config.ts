@@ -1,18 +1,13 @@
-import { type RegistryAccess, readRegistryAccess, readRegistryHost } from "@xfn/oci-rootfs";
 import { createRunnerServer, type RunnerServerOptions, RunnerSetupError } from "@xfn/runner-grpc";
-import { messageOf } from "../base/error-text.ts";
-import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
-import type { OperatorPolicy } from "./operator-policy.ts";
+import { type CheckedEngine, checkEngine } from "../service/check-engine.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 
 /** How a runner listens and authenticates callers. */
 export type ListenOptions = Omit<RunnerServerOptions, "run" | "onCall" | "onRefused">;
 
 /** A configuration without known problems. */
-export interface CheckedConfig {
+export interface CheckedConfig extends CheckedEngine {
   readonly listen: ListenOptions;
-  readonly policy: OperatorPolicy;
-  readonly registries: RegistryAccess;
 }
 
 /** Checks settings against each other and against the files that they name. @returns also the problems, a line each */
@@ -22,28 +17,14 @@ export function checkConfig(config: ServeConfig): { checked: CheckedConfig; prob
     if (!problems.includes(problem)) problems.push(problem);
   };
   checkTogether(config, say);
-  const registries = readRegistryAccess(config, say);
-  const registry = config.registry === undefined ? undefined : readRegistryHost("--registry", config.registry, say);
+  const engine = checkEngine(config, config, say);
   const listen = listenOptions(config);
   for (const address of config.address) checkAddress({ ...listen, addresses: [address] }, address, say);
-  const policy: OperatorPolicy = {
-    maxTimeoutMs: config.maxTimeout,
-    maxMemory: config.maxMemory,
-    maxCpu: config.maxCpu,
-    defaultMemory: config.defaultMemory,
-    defaultCpu: config.defaultCpu,
-    maxPids: config.maxPids,
-    allowImages: config.allowImage.flatMap((pattern) => patternOf(pattern, registry, say) ?? []),
-    allowNetwork: config.allowNetwork,
-    allowChroot: config.allowChroot,
-    allowOciLayouts: config.allowOciLayouts,
-    defaultRegistry: registry,
-  };
-  return { checked: { listen, policy, registries }, problems };
+  return { checked: { listen, ...engine }, problems };
 }
 
 function checkTogether(config: ServeConfig, say: (problem: string) => void): void {
-  const { tlsCert, tlsKey, tlsClientCa, maxMemory, defaultMemory, maxCpu, defaultCpu } = config;
+  const { tlsCert, tlsKey, tlsClientCa } = config;
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     say("--tls-cert and --tls-key belong together: set both, or neither");
   if (tlsClientCa !== undefined && tlsCert === undefined && tlsKey === undefined)
@@ -53,15 +34,6 @@ function checkTogether(config: ServeConfig, say: (problem: string) => void): voi
       "--insecure-no-auth and --allow-network exclude each other: a function in the runner's network could call the runner",
     );
   if (config.allowChroot) checkChroot(config, say);
-  if (defaultMemory !== undefined && maxMemory !== undefined && defaultMemory > maxMemory)
-    say("--default-memory is more than --max-memory");
-  if (defaultCpu !== undefined && maxCpu !== undefined && defaultCpu > maxCpu)
-    say("--default-cpu is more than --max-cpu");
-  if (config.maxServers !== undefined && config.maxServers < config.maxConcurrent)
-    say("--max-servers is less than --max-concurrent: each call can need a server");
-  const bound = config.warmPoolCount ?? config.warmPoolMemory ?? config.warmPoolIdle;
-  if (config.warmPool === "off" && bound !== undefined)
-    say("--warm-pool-count, --warm-pool-memory and --warm-pool-idle have no effect with --warm-pool=off: remove them");
 }
 
 function checkChroot(config: ServeConfig, say: (problem: string) => void): void {
@@ -122,18 +94,5 @@ function inFlags(error: RunnerSetupError, address: string): string {
       return `--tls-cert, --tls-key, --tls-client-ca: ${error.message}`;
     default:
       return error.message;
-  }
-}
-
-function patternOf(
-  text: string,
-  registry: string | undefined,
-  say: (problem: string) => void,
-): ImagePattern | undefined {
-  try {
-    return parseImagePattern(text, registry);
-  } catch (error) {
-    say(`--allow-image: ${JSON.stringify(text)}: ${messageOf(error)}`);
-    return undefined;
   }
 }

@@ -53,8 +53,8 @@ test("every unreadable setting is reported with its source", () => {
   const { problems } = read(["--max-cpu", "many", "--warm-pool", "lots"], { XFN_RUNNER_ALLOW_NETWORK: "yes" });
   expect(problems).toEqual([
     expect.stringMatching(/^--max-cpu: "many" is not a Kubernetes quantity/),
-    'XFN_RUNNER_ALLOW_NETWORK: "yes" must be true or false',
     expect.stringMatching(/^--warm-pool: "lots" must be off, adaptive/),
+    'XFN_RUNNER_ALLOW_NETWORK: "yes" must be true or false',
   ]);
 });
 

@@ -7,7 +7,7 @@ import { MAX_PAYLOAD_BYTES, RunnerError, type RunOptions } from "@xfn/runner-con
 import { codeOf, messageOf } from "../base/error-text.ts";
 import { createRunner } from "../runner.ts";
 import type { Runner } from "../runner-options.ts";
-import { openImageStore } from "./open-image-store.ts";
+import { openImageStore } from "../service/open-image-store.ts";
 import type { RunConfig } from "./run-settings.ts";
 
 /** Prints a line for the user: the function's stderr, and warnings. */

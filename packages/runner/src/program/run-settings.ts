@@ -13,14 +13,14 @@ import {
   type StoreSettings,
 } from "@xfn/program/settings";
 import type { RunOptions } from "@xfn/runner-contract";
-import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
+import { ENGINE_SETTINGS, type EngineConfig } from "../service/engine-settings.ts";
 
 /** Settings of `xfn-runner run`, as in the historic `xfn run`. */
 export interface RunConfig
   extends StoreSettings,
     ContainerSettings,
     LimitSettings,
-    Pick<ServeConfig, "readOnlyRoot" | "maxOutput"> {
+    Pick<EngineConfig, "readOnlyRoot" | "maxOutput"> {
   /** Milliseconds. */
   readonly timeout: number;
   readonly imagePullPolicy: NonNullable<RunOptions["pullPolicy"]>;
@@ -53,8 +53,8 @@ export const RUN_SETTINGS: SettingsOf<RunConfig> = {
   ...STORE_SETTINGS,
   cacheDir: { ...STORE_SETTINGS.cacheDir, short: "c" },
   ...CONTAINER_SETTINGS,
-  readOnlyRoot: SERVE_SETTINGS.readOnlyRoot,
-  maxOutput: SERVE_SETTINGS.maxOutput,
+  readOnlyRoot: ENGINE_SETTINGS.readOnlyRoot,
+  maxOutput: ENGINE_SETTINGS.maxOutput,
 };
 
 /** The settings as the help shows them. */

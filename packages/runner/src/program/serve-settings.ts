@@ -1,34 +1,18 @@
-import { availableParallelism, totalmem } from "node:os";
-import process from "node:process";
 import {
   anyText,
-  CONTAINER_SETTINGS,
-  type ContainerSettings,
-  cpu,
-  duration,
-  durationWithin,
   type HelpGroups,
-  integer,
   many,
-  memory,
   type OperationSettings,
-  one,
   operationSettings,
   optional,
-  outputSetting,
-  REGISTRY_ACCESS_SETTINGS,
-  type RegistryAccessSettings,
   type SettingsOf,
-  STORE_SETTINGS,
-  type StoreSettings,
   toggle,
 } from "@xfn/program/settings";
-import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
-import { DEFAULT_ENDPOINT, MAX_TIMEOUT_MS } from "@xfn/runner-grpc";
-import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
+import { DEFAULT_ENDPOINT } from "@xfn/runner-grpc";
+import { ENGINE_SETTINGS, type EngineConfig } from "../service/engine-settings.ts";
 
 /** Settings of `xfn-runner serve`, read but not yet checked against each other. */
-export interface ServeConfig extends StoreSettings, RegistryAccessSettings, ContainerSettings, OperationSettings {
+export interface ServeConfig extends EngineConfig, OperationSettings {
   readonly address: readonly string[];
   readonly tokenFile: string | undefined;
   readonly tlsCert: string | undefined;
@@ -37,74 +21,12 @@ export interface ServeConfig extends StoreSettings, RegistryAccessSettings, Cont
   readonly insecureNoAuth: boolean;
   readonly insecurePlaintext: boolean;
   readonly reflection: boolean;
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
-  /** Milliseconds. */
-  readonly maxTimeout: number;
-  /** Milliseconds. */
-  readonly startTimeout: number;
-  /** Bytes. */
-  readonly maxMemory: number | undefined;
-  /** Cores. */
-  readonly maxCpu: number | undefined;
-  /**
-   * Undefined: the runner's own bound, as far as the host can enforce it. A number is enforced, or the call is
-   * refused.
-   */
-  readonly maxPids: number | undefined;
-  /** Bytes. */
-  readonly maxOutput: number;
-  readonly defaultMemory: number | undefined;
-  readonly defaultCpu: number | undefined;
-  readonly allowImage: readonly string[];
   readonly allowNetwork: boolean;
-  readonly allowOciLayouts: boolean;
-  readonly warmPool: "off" | "adaptive" | number;
-  readonly warmPoolCount: number | undefined;
-  readonly warmPoolMemory: number | undefined;
-  readonly warmPoolIdle: number | undefined;
-  /** Whether each call of a function that is a server has a server of its own. */
-  readonly freshFunctions: boolean;
-  /** Milliseconds. */
-  readonly idle: number | undefined;
-  readonly maxServers: number | undefined;
-  /** Bytes. */
-  readonly serversMemory: number | undefined;
-  readonly readOnlyRoot: boolean;
   readonly allowChroot: boolean;
-  /** Bytes. */
-  readonly cacheQuota: number | undefined;
-  readonly otelEndpoint: string | undefined;
 }
-
-// A larger value is probably a unit mistake; no deployment benefits from a queue this long.
-const MANY = 100_000;
-
-const DEFAULT_MAX_QUEUED = 64;
-
-// Long enough for functions, and short enough that one caller cannot occupy a slot for a day.
-const DEFAULT_MAX_TIMEOUT_MS = 5 * 60_000;
-
-// Long enough for a large image, and short enough that a slow registry cannot occupy all slots.
-const DEFAULT_START_TIMEOUT_MS = 5 * 60_000;
 
 // Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
 const DEFAULT_GRACE_SECONDS = 25;
-
-const CPUS = availableParallelism();
-
-// More functions are seldom in use at once; each takes some 40 MB.
-const DEFAULT_MAX_SERVERS = 64;
-
-/** `--max-servers`, or its default. */
-export function maxServersOf({ maxServers, maxConcurrent }: ServeConfig): number {
-  return maxServers ?? Math.max(DEFAULT_MAX_SERVERS, maxConcurrent);
-}
-
-/** The default of `--servers-memory`: the rest is for calls and for the runner itself. */
-export function defaultServersMemory(): number {
-  return Math.floor(Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 2);
-}
 
 /** The flags, variables, defaults and readers. */
 export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
@@ -123,91 +45,9 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   insecureNoAuth: toggle("insecure-no-auth", "admit every caller on abstract and TCP sockets"),
   insecurePlaintext: toggle("insecure-plaintext", "accept tokens over TCP without TLS, from other machines too"),
   reflection: toggle("reflection", "serve gRPC reflection, for grpcurl"),
-  maxConcurrent: one("max-concurrent", "<n>", "runs at a time", integer(1, MANY), CPUS, "the number of CPUs"),
-  maxQueued: one(
-    "max-queued",
-    "<n>",
-    "calls that may wait for a run; over it RESOURCE_EXHAUSTED",
-    integer(0, MANY),
-    DEFAULT_MAX_QUEUED,
-    String(DEFAULT_MAX_QUEUED),
-  ),
-  maxTimeout: one(
-    "max-timeout",
-    "<duration>",
-    "the longest timeout that a call may ask for",
-    durationWithin(duration, { most: MAX_TIMEOUT_MS }),
-    DEFAULT_MAX_TIMEOUT_MS,
-    "5m",
-  ),
-  startTimeout: one(
-    "start-timeout",
-    "<duration>",
-    "the longest time to pull a call's image and start its container",
-    duration,
-    DEFAULT_START_TIMEOUT_MS,
-    "5m",
-  ),
-  maxMemory: optional("max-memory", "<quantity>", "the most memory that a call may ask for", memory),
-  maxCpu: optional("max-cpu", "<quantity>", "the most cpu that a call may ask for", cpu),
-  maxPids: {
-    ...optional("max-pids", "<n>", "processes and threads of one function", integer(1, MANY)),
-    shown: `${MAX_PROCESSES}, where the host can count them`,
-  },
-  maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
-  defaultMemory: optional(
-    "default-memory",
-    "<quantity>",
-    "memory of a call that asks for no limit; else --max-memory",
-    memory,
-  ),
-  defaultCpu: optional("default-cpu", "<quantity>", "cpu of a call that asks for no limit; else --max-cpu", cpu),
-  allowImage: many(
-    "allow-image",
-    "<pattern>",
-    "images that may be run, such as registry.example.org/team or ghcr.io/*/fn-*",
-    anyText,
-    [],
-    "all",
-  ),
+  ...ENGINE_SETTINGS,
   allowNetwork: toggle("allow-network", "give functions the runner's network where a call asks for it"),
   allowChroot: toggle("allow-chroot", "run functions of type: Chroot, which only a root directory and a user separate"),
-  allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
-  warmPool: one(
-    "warm-pool",
-    "<policy>",
-    "sandboxes started before their call: off, adaptive, or a number per image",
-    warmPool,
-    "adaptive",
-    "adaptive",
-  ),
-  warmPoolCount: optional("warm-pool-count", "<n>", "such sandboxes in all", integer(1, MANY)),
-  warmPoolMemory: optional("warm-pool-memory", "<quantity>", "memory of such sandboxes in all", memory),
-  warmPoolIdle: optional("warm-pool-idle", "<duration>", "how long such a sandbox waits for a call", duration),
-  freshFunctions: toggle("fresh-functions", "run each call of a function that is a server in a new sandbox"),
-  idle: {
-    ...optional("idle", "<duration>", "how long a function's server waits for the next call", duration),
-    shown: "5m",
-  },
-  maxServers: {
-    ...optional("max-servers", "<n>", "servers of functions at a time", integer(1, MANY)),
-    shown: `${DEFAULT_MAX_SERVERS}, or --max-concurrent if that is more`,
-  },
-  serversMemory: {
-    ...optional("servers-memory", "<quantity>", "memory of all servers without a memory limit together", memory),
-    shown: "half of the memory, where the host can enforce it",
-  },
-  readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
-  ...CONTAINER_SETTINGS,
-  ...STORE_SETTINGS,
-  cacheQuota: optional(
-    "cache-quota",
-    "<quantity>",
-    "the disk space of images; the least recently used go first",
-    memory,
-  ),
-  ...REGISTRY_ACCESS_SETTINGS,
-  otelEndpoint: optional("otel-endpoint", "<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
   ...operationSettings({
     metricsAddress: "127.0.0.1:9464",
     graceSeconds: DEFAULT_GRACE_SECONDS,
@@ -266,22 +106,3 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
   ],
   Operation: ["metricsAddress", "otelEndpoint", "logLevel", "logFormat", "shutdownGrace"],
 };
-
-function warmPool(text: string): ServeConfig["warmPool"] {
-  if (text === "off" || text === "adaptive") return text;
-  // More per image would need more memory than starting them saves time.
-  const most = 64;
-  const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (number === 0) return "off";
-  if (!(number <= most)) throw new Error(`${JSON.stringify(text)} must be off, adaptive, or a number up to ${most}`);
-  return number;
-}
-
-function httpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:")
-    throw new Error(`${JSON.stringify(text)} must be an http or https URL`);
-  if (url.username !== "" || url.password !== "")
-    throw new Error("the URL must not contain credentials: set OTEL_EXPORTER_OTLP_HEADERS instead");
-  return text;
-}

@@ -4,8 +4,8 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { CallOutcome } from "@xfn/runner-grpc";
-import { loggedMessage } from "./logged-message.ts";
-import type { ImageUse } from "./observed-store.ts";
+import { loggedMessage } from "../service/logged-message.ts";
+import type { ImageUse } from "../service/observed-store.ts";
 
 // Loaded only if tracing is on: its libraries take some 10 MB.
 

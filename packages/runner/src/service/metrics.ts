@@ -54,8 +54,9 @@ export class Metrics {
   ]);
   readonly #serverEnds = this.#counter("servers_ended_total", "Why functions' servers ended", ["reason"]);
 
-  constructor(version: string) {
-    collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
+  /** @param processMetrics whether those of the process are among them */
+  constructor(version: string, processMetrics: boolean) {
+    if (processMetrics) collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
     const registers = [this.#registry];
     const labelNames = ["version", "node"];
     const build = new Gauge({ name: "xfn_runner_build_info", help: "1, by version", labelNames, registers });

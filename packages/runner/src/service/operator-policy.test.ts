@@ -1,6 +1,6 @@
 import type { ServedRunOptions } from "@xfn/runner-grpc";
 import { expect, test } from "vitest";
-import { parseImagePattern } from "./image-patterns.ts";
+import { parseImagePattern } from "../service/image-patterns.ts";
 import { type OperatorPolicy, permit } from "./operator-policy.ts";
 
 const OPEN: OperatorPolicy = {

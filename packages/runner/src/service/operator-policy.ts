@@ -2,7 +2,7 @@ import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import { DEFAULT_TIMEOUT_MS, type ResourceLimits, type RunOptions } from "@xfn/runner-contract";
 import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { formatDuration } from "@xfn/units";
-import { type ImagePattern, normalImage } from "./image-patterns.ts";
+import { type ImagePattern, normalImage } from "../service/image-patterns.ts";
 
 /** Bounds that the operator sets for calls. */
 export interface OperatorPolicy {

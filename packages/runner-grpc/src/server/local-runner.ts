@@ -1,0 +1,136 @@
+import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
+import type { CallReport } from "../wire/call-trailers.ts";
+import { DEFAULT_MARGIN_MS } from "../wire/limits.ts";
+import { checkImage, checkInput, type RequestedRun } from "../wire/request.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { RUN_FUNCTION } from "../wire/service-definition.ts";
+import { Admission, type AdmissionCounts, type Ticket } from "./admission.ts";
+import { Drain } from "./drain.ts";
+import { admissionLimits, type RunnerServerOptions } from "./options.ts";
+import { type CallContext, type CallEnd, performCall } from "./perform-call.ts";
+
+/** What a runner without a listener needs. */
+export type LocalRunnerOptions = Pick<
+  RunnerServerOptions,
+  "run" | "forward" | "maxConcurrent" | "maxQueued" | "onCall" | "onRefused"
+>;
+
+/** A runner for callers in its own process: calls have the admission, the bounds and the errors of a server's. */
+export interface LocalRunner extends FunctionRunner {
+  /** Calls a method of a function package. @param path `/package.Service/Method` */
+  callFunction(image: string, path: string, message: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
+  /** Running and waiting calls. */
+  counts(): AdmissionCounts;
+  /** Rejects new calls, waits for running ones, and ends those that are left after `graceMs` (`Closed`). */
+  stop(graceMs: number): Promise<void>;
+  /** Ends the grace period of `stop`, even if `stop` is called later. */
+  endGrace(): void;
+}
+
+/** Makes a runner for callers in this process. */
+export function createLocalRunner(options: LocalRunnerOptions): LocalRunner {
+  return new AdmittedRunner(options);
+}
+
+/** A function beside its caller could reach what listens for that process alone. */
+const NETWORK_REFUSAL = "it runs in the process of its caller";
+
+class AdmittedRunner implements LocalRunner {
+  readonly #options: LocalRunnerOptions;
+  readonly #admission: Admission;
+  readonly #drain: Drain;
+  readonly #context: CallContext;
+
+  constructor(options: LocalRunnerOptions) {
+    this.#options = options;
+    this.#admission = new Admission(admissionLimits(options), () => this.#drain.check());
+    this.#drain = new Drain(this.#admission);
+    this.#context = {
+      run: options.run,
+      forward: options.forward,
+      caller: { socket: "none", authentication: "none", address: "in-process" },
+      networkRefusal: NETWORK_REFUSAL,
+      memory: undefined,
+      active: this.#drain.active,
+      onCall: options.onCall,
+    };
+  }
+
+  async run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
+    return await this.#call(RUN_FUNCTION.path, image, input, options);
+  }
+
+  async callFunction(image: string, path: string, message: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
+    return await this.#call(path, image, message, options);
+  }
+
+  counts(): AdmissionCounts {
+    return this.#admission.counts;
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#drain.refuse();
+    await this.#drain.end(graceMs);
+  }
+
+  endGrace(): void {
+    this.#drain.endGrace();
+  }
+
+  async #call(path: string, image: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
+    const { step, signal, onPhase, onStderr, ...asked } = options;
+    const ticket = this.#admit(input.length);
+    const aborter = new AbortController();
+    const abort = (): void => aborter.abort(aborted(image, step));
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted === true) abort();
+    const timer = setTimeout(() => aborter.abort(tooLate(image, step)), deadlineOf(asked));
+    try {
+      const request = (): RequestedRun => {
+        checkImage(image);
+        checkInput(input.length, image, step);
+        return { image, input, options: asked };
+      };
+      const ended = Promise.withResolvers<{ end: CallEnd; report: CallReport }>();
+      const call = { path, step, trace: {}, request };
+      await performCall(call, { ticket, aborter }, this.#context, (end, report) => ended.resolve({ end, report }));
+      const { end, report } = await ended.promise;
+      for (const [phase, ms] of report.phases) onPhase?.(phase, ms);
+      if (report.stderr !== "") onStderr?.(report.stderr);
+      if ("error" in end) throw end.error;
+      return end.output;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      ticket.leave();
+      this.#drain.check();
+    }
+  }
+
+  #admit(inputBytes: number): Ticket {
+    let ticket: Ticket | undefined;
+    try {
+      ticket = this.#admission.admit();
+      ticket.input(inputBytes);
+      return ticket;
+    } catch (error) {
+      ticket?.leave();
+      if (error instanceof RunnerGrpcError) this.#options.onRefused?.(error);
+      throw error;
+    }
+  }
+}
+
+/** As long as a client of a server waits. */
+function deadlineOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: RunOptions): number {
+  return timeoutMs + DEFAULT_MARGIN_MS;
+}
+
+function aborted(image: string, step: string | undefined): RunnerGrpcError {
+  return new RunnerGrpcError("Aborted", `the call of ${image} was aborted`, { image, step });
+}
+
+function tooLate(image: string, step: string | undefined): RunnerGrpcError {
+  const message = `${image}: the runner did not get to run it in time`;
+  return new RunnerGrpcError("Timeout", message, { phase: "timeout", image, step });
+}

@@ -1,0 +1,215 @@
+import type { RunOptions, RunPhase } from "@xfn/runner-contract";
+import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import type { Endpoint } from "../setup/endpoint.ts";
+import type { CallReport } from "../wire/call-trailers.ts";
+import type { RequestedRun } from "../wire/request.ts";
+import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { RUN_FUNCTION } from "../wire/service-definition.ts";
+import type { Admitted } from "./call-interceptor.ts";
+import { errorOfRun } from "./failure.ts";
+import type { Authentication } from "./listener-policy.ts";
+import type { MessageMemory } from "./message-memory.ts";
+
+/** The caller: its kind of socket and its authentication. */
+export interface Caller {
+  /** `none`: it is in this process. */
+  readonly socket: Endpoint["kind"] | "none";
+  readonly authentication: Authentication;
+  /** The address of the listener, as the operator wrote it. */
+  readonly address: string;
+}
+
+/** Options of a served `run`. `signal`, `onPhase` and `onStderr` are always set. */
+export interface ServedRunOptions extends RunOptions {
+  signal: AbortSignal;
+  onPhase: NonNullable<RunOptions["onPhase"]>;
+  onStderr: NonNullable<RunOptions["onStderr"]>;
+  /** For the operator's rules, such as `oci:DIR` images only from path sockets. */
+  caller: Caller;
+}
+
+/** The outcome of a call. */
+export interface CallOutcome {
+  /** Empty if the request could not be decoded. */
+  readonly image: string;
+  readonly step: string | undefined;
+  /** The gRPC method, `/package.Service/Method`. */
+  readonly path: string;
+  readonly caller: Caller;
+  /** Undefined if the call succeeded. */
+  readonly error: RunnerGrpcError | undefined;
+  /** Milliseconds in the queue. */
+  readonly queuedMs: number;
+  /** Milliseconds from request to answer, including the queue. */
+  readonly totalMs: number;
+  /** Milliseconds of each phase that `run` reported. */
+  readonly phases: ReadonlyMap<RunPhase, number>;
+  /** 0 if the request could not be decoded. */
+  readonly inputBytes: number;
+  /** 0 if the call failed. */
+  readonly outputBytes: number;
+  /** The options that `run` received; identifies the call. Undefined if `run` was not called. */
+  readonly options: ServedRunOptions | undefined;
+  /** The caller's trace, in the headers `traceparent` and `tracestate` (W3C Trace Context), unchecked. */
+  readonly trace: { readonly traceparent?: string; readonly tracestate?: string };
+}
+
+/** Passes a request on to a gRPC method of a function, and returns its response. */
+export type ForwardCall = (
+  image: string,
+  path: string,
+  request: Uint8Array,
+  options: ServedRunOptions,
+) => Promise<Uint8Array>;
+
+/** What all calls of a listener share. */
+export interface CallContext {
+  readonly run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
+  readonly forward: ForwardCall | undefined;
+  readonly caller: Caller;
+  /** Why no function may have the runner's network, as the end of a sentence; undefined if it may. */
+  readonly networkRefusal: string | undefined;
+  /** Running calls, to end them. */
+  readonly active: Set<AbortController>;
+  /** Memory of earlier outputs, where it can be used again. */
+  readonly memory: Pick<MessageMemory, "takeOutput"> | undefined;
+  readonly onCall: ((outcome: CallOutcome) => void) | undefined;
+}
+
+/** What is known of a call so far. */
+interface CallRecord {
+  readonly report: CallReport;
+  request?: RequestedRun;
+  step?: string | undefined;
+  options?: ServedRunOptions;
+  queuedMs: number;
+  outputBytes: number;
+}
+
+/** An admitted call. */
+export interface CallToPerform {
+  /** The gRPC method, `/package.Service/Method`. */
+  readonly path: string;
+  readonly step: string | undefined;
+  readonly trace: CallOutcome["trace"];
+  /** Reads the request. @throws RunnerGrpcError */
+  readonly request: () => RequestedRun;
+}
+
+/** The end of a call. */
+export type CallEnd = { readonly output: Uint8Array } | { readonly error: RunnerGrpcError };
+
+/** Performs one call. @param answer called with its end, before the outcome is reported */
+export async function performCall(
+  call: CallToPerform,
+  admitted: Admitted,
+  context: CallContext,
+  answer: (end: CallEnd, report: CallReport) => void,
+): Promise<void> {
+  const started = performance.now();
+  const { signal } = admitted.aborter;
+  const record: CallRecord = { report: { phases: new Map(), stderr: "" }, queuedMs: 0, outputBytes: 0 };
+  let error: RunnerGrpcError | undefined;
+  context.active.add(admitted.aborter);
+  try {
+    const output = await runCall(call, admitted, context, record);
+    answer({ output }, record.report);
+  } catch (thrown) {
+    const cause: unknown = signal.aborted ? signal.reason : thrown;
+    error = errorOfRun(cause, record.request?.image ?? "", record.step, record.report.stderr);
+    answer({ error }, record.report);
+  } finally {
+    context.active.delete(admitted.aborter);
+    context.onCall?.({
+      image: record.request?.image ?? "",
+      step: record.step,
+      path: call.path,
+      caller: context.caller,
+      error,
+      queuedMs: record.queuedMs,
+      totalMs: performance.now() - started,
+      phases: record.report.phases,
+      inputBytes: record.request?.input.length ?? 0,
+      outputBytes: record.outputBytes,
+      options: record.options,
+      trace: call.trace,
+    });
+  }
+}
+
+async function runCall(
+  call: CallToPerform,
+  { ticket, aborter: { signal } }: Admitted,
+  context: CallContext,
+  record: CallRecord,
+): Promise<Uint8Array> {
+  signal.throwIfAborted();
+  const request = call.request();
+  record.request = request;
+  record.step = call.step === undefined ? undefined : printable(call.step);
+  checkNetwork(request, context);
+  const queued = performance.now();
+  const release = await ticket.slot(signal);
+  record.queuedMs = performance.now() - queued;
+  let output: Uint8Array;
+  try {
+    // The caller may have gone before the slot was free. A signal that is aborted already emits no event.
+    signal.throwIfAborted();
+    record.options = servedOptions(request, record, signal, context);
+    const { forward } = context;
+    output =
+      forward !== undefined && isForwarded(call.path)
+        ? await forward(request.image, call.path, request.input, record.options)
+        : await context.run(request.image, request.input, record.options);
+    ticket.answer(output.length);
+  } finally {
+    release();
+  }
+  // A run that ignored the signal may have an output, but its caller is gone.
+  signal.throwIfAborted();
+  checkOutput(output, request.image, record.step);
+  record.outputBytes = output.length;
+  return output;
+}
+
+/** Whether it is a call of Crossplane's service, which is passed on. */
+export function isForwarded(path: string): boolean {
+  return path !== RUN_FUNCTION.path;
+}
+
+function servedOptions(
+  { options }: RequestedRun,
+  { step, report }: CallRecord,
+  signal: AbortSignal,
+  { caller, memory }: CallContext,
+): ServedRunOptions {
+  return {
+    ...options,
+    step,
+    signal,
+    ...(memory && { outputMemory: () => memory.takeOutput() }),
+    onPhase: (phase, ms) => report.phases.set(phase, ms),
+    onStderr: (tail) => {
+      report.stderr = tail;
+    },
+    caller,
+  };
+}
+
+/** The step appears in messages and logs, where a line break would forge a line. */
+function printable(step: string): string {
+  return step.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+}
+
+function checkNetwork({ image, options }: RequestedRun, { networkRefusal: why }: CallContext): void {
+  if (options.network !== "Accessible" || why === undefined) return;
+  throw new RunnerGrpcError("PermissionDenied", `${image}: this runner shares its network with no function: ${why}`, {
+    image,
+  });
+}
+
+function checkOutput(output: Uint8Array, image: string, step: string | undefined): void {
+  if (output.length <= MAX_PAYLOAD_BYTES) return;
+  const message = `${image}: the output has ${output.length} bytes; the maximum is ${MAX_PAYLOAD_BYTES}`;
+  throw new RunnerGrpcError("OutputTooLarge", message, { phase: "output", image, step });
+}

@@ -1,0 +1,110 @@
+import type { Log } from "@xfn/program";
+import type { FunctionRunner } from "@xfn/runner-contract";
+import { createLocalRunner, type LocalRunner, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
+import { type CheckedEngine, checkEngine } from "../service/check-engine.ts";
+import type { EngineConfig } from "../service/engine-settings.ts";
+import { openServiceParts } from "./open-service-parts.ts";
+import { RunnerService, type ServiceParts } from "./runner-service.ts";
+
+/** A runner in the process of its caller: the calls of a client, with the rules, metrics and readiness of a runner. */
+export interface InProcessRunner extends Omit<RunnerClient, "close"> {
+  /** Why no container can run; undefined if one can. */
+  readonly problem: string | undefined;
+  /** The metrics of the runner, without those of the process, in Prometheus' text format. */
+  metrics(): Promise<string>;
+  /** Rejects new calls, gives running ones `graceMs`, kills the others, and ends all processes of the runner. */
+  stop(graceMs: number): Promise<void>;
+  /** Kills running calls; {@link stop} then returns soon. */
+  kill(): void;
+}
+
+/** Functions have no network, and no chroots: they could reach what listens for the process alone. */
+const CONFINED = { allowNetwork: false, allowChroot: false } as const;
+
+/**
+ * Opens a runner in this process. It starts the processes that an `xfn-runner` starts.
+ *
+ * @throws Error if the image store cannot be opened
+ */
+export async function openInProcessRunner(
+  config: EngineConfig,
+  { log, version }: { readonly log: Log; readonly version: string },
+): Promise<InProcessRunner> {
+  const { checked } = checkInProcess(config);
+  const parts = await openServiceParts(config, checked, { log, version, processMetrics: false, allowChroot: false });
+  return new HostedRunner(parts);
+}
+
+/** The problems of settings for a runner in this process, a line each. */
+export function inProcessProblems(config: EngineConfig): string[] {
+  return checkInProcess(config).problems;
+}
+
+function checkInProcess(config: EngineConfig): { checked: CheckedEngine; problems: string[] } {
+  const problems: string[] = [];
+  const checked = checkEngine(config, CONFINED, (problem) => {
+    if (!problems.includes(problem)) problems.push(problem);
+  });
+  return { checked, problems };
+}
+
+class HostedRunner implements InProcessRunner {
+  readonly maxOutputBytes: number;
+  readonly #parts: ServiceParts;
+  readonly #service: RunnerService<LocalRunner>;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(parts: ServiceParts) {
+    const { maxConcurrent, maxQueued, maxOutput } = parts.config;
+    this.maxOutputBytes = maxOutput;
+    this.#parts = parts;
+    this.#service = new RunnerService(
+      parts,
+      (handlers) => createLocalRunner({ ...handlers, maxConcurrent, maxQueued }),
+      (ready) => {
+        if (ready) for (const resolve of this.#waiting) resolve();
+      },
+    );
+  }
+
+  get problem(): string | undefined {
+    return this.#service.problem;
+  }
+
+  run(...call: Parameters<FunctionRunner["run"]>): Promise<Uint8Array> {
+    return this.#service.source.run(...call);
+  }
+
+  callFunction(...call: Parameters<RunnerClient["callFunction"]>): Promise<Uint8Array> {
+    return this.#service.source.callFunction(...call);
+  }
+
+  async ready(timeoutMs: number): Promise<void> {
+    if (this.#service.ready) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      const message = `the runner in this process is not ready: ${this.#service.problem ?? "not checked yet"}`;
+      reject(new RunnerGrpcError("Unavailable", message));
+    }, timeoutMs);
+    this.#waiting.add(resolve);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(resolve);
+    }
+  }
+
+  async metrics(): Promise<string> {
+    return (await this.#parts.metrics.text()).text;
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await this.#service.drain("stopping", graceMs);
+    await this.#service.close();
+  }
+
+  kill(): void {
+    this.#service.kill();
+  }
+}
