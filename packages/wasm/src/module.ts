@@ -1,4 +1,16 @@
 // @xfn/wasm/module: the check of a module, without the processes that run one.
 
-export { moduleFault } from "./guest/load-module.ts";
+import { InvalidModuleError, loadModule } from "./guest/load-module.ts";
+
 export { MAX_MODULE_BYTES } from "./protocol/limits.ts";
+
+/** Returns why a module cannot be a function; undefined if it can. Runs nothing of it. */
+export function moduleFault(bytes: Buffer): string | undefined {
+  try {
+    loadModule(bytes);
+    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidModuleError) return error.message;
+    throw error;
+  }
+}

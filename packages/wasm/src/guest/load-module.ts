@@ -33,17 +33,6 @@ export function loadModule(bytes: Buffer): WebAssembly.Module {
   return module;
 }
 
-/** Returns why a module cannot be a function; undefined if it can. Runs nothing of it. */
-export function moduleFault(bytes: Buffer): string | undefined {
-  try {
-    loadModule(bytes);
-    return undefined;
-  } catch (error) {
-    if (error instanceof InvalidModuleError) return error.message;
-    throw error;
-  }
-}
-
 function compile(bytes: Buffer): WebAssembly.Module {
   try {
     return new WebAssembly.Module(bytes);
