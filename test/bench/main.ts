@@ -20,6 +20,7 @@ const suites = {
   build: () => import("./build.bench.ts"),
   kubernetes: () => import("./kubernetes.bench.ts"),
   functions: () => import("./functions.bench.ts"),
+  wasm: () => import("./wasm.bench.ts"),
   packages: () => import("./packages.bench.ts"),
   definitions: () => import("./definitions.bench.ts"),
   controller: () => (values.large === true ? import("./controller-large.ts") : import("./controller.bench.ts")),

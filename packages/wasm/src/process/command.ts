@@ -2,7 +2,14 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CODE_MEBIBYTES, HEAP_MEBIBYTES, MAX_MODULE_BYTES, MAX_TABLE_ENTRIES, PAGE_BYTES } from "../protocol/limits.ts";
+import {
+  CODE_MEBIBYTES,
+  HEAP_MEBIBYTES,
+  INITIAL_HEAP_MEBIBYTES,
+  MAX_MODULE_BYTES,
+  MAX_TABLE_ENTRIES,
+  PAGE_BYTES,
+} from "../protocol/limits.ts";
 
 /** A program with its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
@@ -33,6 +40,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     "--disallow-code-generation-from-strings",
     `--max-old-space-size=${HEAP_MEBIBYTES}`,
     "--max-semi-space-size=4",
+    `--initial-old-space-size=${INITIAL_HEAP_MEBIBYTES}`,
     `--wasm-max-mem-pages=${Math.floor(memoryBytes / PAGE_BYTES)}`,
     `--wasm-max-table-size=${MAX_TABLE_ENTRIES}`,
     `--wasm-max-module-size=${MAX_MODULE_BYTES}`,

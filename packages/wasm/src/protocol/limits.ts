@@ -19,6 +19,9 @@ export const MAX_TABLES = 8;
 /** Heap of the process besides the memory of the instance, for V8's own objects and garbage-collected ones, in MiB. */
 export const HEAP_MEBIBYTES = 64;
 
+/** V8 collects the garbage of instances less often with it. Only what is used takes memory. */
+export const INITIAL_HEAP_MEBIBYTES = 48;
+
 /** Machine code of one module, in MiB. The code of a Go module of 10 MiB takes some 40. */
 export const CODE_MEBIBYTES = 256;
 
