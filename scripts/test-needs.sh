@@ -6,6 +6,8 @@ missing=
 for program in crun docker-registry skopeo runc umoci zsh fish; do
   command -v "$program" >/dev/null || missing="$missing $program"
 done
+# gVisor is not in every distribution.
+command -v runsc >/dev/null || ! apt-cache show runsc >/dev/null 2>&1 || missing="$missing runsc"
 # A browser tests the trace page.
 command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
 # Tests call the runner from other languages.

@@ -25,6 +25,8 @@ export type Need =
   | "krm-functions"
   | "python3"
   | "runc"
+  /** gVisor. */
+  | "runsc"
   /** Python's gRPC: grpcio. */
   | "python-grpc"
   | "skopeo"

@@ -38,6 +38,15 @@ test.each<[string, ProcessFiles]>([
   expect(brokenPromise("other", broken, HOST, [GROUP])).toContain(what);
 });
 
+test("gVisor's kernel may run in the pid namespace of its caller, and functions of no other runtime may", () => {
+  const shared = container({}, { "ns/pid": "host ns/pid" });
+  expect(brokenPromise("runsc", shared, HOST, [GROUP])).toBeUndefined();
+  for (const family of ["crun", "runc", "youki", "other"] as const)
+    expect(brokenPromise(family, shared, HOST, [GROUP])).toContain("pid namespace");
+  const user = container({}, { "ns/user": "host ns/user" });
+  expect(brokenPromise("runsc", user, HOST, [GROUP])).toContain("user namespace");
+});
+
 test("a container whose process never appears is not waited for without end", async () => {
   const wanted = { family: "other", host: process.pid, program: "no-such-program" } as const;
   expect(await findProcess(wanted, new Set(), () => false, 20)).toBeUndefined();

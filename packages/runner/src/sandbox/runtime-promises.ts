@@ -15,6 +15,11 @@ export interface ProcessFiles {
 
 /** Namespaces that an isolated container has of its own. */
 const NAMESPACES = ["net", "pid", "mnt", "ipc", "uts", "user"] as const;
+/**
+ * Namespaces in which gVisor's kernel runs. Functions see the processes of that kernel only. It traces their threads,
+ * and stays in the pid namespace of its caller for that (https://gvisor.dev/docs/architecture_guide/platforms/).
+ */
+const GVISOR_NAMESPACES = ["net", "mnt", "ipc", "uts", "user"] as const;
 const EMPTY_SET = /^0+$/;
 
 /**
@@ -33,7 +38,7 @@ export function brokenPromise(
   const status = process.read("status");
   const field = (name: string): string => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
   if (field("Seccomp") !== "2") return "installs no seccomp filter";
-  const shared = NAMESPACES.find((name) => {
+  const shared = (family === "runsc" ? GVISOR_NAMESPACES : NAMESPACES).find((name) => {
     const own = process.link(`ns/${name}`);
     return own !== undefined && own === host.link(`ns/${name}`);
   });

@@ -9,7 +9,7 @@ const echo: ProcessConfig = {
   user: { uid: 1000, gid: 1001 },
 };
 
-function spec(network: "Isolated" | "Accessible" = "Isolated", runtime?: "crun" | "runc" | "other") {
+function spec(network: "Isolated" | "Accessible" = "Isolated", runtime?: "crun" | "runc" | "runsc" | "other") {
   return JSON.parse(
     runtimeSpec(echo, {
       network,
@@ -54,6 +54,13 @@ test("only Accessible sees the host's resolver configuration, read-only", () => 
   expect(destinations("Isolated")).toEqual(["/proc", "/dev", "/dev/shm"]);
   expect(destinations("Accessible")).toEqual(["/proc", "/dev", "/dev/shm", "/etc/resolv.conf", "/etc/hosts"]);
   for (const mount of spec("Accessible").mounts.slice(3)) expect(mount.options).toContain("ro");
+});
+
+test("gVisor gets its own devices, and a bounded /tmp in place of its unbounded one", () => {
+  const { mounts } = spec("Isolated", "runsc");
+  const at = (path: string) => mounts.find((mount: { destination: string }) => mount.destination === path);
+  expect(at("/dev").type).toBe("tmpfs");
+  expect(at("/tmp").options).toContain(`size=${256 * 1024 * 1024}`);
 });
 
 test("sets only known fields: no hooks, and no foreign annotations", () => {

@@ -1,7 +1,7 @@
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import type { RuntimeFamily } from "../host/runtime-family.ts";
 import { seccompFields } from "../seccomp/seccomp.ts";
-import { MAX_OPEN_FILES } from "./limits.ts";
+import { MAX_OPEN_FILES, WRITABLE_BYTES } from "./limits.ts";
 import type { HostId } from "./sandbox-owner.ts";
 
 /** The process of an image, resolved. */
@@ -122,10 +122,26 @@ interface Mount {
   options: string[];
 }
 
-function mountsOf({ network, networkFiles, readOnlyRoot, dev }: SandboxOptions): Mount[] {
+// Without such a mount, gVisor mounts an unbounded tmpfs on an empty /tmp
+// (https://gvisor.dev/docs/user_guide/filesystem/).
+const gvisorTmp: Mount = {
+  destination: "/tmp",
+  type: "tmpfs",
+  source: "tmp",
+  options: ["nosuid", "nodev", "mode=1777", `size=${WRITABLE_BYTES}`],
+};
+// It refuses to write to a device of a read-only mount, even to /dev/null. It mounts its own devices here.
+const gvisorDev: Mount = {
+  destination: "/dev",
+  type: "tmpfs",
+  source: "dev",
+  options: ["nosuid", "noexec", "mode=755"],
+};
+
+function mountsOf({ network, networkFiles, readOnlyRoot, dev, runtime }: SandboxOptions): Mount[] {
   const mounts: Mount[] = [
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
-    { destination: "/dev", type: "bind", source: dev, options: deviceOptions },
+    runtime === "runsc" ? gvisorDev : { destination: "/dev", type: "bind", source: dev, options: deviceOptions },
     { destination: "/dev/shm", type: "tmpfs", source: "shm", options: sharedMemoryOptions },
   ];
   if (network === "Accessible") {
@@ -137,6 +153,8 @@ function mountsOf({ network, networkFiles, readOnlyRoot, dev }: SandboxOptions):
   if (readOnlyRoot !== undefined) {
     const options = ["bind", "rw", "nosuid", "nodev"];
     mounts.push({ destination: "/tmp", type: "bind", source: readOnlyRoot.tmp, options });
+  } else if (runtime === "runsc") {
+    mounts.push(gvisorTmp);
   }
   return mounts;
 }

@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { RunnerError } from "@xfn/runner-contract";
 import type { OciRuntime } from "./crun.ts";
 import { brokenPromise, filesOf, findProcess, processesOf, type WantedProcess } from "./runtime-promises.ts";
@@ -60,9 +61,30 @@ async function isInspected(sandbox: Sandbox, wanted: WantedProcess, earlier: Rea
   const pid = await findProcess(wanted, earlier, () => ended);
   if (pid === undefined && ended) return false;
   if (pid === undefined) throw refused(path, NOT_FOUND);
-  const broken = brokenPromise(family, filesOf(pid), filesOf(wanted.host), sandbox.groups);
+  const broken = await lastingly(
+    () => brokenPromise(family, filesOf(pid), filesOf(wanted.host), sandbox.groups),
+    () => ended || family !== "runsc",
+  );
   if (broken !== undefined) throw refused(path, broken);
   return true;
+}
+
+const POLL_MS = 10;
+/** gVisor's kernel starts within a second on an idle machine. */
+const CONFINED_MS = 10_000;
+
+/**
+ * Repeats a check that finds something until it finds nothing more: gVisor's process has its name before it confines
+ * itself. Other runtimes confine a process before it has the name of the program.
+ */
+async function lastingly(check: () => string | undefined, final: () => boolean): Promise<string | undefined> {
+  const until = performance.now() + CONFINED_MS;
+  let found = check();
+  while (found !== undefined && !final() && performance.now() < until) {
+    await sleep(POLL_MS);
+    found = check();
+  }
+  return found;
 }
 
 const NOT_FOUND = "shows no process of its container, whose isolation cannot be tested";
