@@ -7,8 +7,16 @@ import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type ContainerIo, openContainerIo, openStdio } from "./container-io.ts";
 
+/** The options of {@link openPipes}. */
+interface PipeOptions {
+  maxOutputBytes?: number;
+  input?: string;
+  /** Whether no process has stdin open any more. */
+  stdinClosed?: boolean;
+}
+
 /** A container's pipes whose other ends stay open, as they do in a process that got them through a socket. */
-function openPipes(maxOutputBytes?: number): {
+function openPipes({ maxOutputBytes, input = "", stdinClosed = false }: PipeOptions = {}): {
   io: ContainerIo;
   stdout: number;
   stderr: number;
@@ -22,11 +30,13 @@ function openPipes(maxOutputBytes?: number): {
     openSync(path, constants.O_RDWR),
   );
   if (stdin === undefined || stdout === undefined || stderr === undefined) throw new Error("unreachable");
-  onTestFinished(() => [stdin, stdout, stderr].forEach(closeSync));
+  const stdio = openStdio(paths);
+  if (stdinClosed) closeSync(stdin);
+  onTestFinished(() => [...(stdinClosed ? [] : [stdin]), stdout, stderr].forEach(closeSync));
   let tooLarge = false;
   const io = openContainerIo(
-    openStdio(paths),
-    new Uint8Array(),
+    stdio,
+    Buffer.from(input),
     () => {
       tooLarge = true;
     },
@@ -74,8 +84,17 @@ test("16 MiB of stdout are read by default, and no byte more", async () => {
 });
 
 test("what another process writes is bounded too", async () => {
-  const { io, stdout, tooLarge } = openPipes(1_000);
+  const { io, stdout, tooLarge } = openPipes({ maxOutputBytes: 1_000 });
   writeSync(stdout, Buffer.alloc(2_000));
   await io.drain(tooLarge);
   expect(tooLarge()).toBe(true);
+});
+
+test.each([
+  ["its container has ended", true],
+  ["its container can read it", false],
+])("an input is refused or not: %s", async (_, stdinClosed) => {
+  const { io } = openPipes({ input: "input", stdinClosed });
+  expect(io.inputRefused).toBe(stdinClosed);
+  await io.drain(() => true);
 });

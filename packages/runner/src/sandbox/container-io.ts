@@ -13,6 +13,8 @@ export interface ContainerOutput {
 
 /** A container's open pipes. */
 export interface ContainerIo {
+  /** Whether no process had stdin open any more, so that none could read the input. */
+  inputRefused: boolean;
   /** Settles when both outputs have ended. */
   output: Promise<ContainerOutput>;
   /**
@@ -80,7 +82,7 @@ export function openContainerIo(
   { maxOutputBytes = DEFAULT_OUTPUT_BYTES, outputMemory }: OutputOptions = {},
 ): ContainerIo {
   // Write the input first, so that a waiting function can continue.
-  const stdin = writeInput(stdio.stdin, input);
+  const { stdin, refused } = writeInput(stdio.stdin, input);
   const answer = new OutputBuffer(maxOutputBytes, outputMemory);
   let tooLarge = false;
   const stdout = new Socket({
@@ -115,6 +117,7 @@ export function openContainerIo(
     for (const socket of [stdin, stdout, stderr]) socket?.destroy();
   };
   return {
+    inputRefused: refused,
     output,
     abandon,
     drain: async (isOver) => {
@@ -152,9 +155,18 @@ export function closeWhenQuiet(bytesRead: () => number, isOver: () => boolean, c
 /** The minimum capacity of a pipe: a write of this size to an empty pipe does not block (pipe(7)). */
 const PIPE_BYTES = 64 * 1024;
 
+/** What {@link writeInput} did. */
+interface WrittenInput {
+  /** Writes the rest as the function reads; undefined if nothing is left to write. */
+  stdin?: Socket;
+  /** See {@link ContainerIo.inputRefused}. */
+  refused: boolean;
+}
+
 /** Writes the input and closes the pipe: at once if it fits, otherwise as the function reads it. */
-function writeInput(fd: number, input: Uint8Array): Socket | undefined {
+function writeInput(fd: number, input: Uint8Array): WrittenInput {
   let written = 0;
+  let refused = false;
   if (input.length <= PIPE_BYTES) {
     try {
       written = input.length === 0 ? 0 : writeSync(fd, input);
@@ -162,17 +174,17 @@ function writeInput(fd: number, input: Uint8Array): Socket | undefined {
       const code = error instanceof Error && "code" in error ? error.code : "";
       // EPIPE: the function closed stdin, which it may. EAGAIN: a user with too many pipes gets small ones.
       if (code !== "EPIPE" && code !== "EAGAIN") throw error;
-      if (code === "EPIPE") written = input.length;
+      refused = code === "EPIPE";
     }
-    if (written === input.length) {
+    if (refused || written === input.length) {
       closeSync(fd);
-      return undefined;
+      return { refused };
     }
   }
   const stdin = new Socket({ fd, readable: false, writable: true });
   stdin.on("error", () => undefined);
   stdin.end(input.subarray(written));
-  return stdin;
+  return { stdin, refused };
 }
 
 export function closed(socket: Socket): Promise<void> {

@@ -158,7 +158,9 @@ export class Sandbox {
       const hits = this.#cgroup?.hits() ?? NO_HITS;
       const failure = classifyExit(exit, ending.reason, hits, stderr, { ...options, timeoutMs, writableBytes });
       if (failure === undefined) return { output: stdout, stderr };
-      const endedEarly = this.#preStarted && exit.at < deliveredAt + UNCERTAIN_MS;
+      // A killed process read nothing if its stdin was closed before the input.
+      const killedEarly = wasKilled(exit) && io.inputRefused;
+      const endedEarly = this.#preStarted && (killedEarly || exit.at < deliveredAt + UNCERTAIN_MS);
       const inputUndelivered = ending.reason === undefined && (!exit.mayHaveRun || endedEarly);
       return { output: undefined, stderr, failure, inputUndelivered };
     } finally {
