@@ -20,10 +20,10 @@ test("the garbage of a burst is collected when it is over, that of small changes
   };
   burst();
   expect(collect).toHaveBeenCalledTimes(1);
-  heap = 120;
+  heap = 105;
   burst();
   expect(collect).toHaveBeenCalledTimes(1);
-  heap = 130;
+  heap = 115;
   burst();
   expect(collect).toHaveBeenCalledTimes(2);
 });

@@ -4,8 +4,9 @@ import { collectAll, growYoungSpace } from "@xfn/program/v8-tuning";
 
 // Longer than the pauses within a burst of changes.
 const IDLE_MS = 5_000;
-// A collection of the heap of 20,000 XRs takes half a second, so small bursts are left to V8.
-const GROWTH = 1.25;
+// A collection of the heap of 20,000 XRs takes half a second, so small bursts are left to V8. The polls of an idle
+// controller make so little garbage that V8 may leave it for hours.
+const GROWTH = 1.1;
 
 /**
  * Collects the garbage of a burst, such as the creation of thousands of XRs, when no requests follow. V8 would keep
