@@ -19,6 +19,6 @@ cd "$root"
 export PATH="${node%/*}:$PATH"
 # Without a name, runs all suites.
 case " ${*:-controller} " in
-  *" controller "* | *" kubernetes "* | *" packages "* | *" definitions "*) "$node" scripts/api-server.ts ;;
+  *" controller "* | *" kubernetes "* | *" packages "* | *" package-composites "* | *" definitions "*) "$node" scripts/api-server.ts ;;
 esac
 exec "$node" test/bench/main.ts "$@"

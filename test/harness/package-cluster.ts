@@ -37,6 +37,8 @@ export interface PackageCluster extends AsyncDisposable {
   stopController(): Promise<void>;
   /** The process id of the controller. */
   readonly controllerPid: number;
+  /** `http://127.0.0.1:PORT` of the controller's metrics and probes. */
+  readonly controllerUrl: string;
   /** What the controller logged of requests that it has no right to. */
   forbidden(): ControllerLogLine[];
 }
@@ -84,6 +86,7 @@ export async function startPackageCluster(flags: PackageClusterFlags): Promise<P
     another: (more, options) => startController(kubeconfig, { args: [...args, ...more], ...options }),
     stopController: async () => void (await controller.end("SIGTERM")),
     controllerPid: controller.pid,
+    controllerUrl: controller.http,
     forbidden: () => controller.log().filter((line) => /forbidden/i.test(JSON.stringify(line))),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

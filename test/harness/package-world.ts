@@ -30,6 +30,8 @@ export interface PackageWorld {
   /** Digests by reference, and contents of `package.yaml` by digest. */
   readonly registry: {
     tags: Record<string, string>;
+    /** Tags of other packages, by repository. */
+    versions: Record<string, readonly string[]>;
     contents: Record<string, string | undefined>;
     down: boolean;
     /** Digests with a signature of any key. */
@@ -57,6 +59,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   const asked: string[] = [];
   const registry: PackageWorld["registry"] = {
     tags: { [SOURCE]: digestOf("a") },
+    versions: {},
     contents: {},
     down: false,
     signed: new Set(),
@@ -69,7 +72,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   };
   const packages: PackageRegistry = {
     digestOf: async (reference) => answer(`resolve ${reference}`, registry.tags[reference]),
-    versions: async (source) => answer(`versions ${source}`, []),
+    versions: async (source) => answer(`versions ${source}`, registry.versions[source] ?? []),
     verify: async ({ image }) => {
       answer("verify", image);
       if (!registry.signed.has(image.split("@")[1] ?? "")) throw new SignatureError("Missing", `${image} is unsigned`);

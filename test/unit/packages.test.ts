@@ -385,3 +385,23 @@ test("a Function waits for a dependency of which there is no version", async () 
   expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
   expect(condition(fn(), "Installed")["message"]).toBeUndefined();
 });
+
+test("a dependency that a user deletes after its Function does not return while the revision still exists", async () => {
+  const { settle, registry, client } = packageWorld();
+  const source = "registry.example.org/acme/provider-a";
+  registry.contents[digestOf("a")] = META("Function", `, dependsOn: [{ provider: ${source}, version: ">=v1.0.0" }]`);
+  registry.versions = { [source]: ["v1.0.0"] };
+  const remaining = (): string[] => [...client.objects.values()].map(({ kind }) => kind);
+  const remove = (kind: string): void => {
+    for (const [key, object] of client.objects) if (object.kind === kind) client.objects.delete(key);
+  };
+  await settle();
+  remove("Provider");
+  await settle();
+  expect(remaining()).toContain("Provider");
+  remove("Function");
+  remove("Provider");
+  await settle();
+  expect(remaining()).toContain("FunctionRevision");
+  expect(remaining()).not.toContain("Provider");
+});

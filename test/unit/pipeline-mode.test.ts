@@ -111,3 +111,48 @@ test("a function can set conditions, but not those of the controller", async () 
     ]);
   }
 });
+
+test("a run that only the XR's own writes cause is postponed as the order says, and no other is", async () => {
+  let calls = 0;
+  const asked: string[] = [];
+  const runOrder = {
+    began: () => undefined,
+    ended: () => undefined,
+    postponedMs: (uid: string): number => {
+      asked.push(uid);
+      return 300;
+    },
+  };
+  const desire = (): Desired => {
+    calls++;
+    return {
+      resources: [{ name: "a", resource: { ...WIDGET, spec: { size: 1 } }, readinessChecks: [{ type: "None" }] }],
+    };
+  };
+  const w = pipelineWorld([xr()], desire, {}, { runOrder });
+  await w.reconcile();
+  expect(await w.reconcile()).toEqual({ requeueAfterMs: 300 });
+  expect([calls, asked]).toEqual([1, ["xr-uid"]]);
+  const [composed] = [...w.client.objects.values()].filter(({ kind }) => kind === "Widget");
+  await w.client.apply(
+    { ...WIDGET, metadata: { name: composed?.metadata.name ?? "" }, status: { ok: true } },
+    { fieldManager: "provider", subresource: "status" },
+  );
+  await w.reconcile();
+  expect(calls).toBe(2);
+  // That run wrote nothing, so an event after it has another cause.
+  await w.reconcile();
+  expect([calls, asked]).toEqual([3, ["xr-uid"]]);
+});
+
+test("an XR that is not Ready runs again at once", async () => {
+  let calls = 0;
+  const runOrder = { began: () => undefined, ended: () => undefined, postponedMs: () => 300 };
+  const desire = (): Desired => {
+    calls++;
+    return { resources: [{ name: "a", resource: { ...WIDGET, spec: { size: 1 } } }] };
+  };
+  const w = pipelineWorld([xr()], desire, {}, { runOrder });
+  for (let count = 0; count < 2; count++) await w.reconcile();
+  expect(calls).toBe(2);
+});

@@ -24,6 +24,7 @@ import { applyRun } from "./apply/apply-run.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { compose } from "./compose.ts";
 import { deleteComposite } from "./delete-composite.ts";
+import { completedRun, isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
 import { emitEvent } from "./state/emit-events.ts";
 import { explainFailure, type Failure } from "./state/explain-failure.ts";
@@ -76,7 +77,10 @@ class CompositeReconciler {
       : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
     const isSettled = memory.settled.has(inputs);
     if (isSettled && !memory.settled.isDue(this.#context)) return undefined;
+    const postponedMs = this.#postponedMs(found, memory);
+    if (postponedMs !== undefined) return { requeueAfterMs: postponedMs };
     memory.settled.set(undefined);
+    memory.completed = undefined;
     memory.writes.begin();
     const context: ReconcileContext = {
       ...(rights?.context ?? this.#context),
@@ -90,10 +94,12 @@ class CompositeReconciler {
       xr: memory.writes.newest(reference, found) ?? found,
       emitted: new Set(),
       hasWritten: false,
+      applied: [],
       fights: [],
       conditions: [],
       slowedMs: undefined,
     };
+    this.#context.runOrder?.began(memory.uid);
     try {
       const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
@@ -107,7 +113,15 @@ class CompositeReconciler {
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
       memory.events = context.emitted;
+      this.#context.runOrder?.ended(memory.uid);
     }
+  }
+
+  /** Milliseconds for which a run waits that only the XR's own last reconcile has caused. */
+  #postponedMs(xr: LiveObject, { uid, completed }: CompositeMemory): number | undefined {
+    const { composed, runOrder } = this.#context;
+    if (runOrder === undefined || completed === undefined || !isOwnEcho(completed, xr, composed)) return undefined;
+    return runOrder.postponedMs(uid, completed.at);
   }
 
   async #find(reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
@@ -138,21 +152,25 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     await writeStatus(context, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
     return undefined;
   }
+  const before = context.xr;
   let readiness: Condition | undefined;
   let failure: CompositeError | undefined;
   let ttlMs: number | undefined;
   try {
     await context.rights?.require(compositeKindOf(context.definition), context.xr, context.signal);
     if (isBeingDeleted(context.xr)) return await deleteComposite(context);
-    const { desired, published, failures, ...composed } = await applyRun(context, await compose(context));
-    readiness = composed.readiness;
-    ttlMs = composed.ttlMs;
+    const composed = await compose(context);
+    const { desired, published, failures, ...applied } = await applyRun(context, composed);
+    readiness = applied.readiness;
+    ttlMs = applied.ttlMs;
     failure = combineFailures(failures);
     if (failure !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${failure.message}`);
     else if (context.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
     const synced = syncedCondition(failure && explainFailure(failure));
     const conditions = [...context.conditions, synced, readiness, ...responsiveCondition(context)];
     await writeStatus(context, { desired, published, conditions });
+    const isComplete = failure === undefined && readiness.status === "True";
+    if (isComplete) context.memory.completed = await completedRun(context, composed.composition, before);
   } catch (error) {
     if (context.signal.aborted || isApiError(error, "Conflict")) throw error;
     const explained = explainFailure(error);

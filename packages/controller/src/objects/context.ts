@@ -51,6 +51,8 @@ export interface Context {
   readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
   /** Responses of functions that can be used again. Absent: each run calls every function. */
   readonly responses?: ResponseCache | undefined;
+  /** Postpones runs of XRs that nothing waits for. Absent: each run begins at once. */
+  readonly runOrder?: RunOrder | undefined;
   /** Recordings of runs (`--debug-recordings`). Absent: none. */
   readonly recordings?: RunRecordings | undefined;
   /**
@@ -70,6 +72,18 @@ export interface Context {
   readonly pollIntervalMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+}
+
+/** The order of the runs of all XRs, each named by its UID. */
+export interface RunOrder {
+  began(uid: string): void;
+  ended(uid: string): void;
+  /**
+   * How long to postpone a run that nothing waits for, in milliseconds; undefined: begin now.
+   *
+   * @param since the end of the run before, in milliseconds since the epoch
+   */
+  postponedMs(uid: string, since: number): number | undefined;
 }
 
 /** Keeps what the functions of chosen XRs receive and return. */

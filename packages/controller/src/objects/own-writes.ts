@@ -75,7 +75,7 @@ export class OwnWrites {
 }
 
 /** Resource versions of one server are growing numbers (Kubernetes API concepts, "Resource versions"). */
-function isNewer(a: LiveObject, b: LiveObject): boolean {
+export function isNewer(a: LiveObject, b: LiveObject): boolean {
   const [mine, theirs] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
   if (!/^\d{1,20}$/.test(mine) || !/^\d{1,20}$/.test(theirs)) return false;
   return BigInt(mine) > BigInt(theirs);

@@ -10,8 +10,9 @@ import {
 import { conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { typeMeta } from "../objects/kinds.ts";
-import { textAt } from "../objects/read-objects.ts";
+import { referenceOf, typeMeta } from "../objects/kinds.ts";
+import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
+import { findLive, textAt } from "../objects/read-objects.ts";
 import { PACKAGES } from "./package-kinds.ts";
 import { KnownVersions } from "./registry/known-versions.ts";
 
@@ -83,6 +84,18 @@ export class DependencyResolver {
     return undefined;
   }
 
+  /**
+   * Whether the package of a revision is gone or being deleted. The garbage collector deletes the revision later, and
+   * a dependency that a user deletes meanwhile must not return.
+   */
+  async #isLeaving(revision: LiveObject, signal: AbortSignal): Promise<boolean> {
+    const owner = controllerOf(revision);
+    const kinds = Object.values(PACKAGES).find(({ kind }) => kind.kind === owner?.kind);
+    if (owner === undefined || kinds === undefined) return false;
+    const found = await findLive(this.#context, referenceOf(kinds.kind, owner.name), signal);
+    return found?.metadata.uid !== owner.uid || isBeingDeleted(found);
+  }
+
   /** @returns the state of the dependency */
   async #install(
     revision: LiveObject,
@@ -90,6 +103,8 @@ export class DependencyResolver {
     signal: AbortSignal,
   ): Promise<string> {
     const { client, events } = this.#context;
+    if (await this.#isLeaving(revision, signal))
+      return `${image} is not installed, because the package of ${revision.metadata.name} is being deleted`;
     const object = { ...typeMeta(PACKAGES[kind].kind), metadata: { name }, spec: { package: image } };
     try {
       await client.create(object, { fieldManager: FIELD_MANAGERS.package, signal });

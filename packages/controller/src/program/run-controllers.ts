@@ -17,6 +17,7 @@ import { ExitCode, type Log } from "@xfn/program";
 import { installCrds } from "../crds/install-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
+import { BurstOrder } from "../engine/run-order.ts";
 import type { CallableRunner } from "../functions/allowed-runners.ts";
 import type {
   Context,
@@ -129,6 +130,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     claimConditions: new Map(),
     recordings: config.debugRecordings === undefined ? undefined : await recordingsIn(config.debugRecordings, log),
     responses: input.functions && new ResponseCache({ maxBytes: MAX_RESPONSE_BYTES, onLookup: metrics.lookedUp }),
+    runOrder: new BurstOrder(Date.now),
     namespace: input.namespace,
     serviceAccount: config.serviceAccount,
     pullSecretNamespaces: config.pullSecretNamespaces,

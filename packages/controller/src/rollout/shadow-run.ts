@@ -54,6 +54,7 @@ export async function shadowRun(
     xr,
     emitted: new Set(),
     hasWritten: false,
+    applied: [],
     fights: [],
     conditions: [],
     slowedMs: undefined,

@@ -145,10 +145,14 @@ async function applyResources(
   attempts: Attempts,
 ): Promise<ObservedResource[]> {
   const applied = new Map(entries.map((entry) => [entry.name, entry]));
+  const objects: LiveObject[] = [];
   for (const resource of resources.values()) {
     const { entry: name } = resource;
     const object = await attempts.run(() => applyComposed(context, resource), name);
-    if (object !== undefined) applied.set(name, { ...applied.get(name), name, resource: asObserved(context, object) });
+    if (object === undefined) continue;
+    objects.push(object);
+    applied.set(name, { ...applied.get(name), name, resource: asObserved(context, object) });
   }
+  context.applied = objects;
   return [...applied.values()];
 }

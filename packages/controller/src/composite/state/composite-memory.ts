@@ -1,5 +1,6 @@
 import { ApplyCache } from "../../objects/apply-cache.ts";
 import { OwnWrites } from "../../objects/own-writes.ts";
+import type { CompletedRun } from "./completed-run.ts";
 import { FightBreaker } from "./fight-breaker.ts";
 import { SettledInputs } from "./settled-composite.ts";
 
@@ -13,6 +14,8 @@ export interface CompositeMemory {
   readonly applies: ApplyCache;
   readonly fights: FightBreaker;
   readonly settled: SettledInputs;
+  /** What the last reconcile left; undefined if no run that follows it can be postponed. */
+  completed: CompletedRun | undefined;
   /** The events of the last reconcile, which are not recorded again while they repeat. */
   events: ReadonlySet<string>;
   /** The names of the EnvironmentConfigs of the last run; undefined before the first one. */
@@ -28,6 +31,7 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     applies: new ApplyCache(),
     fights: new FightBreaker(now),
     settled: new SettledInputs(),
+    completed: undefined,
     events: new Set(),
     environment: undefined,
     conflicts: 0,

@@ -28,6 +28,8 @@ export interface ReconcileContext extends Context {
   readonly emitted: Set<string>;
   /** Whether this reconcile has written anything but a status. */
   hasWritten: boolean;
+  /** The composed resources after the apply. */
+  applied: readonly LiveObject[];
   /** Composed resources that another writer changes back, each as a message. */
   readonly fights: string[];
   /** The conditions that functions set in this reconcile. */

@@ -1,0 +1,60 @@
+import type { Composition } from "@xfn/composition";
+import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import type { ComposedWatches, Context } from "../../objects/context.ts";
+import { isNewer } from "../../objects/own-writes.ts";
+
+/**
+ * What a reconcile left that called functions, wrote, and left the XR Ready. Its own writes cause another run, because
+ * functions must see what was applied, but nothing waits for that run.
+ */
+export interface CompletedRun {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly xr: LiveObject;
+  readonly composed: readonly { readonly kind: ResourceKind; readonly object: LiveObject }[];
+}
+
+/** What a reconcile did. */
+interface Ended extends Pick<Context, "client" | "now"> {
+  readonly xr: LiveObject;
+  /** The composed resources after the apply. */
+  readonly applied: readonly LiveObject[];
+  /** Whether it has written anything but a status. */
+  readonly hasWritten: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What a successful reconcile left. Undefined if it wrote nothing, or called no functions: templates render faster than
+ * a run is postponed.
+ *
+ * @param before the XR before the reconcile
+ */
+export async function completedRun(
+  { applied, client, hasWritten, now, signal, xr }: Ended,
+  { spec }: Composition,
+  before: LiveObject,
+): Promise<CompletedRun | undefined> {
+  const callsFunctions = spec.mode === "Pipeline" || spec.functions.length > 0;
+  const isUnchanged = !hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
+  if (!callsFunctions || isUnchanged) return undefined;
+  const kinds = applied.map(({ apiVersion, kind }) => client.kind(apiVersion, kind, { signal }));
+  const composed = (await Promise.all(kinds)).flatMap((kind, index) => {
+    const object = applied[index];
+    return object === undefined ? [] : [{ kind, object }];
+  });
+  return { at: now(), xr, composed };
+}
+
+/** Whether the caches show nothing newer than what a run left, so that its own writes caused all events since. */
+export function isOwnEcho(
+  run: CompletedRun,
+  xr: LiveObject,
+  composed: Pick<ComposedWatches, "cache"> | undefined,
+): boolean {
+  if (composed === undefined || isNewer(xr, run.xr)) return false;
+  return run.composed.every(({ kind, object }) => {
+    const cached = composed.cache(kind)?.get(object.metadata.name, object.metadata.namespace);
+    return cached === undefined || !isNewer(cached, object);
+  });
+}

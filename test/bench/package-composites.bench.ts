@@ -1,0 +1,174 @@
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ConnectedClient, connect, loadKubeconfig, type ResourceKind } from "@xfn/kubernetes";
+import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
+import { countRequests, cpuOf } from "./controller-world.ts";
+import { createAll } from "./create-all.ts";
+import { descendants } from "./descendants.ts";
+import { interleave, median, report } from "./figure.ts";
+
+// XFN_BENCH_RUNS allows a quick run. The figures in docs/benchmarks.md use the default.
+const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
+const COMPOSITES = 200;
+/** Time for the reconciles that follow the last write. */
+const SETTLE_MS = 5_000;
+
+const GREETINGS: ResourceKind = {
+  group: "bench.example.org",
+  version: "v1",
+  kind: "XGreeting",
+  plural: "xgreetings",
+  namespaced: false,
+};
+const COUNTED = new Set(["compositions", "compositionrevisions", "functionruntimes", "xgreetings", "configmaps"]);
+
+/** What one burst of XRs took. */
+interface Burst {
+  readonly ms: number;
+  /** Processor time of the controller until all were Ready, in milliseconds. */
+  readonly controllerMs: number;
+  /** The same of all programs but the benchmark. */
+  readonly allMs: number;
+  /** Calls of functions until all were Ready. */
+  readonly calls: number;
+  /** Requests to the API server, those after the last XR was Ready included. */
+  readonly requests: number;
+}
+
+/** XRs through two functions in packages, against the same by a template. */
+export async function run(): Promise<void> {
+  await using cluster = await startPackageCluster({
+    // The XRs of a burst stay. Without a poll, they take no part in the next one.
+    controller: ["--enable-function-runtimes", "--poll-interval", "1h"],
+    access: () => [],
+    groups: [GREETINGS.group],
+  });
+  const access = await loadKubeconfig({ path: cluster.server.admin.kubeconfig });
+  const client = await connect({ access, fieldManager: "bench" });
+  try {
+    await composed(cluster, client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function composed(cluster: PackageCluster, client: ConnectedClient): Promise<void> {
+  const program = buildGoProgram("go-greeting");
+  for (const name of ["first", "second"]) {
+    const env = { GREETING: name, NAMESPACE: "default", READY: "yes" };
+    await buildGrpcImage(cluster.workspace, { name, program, env });
+    await cluster.publish(name, `fns/${name}:v1`);
+  }
+  await cluster.apply(DEFINITION);
+  await cluster.server.kubectl(["wait", "xrd", "--all", "--for=condition=Established", "--timeout=120s"]);
+  const step = (name: string): string =>
+    `    - { step: ${name}, functionRef: { package: "${cluster.registry.host}/fns/${name}:v1" } }\n`;
+  await cluster.apply(compositionOf("functions", `  mode: Pipeline\n  pipeline:\n${step("first")}${step("second")}`));
+  await cluster.apply(compositionOf("templates", TEMPLATE));
+  const bursts: Record<"functions" | "templates", Burst[]> = { functions: [], templates: [] };
+  let burst = 0;
+  const measure = async (composition: "functions" | "templates"): Promise<number> => {
+    burst++;
+    const xrs = Array.from({ length: COMPOSITES }, (_, index) => ({
+      apiVersion: "bench.example.org/v1",
+      kind: "XGreeting",
+      metadata: { name: `${composition}-${burst}-${index}` },
+      spec: { name: `ada-${index}`, namespace: "default", compositionRef: { name: composition } },
+    }));
+    client.forgetKinds();
+    const asked = await countRequests(cluster.server, COUNTED);
+    const before = await used(cluster);
+    const ms = await createAll(client, GREETINGS, xrs, "Ready");
+    const after = await used(cluster);
+    await sleep(SETTLE_MS);
+    bursts[composition].push({
+      ms,
+      controllerMs: after.controllerMs - before.controllerMs,
+      allMs: after.allMs - before.allMs,
+      calls: after.calls - before.calls,
+      // The benchmark creates each XR, and lists them once.
+      requests: (await countRequests(cluster.server, COUNTED)).all - asked.all - COMPOSITES - 1,
+    });
+    return ms;
+  };
+  const { ours, peer, ratio } = await interleave(
+    RUNS,
+    () => measure("functions"),
+    () => measure("templates"),
+  );
+  const name = `package-composites/${COMPOSITES}`;
+  const template = (value: number): { name: string; value: number } => ({ name: "the same by a template", value });
+  report({ name, unit: "ms", runs: RUNS, value: ours, peer: template(peer), ratio, goal: 1.3 });
+  // The first burst of each warms the programs up.
+  const [own, other] = [bursts.functions.slice(1), bursts.templates.slice(1)];
+  const compare = (figure: string, unit: "ms" | "requests", read: (one: Burst) => number): void => {
+    const value = median(own.map(read));
+    const theirs = median(other.map(read));
+    const ratios = own.map((one, index) => read(one) / read(other[index] ?? one));
+    report({ name: `${name}/${figure}`, unit, runs: RUNS, value, peer: template(theirs), ratio: median(ratios) });
+  };
+  compare("controller-cpu", "ms", ({ controllerMs }) => controllerMs);
+  compare("all-cpu", "ms", ({ allMs }) => allMs);
+  const calls = median(own.map((one) => one.calls / COMPOSITES));
+  report({ name: `${name}/calls-for-an-xr`, unit: "times", runs: RUNS, value: calls });
+  compare("requests-for-an-xr", "requests", ({ requests }) => requests / COMPOSITES);
+}
+
+async function used({ controllerPid, controllerUrl }: PackageCluster): Promise<Omit<Burst, "ms" | "requests">> {
+  const metrics = await (await fetch(`${controllerUrl}/metrics`)).text();
+  const calls = metrics.matchAll(/^xfn_controller_function_responses_total\{.*\} (\d+)$/gm);
+  const processes = descendants().filter((pid) => pid !== process.pid);
+  return {
+    controllerMs: cpuOf(controllerPid) * 1000,
+    allMs: processes.reduce((sum, pid) => sum + timeOf(pid), 0),
+    calls: [...calls].reduce((sum, [, count]) => sum + Number(count), 0),
+  };
+}
+
+/** Processor time in milliseconds; 0 for a process that has ended. */
+function timeOf(pid: number): number {
+  try {
+    return cpuOf(pid) * 1000;
+  } catch {
+    return 0;
+  }
+}
+
+const DEFINITION = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: { name: xgreetings.bench.example.org }
+spec:
+  group: bench.example.org
+  names: { kind: XGreeting, plural: xgreetings }
+  versions:
+    - name: v1
+      served: true
+      referenceable: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: { type: object, properties: { name: { type: string }, namespace: { type: string } } }
+`;
+
+/** The ConfigMap that the functions compose. */
+const TEMPLATE = `  resources:
+    - name: greeting
+      base: { apiVersion: v1, kind: ConfigMap, data: { greeting: "" } }
+      readinessChecks: [{ type: None }]
+      patches:
+        - { fromFieldPath: spec.namespace, toFieldPath: metadata.namespace }
+        - fromFieldPath: spec.name
+          toFieldPath: data.greeting
+          transforms: [{ type: string, string: { type: Format, fmt: "second %s" } }]
+`;
+
+const compositionOf = (name: string, content: string): string => `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: ${name} }
+spec:
+  compositeTypeRef: { apiVersion: bench.example.org/v1, kind: XGreeting }
+${content}`;
