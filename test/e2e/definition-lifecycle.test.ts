@@ -13,6 +13,13 @@ import { needs } from "../harness/needs.ts";
 
 const API = "apiextensions.crossplane.io/v1";
 const KIND = "CompositeResourceDefinition";
+const CLUSTER_ROLE_KIND = {
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  namespaced: false,
+};
 const CRD = ["apiextensions.k8s.io/v1", "CustomResourceDefinition"] as const;
 
 describe("a definition", needs("api-server"), () => {
@@ -78,6 +85,30 @@ describe("a definition", needs("api-server"), () => {
     expect(conditionsOf(await definition("xunlisteds.example.org"))).toMatchObject({
       Established: "True WatchingCompositeResource",
     });
+  });
+
+  test("is established before its roles are written, if those are deferred", async () => {
+    await create(thingDefinition({}, "deferred"));
+    let deferralMs = 30_000;
+    const bursts = { report: () => undefined, deferralMs: () => deferralMs, forget: () => undefined };
+    const deferring = definitionReconciler({ ...world.context, bursts });
+    const roles = async () =>
+      (await world.client.list(CLUSTER_ROLE_KIND)).items
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => name.startsWith("crossplane:composite:xdeferreds."));
+    await expect
+      .poll(async () => {
+        const outcome = await deferring("xdeferreds.example.org", AbortSignal.timeout(10_000));
+        return outcome?.requeueAfterMs;
+      })
+      .toBe(deferralMs);
+    expect(conditionsOf(await definition("xdeferreds.example.org"))).toMatchObject({
+      Established: "True WatchingCompositeResource",
+    });
+    expect(await roles()).toEqual([]);
+    deferralMs = 0;
+    await deferring("xdeferreds.example.org", AbortSignal.timeout(10_000));
+    expect(await roles()).toHaveLength(4);
   });
 
   test("is established with schemas that Kubernetes accepts and other checks do not", async () => {

@@ -164,7 +164,7 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
       write("patch", reference, options, () => inner.patch(reference, type, body, options)),
     delete: (reference, options) => write("delete", reference, undefined, () => inner.delete(reference, options)),
     kind: (apiVersion, kind, options) => ask(() => inner.kind(apiVersion, kind, options)),
-    forgetKinds: () => inner.forgetKinds(),
+    forgetKinds: (apiVersion) => inner.forgetKinds(apiVersion),
     raw: (method, path, options) => ask(() => inner.raw(method, path, options)),
   };
   return {

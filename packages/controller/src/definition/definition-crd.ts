@@ -9,6 +9,7 @@ import { CRDS, DEFINITIONS, referenceOf } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
+import { servedVersions } from "../objects/served-versions.ts";
 
 /** The state of a definition's CRD. */
 export type CrdState =
@@ -44,11 +45,19 @@ export async function ensureCrd(
   try {
     const options = { fieldManager: FIELD_MANAGERS.definition, signal };
     const { object, written } = await applies.apply(context.client, withLabel(desired), observed, options);
-    if (written) context.client.forgetKinds();
+    if (written) forgetKindsOf(context, observed === undefined ? [object] : [observed, object]);
     return stateOf(object);
   } catch (error) {
     if (!isApiError(error, "Invalid", "Forbidden")) throw error;
     return { is: "refused", reason: "CannotApplyCRD", message: error.message };
+  }
+}
+
+/** Forgets only the versions of these CRDs: with many definitions, other kinds would be looked up for each of them. */
+function forgetKindsOf({ client }: Context, crds: readonly LiveObject[]): void {
+  for (const crd of crds) {
+    const group = textAt(crd, "spec", "group") ?? "";
+    for (const version of servedVersions(crd)) client.forgetKinds(`${group}/${textAt(version, "name") ?? ""}`);
   }
 }
 
@@ -124,7 +133,8 @@ function describeOwner(crd: LiveObject): { reason: string; message: string } {
   };
 }
 
-function stateOf(crd: LiveObject): CrdState {
+/** The state of a CRD that a definition controls. */
+export function stateOf(crd: LiveObject): CrdState {
   if (isTrue(crd, "Established")) return { is: "established" };
   const names = conditionOf(crd, "NamesAccepted");
   if (names?.["status"] !== "False") return { is: "pending" };

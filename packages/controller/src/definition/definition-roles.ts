@@ -1,5 +1,5 @@
 import { type Definition, isNamespaced } from "@xfn/composition/definition";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { JsonValue, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
@@ -65,6 +65,20 @@ export interface DefinitionMemory {
   readonly applies: ApplyCache;
   /** The messages of events about roles, which are not repeated. */
   readonly emitted: Set<string>;
+  /** Set while the definition waits for its CRD. */
+  pending?: PendingCrd | undefined;
+  /** Whether the last reconcile found the definition settled. */
+  isSettled?: boolean | undefined;
+}
+
+/** What the last complete reconcile saw of a CRD that is not established. */
+export interface PendingCrd {
+  readonly name: string;
+  /** Of the definition. */
+  readonly uid: string;
+  readonly generation: JsonValue | undefined;
+  /** Milliseconds since the epoch. */
+  readonly readAt: number;
 }
 
 /** Whether the roles of a definition are as desired, as far as the watched ClusterRoles show. */

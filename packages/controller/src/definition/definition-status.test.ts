@@ -94,5 +94,5 @@ test("a CRD that changes its state soon is looked at first, and a watched one la
   expect(after("deleting", "pending")).toBe(50);
   expect(after("refused", "deleting")).toBe(1_000);
   expect(after("established", "refused")).toBe(10_000);
-  expect(requeueFor(context(true), ["deleting", "pending"])).toEqual({ requeueAfterMs: 1_000 });
+  expect(requeueFor(context(true), ["deleting", "pending"])).toEqual({ requeueAfterMs: 5_000 });
 });

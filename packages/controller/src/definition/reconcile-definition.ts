@@ -1,5 +1,5 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
-import type { LiveObject, Outcome, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import type { LiveObject, Outcome, ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, hasCondition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -8,14 +8,14 @@ import { finalizersOf } from "../objects/finalizers.ts";
 import { CRDS, DEFINITIONS, definitionKey, referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
-import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
+import { findLive, textsAt } from "../objects/read-objects.ts";
+import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { type CrdState, ensureCrd } from "./definition-crd.ts";
-import { type DefinitionMemory, ensureRoles } from "./definition-roles.ts";
+import { type DefinitionMemory, ensureRoles, type PendingCrd } from "./definition-roles.ts";
 import { definitionStatus, invalidCondition, missingFinalizers } from "./definition-status.ts";
 import { setFinalizers, setStatus } from "./patch-definition.ts";
 import { checkLiveDefinition } from "./read-definition.ts";
-import { isDefinitionSettled } from "./settled-definition.ts";
+import { isStillPending, remainingWork } from "./settled-definition.ts";
 import { terminateDefinition } from "./terminate-definition.ts";
 
 /**
@@ -25,20 +25,31 @@ import { terminateDefinition } from "./terminate-definition.ts";
  * `Offered` that its claims are. A definition that has errors, or whose CRD has another owner, only gets conditions.
  * A deleted definition deletes its claims, then its composites, then the CRDs.
  */
-export function definitionReconciler(context: Context, kind: ResourceKind = DEFINITIONS): Reconcile {
+export function definitionReconciler(context: Context, kind: ResourceKind = DEFINITIONS): PolledReconcile {
   const memories = new Map<string, DefinitionMemory>();
   return async (name, signal) => {
-    if (isDefinitionSettled(context, memories.get(name), kind, name)) return undefined;
+    const memory = memories.get(name) ?? { applies: new ApplyCache(), emitted: new Set() };
+    const key = definitionKey(kind, name);
+    if (isStillPending(context, memory.pending, kind, name))
+      return { requeueAfterMs: REQUEUE_AFTER_MS.watchedCrdPending };
+    const remaining = remainingWork(context, memory, kind, name);
+    const wasSettled = memory.isSettled === true;
+    memory.isSettled = remaining.is === "nothing";
+    memories.set(name, memory);
+    if (remaining.is === "nothing") return { settled: wasSettled ? "again" : "first" };
+    if (remaining.is === "roles") {
+      const waitMs = context.bursts?.deferralMs(key) ?? 0;
+      if (waitMs > 0) return { requeueAfterMs: waitMs };
+      await ensureRoles(context, memory, remaining.object, remaining.definition, signal);
+      return undefined;
+    }
     const object = await findLive(context, referenceOf(kind, name), signal);
+    if (object === undefined || isBeingDeleted(object)) context.bursts?.forget(key);
     if (object === undefined) memories.delete(name);
     if (object === undefined || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     if (isBeingDeleted(object)) return terminateDefinition(context, object, signal);
     const checked = checkLiveDefinition(object);
-    if ("definition" in checked) {
-      const memory = memories.get(name) ?? { applies: new ApplyCache(), emitted: new Set() };
-      memories.set(name, memory);
-      return ensureDefinition(context, memory, object, checked.definition, signal);
-    }
+    if ("definition" in checked) return ensureDefinition(context, memory, object, checked.definition, signal);
     const condition = invalidCondition(checked.problem);
     emitChanges(context, object, [condition]);
     await setStatus(context, object, [condition], {}, signal);
@@ -61,14 +72,24 @@ async function ensureDefinition(
   const composites = await ensureCrd(context, memory.applies, current, compositeCrd(object), signal);
   const claims = claimKind && (await ensureCrd(context, memory.applies, current, claimCrd(object), signal));
   const established = composites.is === "established";
-  if (established) await ensureRoles(context, memory, current, definition, signal);
+  const key = definitionKey(definition, object.metadata.name);
+  context.bursts?.report(key, composites.is === "pending" || claims?.is === "pending");
+  memory.pending = composites.is === "pending" ? pendingCrd(context, current) : undefined;
+  const waitMs = established ? (context.bursts?.deferralMs(key) ?? 0) : 0;
+  if (established && waitMs === 0) await ensureRoles(context, memory, current, definition, signal);
 
-  const problems = context.instanceProblems?.(definitionKey(definition, object.metadata.name)) ?? {};
+  const problems = context.instanceProblems?.(key) ?? {};
   const { conditions, controllers } = definitionStatus(definition, composites, claims, problems);
   emitChanges(context, current, conditions);
   await setStatus(context, current, conditions, controllers, signal);
   const isUnlisted = problems.composites !== undefined || problems.claims !== undefined;
-  return requeueFor(context, [composites.is, claims?.is, isUnlisted ? "refused" : undefined]);
+  const outcome = requeueFor(context, [composites.is, claims?.is, isUnlisted ? "refused" : undefined]);
+  return outcome ?? (waitMs > 0 ? { requeueAfterMs: waitMs } : undefined);
+}
+
+function pendingCrd({ now }: Context, definition: LiveObject): PendingCrd {
+  const { name = "" } = textsAt(compositeCrd(definition), "metadata");
+  return { name, uid: definition.metadata.uid, generation: definition.metadata["generation"], readAt: now() };
 }
 
 /** When to look at CRDs in these states again. */

@@ -1,13 +1,14 @@
-import { claimCrd, compositeCrd } from "@xfn/composition/definition";
-import type { ResourceKind } from "@xfn/kubernetes";
+import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
+import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
-import { definitionKey } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED } from "../objects/labels.ts";
-import { isBeingDeleted } from "../objects/owner.ts";
-import { isCrdSettled } from "./definition-crd.ts";
-import { areRolesSettled, type DefinitionMemory } from "./definition-roles.ts";
+import { CRDS, definitionKey } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
+import { isCrdSettled, stateOf } from "./definition-crd.ts";
+import { areRolesSettled, type DefinitionMemory, type PendingCrd } from "./definition-roles.ts";
 import { definitionStatus, invalidCondition, missingFinalizers } from "./definition-status.ts";
 import { changedStatus } from "./patch-definition.ts";
 import { checkLiveDefinition } from "./read-definition.ts";
@@ -15,35 +16,63 @@ import { checkLiveDefinition } from "./read-definition.ts";
 const ESTABLISHED = { is: "established" } as const;
 
 /**
- * Whether a reconcile would change nothing, as far as the caches of definitions, CRDs and ClusterRoles show. Then it
- * needs no request: the caches report every later change as an event. So polls of hundreds of definitions are free.
- *
- * @param memory undefined if the process has not reconciled the definition yet
+ * What a reconcile of a definition would change, as far as the caches of definitions, CRDs and ClusterRoles show.
+ * `nothing`: it needs no request, because the caches report every later change as an event. `roles`: it would only
+ * write ClusterRoles.
  */
-export function isDefinitionSettled(
+export type Remaining =
+  | { readonly is: "nothing" }
+  | { readonly is: "roles"; readonly object: LiveObject; readonly definition: Definition }
+  | { readonly is: "unknown" };
+
+const NOTHING = { is: "nothing" } as const;
+const UNKNOWN = { is: "unknown" } as const;
+
+/** @param memory undefined if the process has not reconciled the definition yet */
+export function remainingWork(
   context: Context,
   memory: DefinitionMemory | undefined,
   kind: ResourceKind,
   name: string,
-): boolean {
+): Remaining {
   const object = context.informers.peek(kind)?.get(name);
-  if (object === undefined || isBeingDeleted(object)) return false;
-  if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return true;
+  if (object === undefined || isBeingDeleted(object)) return UNKNOWN;
+  if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return NOTHING;
   const checked = checkLiveDefinition(object);
-  if (!("definition" in checked))
-    return changedStatus(context, object, [invalidCondition(checked.problem)], {}) === undefined;
+  if (!("definition" in checked)) {
+    const isReported = changedStatus(context, object, [invalidCondition(checked.problem)], {}) === undefined;
+    return isReported ? NOTHING : UNKNOWN;
+  }
   const { definition } = checked;
   const { applies } = memory ?? { applies: new ApplyCache() };
   const offersClaims = claimKindOf(definition) !== undefined;
   const problems = context.instanceProblems?.(definitionKey(kind, name)) ?? {};
-  if (problems.composites !== undefined || problems.claims !== undefined) return false;
-  const crds = [compositeCrd(object), ...(offersClaims ? [claimCrd(object)] : [])];
+  if (problems.composites !== undefined || problems.claims !== undefined) return UNKNOWN;
   const claims = offersClaims ? ESTABLISHED : undefined;
   const { conditions, controllers } = definitionStatus(definition, ESTABLISHED, claims, {});
-  return (
-    missingFinalizers(object, definition).length === 0 &&
-    changedStatus(context, object, conditions, controllers) === undefined &&
-    crds.every((crd) => isCrdSettled(context, applies, object, crd)) &&
-    areRolesSettled(context, applies, object, definition)
-  );
+  if (missingFinalizers(object, definition).length > 0) return UNKNOWN;
+  if (changedStatus(context, object, conditions, controllers) !== undefined) return UNKNOWN;
+  const crds = [compositeCrd(object), ...(offersClaims ? [claimCrd(object)] : [])];
+  if (!crds.every((crd) => isCrdSettled(context, applies, object, crd))) return UNKNOWN;
+  return areRolesSettled(context, applies, object, definition) ? NOTHING : { is: "roles", object, definition };
+}
+
+/**
+ * Whether a definition still waits for its CRD, as far as the caches show. An event reports the end of the wait. The
+ * API server establishes the CRDs of a burst one after another, so live reads of every waiting definition would slow
+ * it down.
+ */
+export function isStillPending(
+  { informers, now }: Context,
+  pending: PendingCrd | undefined,
+  kind: ResourceKind,
+  name: string,
+): boolean {
+  if (pending === undefined || now() - pending.readAt >= REQUEUE_AFTER_MS.watchedCrdPending) return false;
+  const object = informers.peek(kind)?.get(name);
+  if (object === undefined || isBeingDeleted(object) || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true")
+    return false;
+  if (object.metadata.uid !== pending.uid || object.metadata["generation"] !== pending.generation) return false;
+  const crd = informers.peek(CRDS, DEFINED_SELECTOR)?.get(pending.name);
+  return crd !== undefined && isControlledBy(crd, object) && !isBeingDeleted(crd) && stateOf(crd).is === "pending";
 }

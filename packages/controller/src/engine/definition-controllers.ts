@@ -1,5 +1,5 @@
 import type { Definition } from "@xfn/composition/definition";
-import { apiVersionOf, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { apiVersionOf, type Client, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
@@ -118,7 +118,7 @@ export class DefinitionControllers {
     const key = kindKey(definition);
     if (!this.#byKind.has(key)) this.#byKind.set(key, controllers);
     this.#entries.set(name, { controllers, generation });
-    client.forgetKinds();
+    forgetKindsOf(client, definition);
     log.info({ definition: name }, "reconciling composites");
   }
 
@@ -130,7 +130,7 @@ export class DefinitionControllers {
     this.#entries.delete(name);
     this.#passKindOn(kindKey(controllers.definition), controllers);
     this.#stopLater(name, controllers.stop());
-    client.forgetKinds();
+    forgetKindsOf(client, controllers.definition);
     log.info({ definition: name }, "no longer reconciling composites");
   }
 
@@ -190,6 +190,11 @@ const SERVED_TYPES = { Established: "compositeResourceType", Offered: "composite
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
   if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;
   return !isBeingDeleted(definition) && isTrue(definition, type);
+}
+
+/** Forgets only the versions of a definition: with 300 definitions, other kinds would be looked up 600 times. */
+function forgetKindsOf(client: Client, { spec: { group, versions } }: Definition): void {
+  for (const { name } of versions) client.forgetKinds(`${group}/${name}`);
 }
 
 function isOffered(offering: LiveObject | undefined): boolean {

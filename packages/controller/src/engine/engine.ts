@@ -16,7 +16,9 @@ import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
+import type { PolledReconcile } from "../objects/requeue-after.ts";
 import { ComposedKindWatches } from "./composed-watches.ts";
+import { DefinitionBurst } from "./definition-burst.ts";
 import { DefinitionControllers } from "./definition-controllers.ts";
 import type { InstanceReconcilers } from "./instance-controllers.ts";
 import { KindController, type KindControllerOptions, type ReconcileObserver } from "./kind-controller.ts";
@@ -26,14 +28,14 @@ import { RuntimeWorkloadWatches } from "./workload-watches.ts";
 
 /** The reconcilers of `--enable-resource-composition`. */
 export interface ResourceCompositionReconcilers {
-  readonly infrastructure: Reconcile;
-  readonly application: Reconcile;
+  readonly infrastructure: PolledReconcile;
+  readonly application: PolledReconcile;
   readonly publication: Reconcile;
 }
 
 /** The reconcilers of all kinds. */
 export interface Reconcilers extends InstanceReconcilers {
-  readonly definition: Reconcile;
+  readonly definition: PolledReconcile;
   /** Absent: the kinds are not served. */
   readonly resourceComposition?: ResourceCompositionReconcilers | undefined;
   /** Reconciles the revisions of Compositions. */
@@ -99,6 +101,10 @@ class ControllerEngine implements Engine {
   /** The controllers of definitions by their kind, and that of publications. */
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
+  readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
+    const [name = "", kind = DEFINITIONS.kind] = key.split("/").toReversed();
+    this.#definitions.get(kind)?.enqueue(name);
+  });
   readonly #started: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #stopped: AbortController = new AbortController();
   readonly #unsubscribes: (() => void)[] = [];
@@ -126,6 +132,7 @@ class ControllerEngine implements Engine {
       composed,
       required,
       instanceProblems: (name) => this.#instances.problemsOf(name),
+      bursts: this.#burst,
     };
     this.#context = context;
     const reconcilers = makeReconcilers(context);
@@ -141,7 +148,11 @@ class ControllerEngine implements Engine {
       );
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
-    const definitions = (kind: ResourceKind, reconcile: Reconcile, prepare: () => Promise<void>): KindController =>
+    const definitions = (
+      kind: ResourceKind,
+      reconcile: PolledReconcile,
+      prepare: () => Promise<void>,
+    ): KindController =>
       new KindController({
         ...shared,
         kind,
@@ -202,6 +213,7 @@ class ControllerEngine implements Engine {
     const reason = new Error("the controllers were stopped");
     this.#stopped.abort(reason);
     this.#started.reject(reason);
+    this.#burst.stop();
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await Promise.all([
       ...[...this.#definitions.values()].map((controller) => controller.stop(graceMs)),

@@ -17,6 +17,8 @@ export interface Context {
   readonly required?: RequiredWatches | undefined;
   /** Why the instances of a definition cannot be listed, by its `definitionKey`. Absent in tests: they can. */
   readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
+  /** Defers the ClusterRoles of definitions during a burst. Absent in tests: they are written at once. */
+  readonly bursts?: DefinitionBursts | undefined;
   /** Runs functions. Absent: functions are disabled, and a Composition that has functions is not composed. */
   readonly runner?: FunctionRunner | undefined;
   /** Calls functions of type Webhook. Absent: functions are disabled, and a step with a webhook fails. */
@@ -84,6 +86,16 @@ export interface RunOrder {
    * @param since the end of the run before, in milliseconds since the epoch
    */
   postponedMs(uid: string, since: number): number | undefined;
+}
+
+/** Defers the ClusterRoles of definitions while many definitions wait for their CRDs. Keys are `definitionKey`s. */
+export interface DefinitionBursts {
+  /** Reports whether a definition waits for its CRDs. */
+  report(key: string, isPending: boolean): void;
+  /** How long the roles of a definition must wait, in milliseconds. 0: they can be written now. */
+  deferralMs(key: string): number;
+  /** Forgets a definition that is deleted. */
+  forget(key: string): void;
 }
 
 /** Keeps what the functions of chosen XRs receive and return. */

@@ -8,7 +8,7 @@ export const REQUEUE_AFTER_MS = {
   /** A CRD was written: the API server establishes it within some tens of milliseconds. */
   crdPending: 50,
   /** The same, and a watch reports it, unless the watch is broken. Of hundreds of CRDs the last one takes seconds. */
-  watchedCrdPending: 1_000,
+  watchedCrdPending: 5_000,
   /** A CRD without instances is being deleted. */
   crdDeletion: 100,
   /** Instances of a definition are being deleted, which takes as long as their composed resources take. */

@@ -13,7 +13,7 @@ export function readOnlyContext(context: Context): Context {
     list: (kind, options) => client.list(kind, options),
     watch: (kind, options) => client.watch(kind, options),
     kind: (apiVersion, kind, options) => client.kind(apiVersion, kind, options),
-    forgetKinds: () => client.forgetKinds(),
+    forgetKinds: (apiVersion) => client.forgetKinds(apiVersion),
     apply: (object, options) => client.apply(object, { ...options, dryRun: true }),
     create: refuse,
     update: refuse,

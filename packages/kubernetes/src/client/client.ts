@@ -124,8 +124,12 @@ export interface Client {
   delete(reference: ObjectReference, options?: DeleteOptions): Promise<LiveObject | undefined>;
   /** Returns how the server serves a kind. Cached; the client asks for an unknown kind at most twice a second. */
   kind(apiVersion: string, kind: string, options?: RequestOptions): Promise<ResourceKind>;
-  /** Clears the cache of kinds, after a CRD was created, changed or deleted. */
-  forgetKinds(): void;
+  /**
+   * Clears the cache of kinds, after a CRD was created, changed or deleted.
+   *
+   * @param apiVersion forgets only the kinds of this version. Default: all kinds
+   */
+  forgetKinds(apiVersion?: string): void;
   /** Any other path of the server, such as `/readyz` or `/version`. */
   raw(method: string, path: string, options?: RequestOptions & { body?: JsonObject }): Promise<JsonValue>;
 }

@@ -150,6 +150,12 @@ test("an unknown kind is looked up at most twice a second", async () => {
       client.forgetKinds();
       expect(await codeOf(client.kind("x.example.org/v1", "X"))).toBe("KindNotServed");
       expect(server.requests).toHaveLength(2);
+      client.forgetKinds("other.example.org/v1");
+      expect(await codeOf(client.kind("x.example.org/v1", "X"))).toBe("KindNotServed");
+      expect(server.requests).toHaveLength(2);
+      client.forgetKinds("x.example.org/v1");
+      expect(await codeOf(client.kind("x.example.org/v1", "X"))).toBe("KindNotServed");
+      expect(server.requests).toHaveLength(3);
     },
   );
 });

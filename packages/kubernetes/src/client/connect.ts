@@ -69,7 +69,7 @@ export async function connect(options: ConnectOptions): Promise<ConnectedClient>
       }
       return discovery.kind(apiVersion, kind);
     },
-    forgetKinds: () => discovery.forget(),
+    forgetKinds: (apiVersion) => discovery.forget(apiVersion),
     raw: (method, path, { signal, as, body } = {}) =>
       requester.json({ what: `${method} ${path}`, verb: "raw", resource: "", method, path, body, signal, as }),
     async close() {

@@ -12,7 +12,7 @@ export function impersonatingClient(client: Client, as: string): Client {
     list: (kind, options) => client.list(kind, { ...options, as }),
     watch: (kind, options) => client.watch(kind, { ...options, as }),
     kind: (apiVersion, kind, options) => client.kind(apiVersion, kind, options),
-    forgetKinds: () => client.forgetKinds(),
+    forgetKinds: (apiVersion) => client.forgetKinds(apiVersion),
     create: (object, options) => client.create(object, { ...options, as }),
     update: (object, options) => client.update(object, { ...options, as }),
     apply: (object, options) => client.apply(object, { ...options, as }),

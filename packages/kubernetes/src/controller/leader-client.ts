@@ -16,7 +16,7 @@ export function leaderClient(client: Client, lease: Pick<LeaderLease, "lost" | "
     list: (kind, options) => client.list(kind, options),
     watch: (kind, options) => client.watch(kind, options),
     kind: (apiVersion, kind, options) => client.kind(apiVersion, kind, options),
-    forgetKinds: () => client.forgetKinds(),
+    forgetKinds: (apiVersion) => client.forgetKinds(apiVersion),
     create: async (object, options) => client.create(object, { ...options, signal: signalOf(options) }),
     update: async (object, options) => client.update(object, { ...options, signal: signalOf(options) }),
     apply: async (object, options) => client.apply(object, { ...options, signal: signalOf(options) }),
