@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Trace } from "@xfn/pipeline/trace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
 import { addHostBases } from "../harness/host-bases.ts";
@@ -57,11 +59,32 @@ afterAll(async () => {
 
 describe("a Composition of KRM functions", needs("crun"), () => {
   test("composes what the functions return, without their annotations", async () => {
-    const { code, stdout, stderr } = await workspace.xfn(["render", "xr.yaml", "composition.yaml"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const args = ["render", "xr.yaml", "composition.yaml", "--trace-file", "trace.json"];
+    const { code, stdout, stderr } = await workspace.xfn(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "xfn: trace written to trace.json\n" });
     expect(stdout).toContain("kind: ConfigMap");
     expect(stdout).toMatch(/from: shell\n\s+size: "3"/);
     expect(stdout).not.toContain("fn.apiextensions.crossplane.io");
+    const text = await readFile(workspace.path("trace.json"), "utf8");
+    expect(text).not.toContain("fn.apiextensions.crossplane.io");
+    const trace = JSON.parse(text) as Trace;
+    expect(trace.steps).toMatchObject([
+      {
+        name: "settings",
+        image: "test/krm-shell",
+        status: "Succeeded",
+        entries: [{ kind: "ConfigMap", change: "added" }],
+      },
+      {
+        name: "size",
+        image: "test/krm-typescript",
+        status: "Succeeded",
+        entries: [{ kind: "ConfigMap", change: "changed" }],
+      },
+    ]);
+    const fields = trace.desired.find(({ kind }) => kind === "ConfigMap")?.fields ?? [];
+    const sources = fields.map(({ path, origin }) => [path, "step" in origin ? origin.step : undefined]);
+    expect(Object.fromEntries(sources)).toMatchObject({ "data.from": "settings", "data.size": "size" });
   });
 
   test("ends with the error of a function", async () => {

@@ -13,7 +13,7 @@ import { type PipelineResult, runPipeline } from "./run-pipeline.ts";
 type Settings = Record<string, JsonValue>;
 
 /** One step of each kind, each of which desires the entry `made`. */
-const KINDS = ["container", "krm", "wasm", "webhook", "package", "pipeline container"] as const;
+const KINDS = ["container", "krm", "chroot", "wasm", "webhook", "package", "pipeline container"] as const;
 type Kind = (typeof KINDS)[number];
 
 const makes = desires({ made: bucket() });
@@ -55,7 +55,9 @@ function inputOf(kind: Kind, settings: Settings, attempt: () => void | Promise<v
       ? { type: "Webhook", webhook: { url: "https://f.example.org/" } }
       : kind === "wasm"
         ? { type: "Wasm", wasm: { image: "f" } }
-        : { type: "Container", container: { image: "f" }, ...(kind === "krm" && { io: "KRM" }) };
+        : kind === "chroot"
+          ? { type: "Chroot", container: { image: "f", network: { policy: "Accessible" } } }
+          : { type: "Container", container: { image: "f" }, ...(kind === "krm" && { io: "KRM" }) };
   const composition =
     kind === "package"
       ? compositionOf([], { mode: "Pipeline", pipeline: [{ step: "s", functionRef: { name: "f" }, ...settings }] })
@@ -99,6 +101,25 @@ describe.each(KINDS)("a step of kind %s", (kind) => {
     const { composite, composition } = input;
     const { steps } = buildTrace({ records, composite, composition });
     expect(steps).toMatchObject([{ name: "s", status: "Skipped", when, added: 0, entries: [] }]);
+  });
+
+  test("appears in the trace with its target, its sizes, and the fields that it desires, and no others", async () => {
+    const input = inputOf(kind, {});
+    const { records } = await recorded(input);
+    const { composite, composition } = input;
+    const { steps, desired } = buildTrace({ records, composite, composition });
+    const target = kind === "webhook" ? "https://f.example.org/" : "f";
+    expect(steps).toMatchObject([{ name: "s", kind: "function", image: target, status: "Succeeded" }]);
+    // The connection of a package counts bytes, and this one has none.
+    for (const size of kind === "package" ? [] : [steps[0]?.inputBytes, steps[0]?.outputBytes])
+      expect(size).toBeGreaterThan(0);
+    const made = steps[0]?.entries.find(({ name }) => name === "made");
+    expect(made).toMatchObject({ change: "added", kind: "Bucket" });
+    const fields = ["apiVersion", "kind", "spec.region"];
+    expect(made?.fields.map(({ path }) => path).sort()).toEqual(fields);
+    // The pipeline adds identity: a name, an owner.
+    const sources = desired.find(({ name }) => name === "made")?.fields.filter(({ path }) => fields.includes(path));
+    expect(sources?.map(({ origin }) => origin)).toMatchObject(fields.map(() => ({ step: "s" })));
   });
 
   test("fails with its name if its guard has no result", async () => {
