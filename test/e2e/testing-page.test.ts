@@ -32,6 +32,6 @@ describe("docs/testing.md", needs("crun"), () => {
     await workspace.write("databases/page.test.ts", code.map(({ text }) => text).join("\n"));
     const { code: exitCode, stdout, stderr } = await runCommand(workspace, "npm test -- --root databases page");
     expect({ exitCode, stderr }, stdout).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/Tests +4 passed \(4\)/);
+    expect(stdout).toMatch(/Tests +5 passed \(5\)/);
   });
 });

@@ -11,6 +11,7 @@ import type { FunctionRunner } from "@xfn/runner-contract";
 import { type Replay } from "../recording/index.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
 import { replayOf } from "./recorded.ts";
+import { schemasOf } from "./schemas.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
 import { callersFor, type TestFunction } from "./test-functions.ts";
 import { connectorFor, type TestPackage } from "./test-packages.ts";
@@ -27,6 +28,11 @@ export interface TestInput {
    * details are compared with its keys after the run; problems become findings.
    */
   definition?: Source;
+  /**
+   * CustomResourceDefinitions and CompositeResourceDefinitions, with which steps of `schema: Strict` are compared. The
+   * schema of a kind that none of them has is not known, so its objects are not checked.
+   */
+  schemas?: Source | readonly Source[];
   /** The functions that replace the steps' containers and webhooks, by step name, image or URL. */
   functions?: Readonly<Record<string, TestFunction>>;
   /** The runner of all other steps, such as `createRunner` of @xfn/runner for real containers. */
@@ -64,7 +70,7 @@ export interface Prepared {
   /** Findings about the definition's connection keys, after a run in which functions exposed these. */
   keyFindings: (exposed: readonly string[]) => readonly Finding[];
   /** The connections of the run, and what packages need. */
-  pipeline: Pick<PipelineInput, "functions" | "webhooks" | "required" | "context" | "credentials">;
+  pipeline: Pick<PipelineInput, "functions" | "webhooks" | "required" | "schemas" | "context" | "credentials">;
   /** Replaces all functions. */
   replay: Replay | undefined;
   signal: AbortSignal | undefined;
@@ -92,7 +98,13 @@ export function prepare(input: TestInput): Prepared {
     }),
     functions: connectorFor(composition, packages),
   };
-  const pipeline = { ...callers, ...(required && { required }), ...(context && { context }) };
+  const schemas = input.schemas === undefined ? undefined : schemasOf(input.schemas);
+  const pipeline = {
+    ...callers,
+    ...(required && { required }),
+    ...(schemas && { schemas }),
+    ...(context && { context }),
+  };
   const observed = readObserved(input.observed ?? [], composite);
   const environmentConfigs = readSource(input.environmentConfigs ?? [], "environmentConfigs").map(({ value }) => value);
   return {

@@ -269,3 +269,56 @@ test.each(["ResourceList", "KRM"])("a function of a step with io: %s takes and r
   const rendered = await render({ ...both, composition });
   expect(rendered.resources.map(({ kind }) => kind)).toEqual(["Bucket", "ConfigMap"]);
 });
+
+describe("schemas", () => {
+  const strict = COMPOSITION.replace("name: bucket\n", "name: bucket\n    schema: Strict\n");
+  const sized = (type: string): object => ({
+    type: "object",
+    properties: { spec: { type: "object", properties: { size: { type } } } },
+  });
+  const crd = (schema: object): object => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    spec: {
+      group: "s3.example.org",
+      names: { kind: "Bucket" },
+      versions: [{ name: "v1", schema: { openAPIV3Schema: schema } }],
+    },
+  });
+
+  test("of the test's author are those of steps with schema: Strict", async () => {
+    const input = { ...both, composition: strict };
+    expect((await render({ ...input, schemas: crd(sized("integer")) })).names).toEqual(["bucket", "policy"]);
+    const error = await errorOf(() => render({ ...input, schemas: [crd(sized("string"))] }));
+    expect(error).toMatchObject({ code: "InvalidDesired", step: "bucket" });
+    expect(error.message).toContain('"bucket" (Bucket): spec.size');
+    // Without the setting, and of another kind, nothing is compared.
+    expect((await render({ ...both, schemas: crd(sized("string")) })).names).toEqual(["bucket", "policy"]);
+    const definition = {
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "CompositeResourceDefinition",
+      metadata: { name: "buckets.s3.example.org" },
+      spec: {
+        group: "s3.example.org",
+        names: { kind: "Bucket", plural: "buckets" },
+        versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: sized("string") } }],
+      },
+    };
+    expect((await errorOf(() => render({ ...input, schemas: definition }))).code).toBe("InvalidDesired");
+  });
+
+  test.each([
+    ["another kind", { apiVersion: "v1", kind: "Secret" }, "a Secret"],
+    ["no kind", { a: 1 }, "without a kind"],
+    ["no versions", { kind: "CustomResourceDefinition", spec: { group: "g", names: { kind: "K" } } }, "spec.versions"],
+  ])("that hold %s are refused", async (_, schemas, message) => {
+    const error = await errorOf(() => render({ ...both, schemas }));
+    expect(error).toMatchObject({ name: "TestingError", code: "InvalidInput" });
+    expect(error.message).toContain(message);
+  });
+
+  test("that are invalid are refused, with the field", async () => {
+    const error = await errorOf(() => render({ ...both, schemas: crd({ type: "objekt" }) }));
+    expect(error.name).toBe("SchemaError");
+  });
+});

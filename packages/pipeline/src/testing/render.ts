@@ -18,6 +18,7 @@ import { Rendering, type RenderingFacts } from "./rendering.ts";
  * @throws {DocumentError} if a text is neither YAML nor JSON
  * @throws {CompositionError} if the Composition is invalid
  * @throws {DefinitionError} if the definition is invalid or for another kind
+ * @throws {SchemaError} if a schema of `schemas` is invalid
  * @throws {PipelineError} if a function cannot run or returns an invalid FunctionIO
  * @throws {RecordingError} if the recording cannot be read, or the run differs from the recorded one
  */
