@@ -21,6 +21,7 @@ const suites = {
   kubernetes: () => import("./kubernetes.bench.ts"),
   functions: () => import("./functions.bench.ts"),
   wasm: () => import("./wasm.bench.ts"),
+  forms: () => import("./forms.bench.ts"),
   "package-composites": () => import("./package-composites.bench.ts"),
   packages: () => import("./packages.bench.ts"),
   definitions: () => import("./definitions.bench.ts"),

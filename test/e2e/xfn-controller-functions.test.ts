@@ -1,3 +1,4 @@
+import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
@@ -71,10 +72,13 @@ io.results = [{ severity: "Normal", message: "chose " + version }];
 process.stdout.write(JSON.stringify(io));
 `;
 
-const composition = (image: string, version: string): string => `
+const CONTAINER = { name: "cloudsql", type: "Container", network: "Isolated" };
+const CHROOT = { name: "in-chroot", type: "Chroot", network: "Accessible" };
+
+const composition = (image: string, version: string, { name, type, network } = CONTAINER): string => `
 apiVersion: apiextensions.crossplane.io/v2alpha1
 kind: Composition
-metadata: { name: cloudsql }
+metadata: { name: ${name} }
 spec:
   compositeTypeRef: { apiVersion: database.example.org/v1alpha1, kind: XPostgreSQLInstance }
   resources:
@@ -85,8 +89,8 @@ spec:
       readinessChecks: [{ type: None }]
   functions:
     - name: my-cool-function
-      type: Container
-      container: { image: "${image}", imagePullPolicy: Never, timeout: 30s }
+      type: ${type}
+      container: { image: "${image}", imagePullPolicy: Never, timeout: 30s, network: ${network} }
       config:
         apiVersion: database.example.org/v1alpha1
         kind: Config
@@ -106,7 +110,9 @@ describe("an XR that is composed by templates and a function", needs("api-server
     await addHostBases(workspace, "node");
     image = await buildFunction(workspace);
     const socket = `unix:${workspace.path("runner.sock")}`;
-    runner = await startRunnerServer(workspace, ["--address", socket]);
+    // Only root can run functions in chroots.
+    const args = process.getuid?.() === 0 ? ["--allow-chroot", "--allow-network"] : [];
+    runner = await startRunnerServer(workspace, ["--address", socket, ...args]);
     server = await startApiServer();
     await server.kubectl(["create", "namespace", "crossplane-system"]);
     await apply(definitionsOf(0));
@@ -145,6 +151,25 @@ describe("an XR that is composed by templates and a function", needs("api-server
       .toContain("chose POSTGRES_9_6");
     const everything = JSON.stringify(controller.log()) + (await get("events", "-A", "-o", "json"));
     expect(everything).not.toContain("secret@db");
+  });
+
+  test("has the same fields through a function in a chroot, where the runner allows it", needs("root"), async () => {
+    await apply(composition(image, "POSTGRES_9_6", CHROOT));
+    const other = instance.replaceAll("my-db", "in-chroot").replace("{ name: cloudsql }", "{ name: in-chroot }");
+    await apply(other);
+    await server.kubectl(["wait", "xpostgresqlinstance/in-chroot", "--for=condition=Ready", "--timeout=60s"]);
+    const label = "crossplane.io/composite=in-chroot";
+    const versions = await get(
+      "cloudsqlinstances",
+      "-l",
+      label,
+      "-o",
+      "jsonpath={.items[*].spec.forProvider.databaseVersion}",
+    );
+    expect(versions).toBe("POSTGRES_9_6");
+    expect(await get("xpostgresqlinstance", "in-chroot", "-o", "jsonpath={.status.version}")).toBe("POSTGRES_9_6");
+    await server.kubectl(["delete", "xpostgresqlinstance/in-chroot", "--timeout=60s"]);
+    expect(await get("cloudsqlinstances", "-l", label, "-o", "name")).toBe("");
   });
 
   test("retains its resources while the runner is down, reports it, and recovers when it is back", async () => {
