@@ -6,8 +6,8 @@ import { readSource, type Source } from "./source.ts";
 import { TestingError } from "./testing-error.ts";
 
 /**
- * The schemas of a test, for steps with `schema: Strict`: those of CRDs, and of the XRs of definitions. The first one of
- * a kind counts.
+ * The schemas of a test, for steps with `schema: Strict`: those of CRDs, and of the XRs of definitions. The first one
+ * of a kind counts.
  *
  * @throws {TestingError} `InvalidInput` for a document that is neither
  * @throws {SchemaError} if a schema is invalid
@@ -37,16 +37,16 @@ function crdOf(value: JsonValue, name: string): JsonObject {
 }
 
 /** The schemas of a CRD's versions. */
-function versionsOf(crd: JsonObject, name: string): [key: string, schema: JsonObject][] {
+function versionsOf(crd: JsonObject, source: string): [key: string, schema: JsonObject][] {
   const spec = objectAt(crd, "spec");
   const { group, versions } = spec;
   const { kind } = objectAt(spec, "names");
   if (typeof group !== "string" || typeof kind !== "string" || !Array.isArray(versions))
-    throw invalid(`${name} holds a CustomResourceDefinition without spec.group, spec.names.kind or spec.versions`);
+    throw invalid(`${source} holds a CustomResourceDefinition without spec.group, spec.names.kind or spec.versions`);
   return versions.filter(isObject).flatMap((version): [string, JsonObject][] => {
     const schema = objectAt(version, "schema")["openAPIV3Schema"];
-    const known = isObject(schema) && typeof version["name"] === "string";
-    return known ? [[keyOf(`${group}/${version["name"]}`, kind), schema]] : [];
+    const { name } = version;
+    return isObject(schema) && typeof name === "string" ? [[keyOf(`${group}/${name}`, kind), schema]] : [];
   });
 }
 

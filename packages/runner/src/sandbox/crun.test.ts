@@ -31,6 +31,7 @@ test.each([
   ["crun version 1.8.1\\ncommit: f8a0", { family: "crun", version: "1.8.1" }],
   ["runc version 1.1.5+ds1\\nspec: 1.0.2-dev", { family: "runc", version: "1.1.5+ds1" }],
   ["youki version 0.5.3", { family: "youki", version: "0.5.3" }],
+  ["youki version: 0.7.0\ncommit: 0.7.0\nspec: 1.1.0", { family: "youki", version: "0.7.0" }],
   ["runsc version 0.0~20221219.0\\nspec: 1.0.2-dev", { family: "runsc", version: "0.0~20221219.0" }],
   ["kata version 3.1", { family: "other", version: "" }],
 ])("a runtime's version output decides how it is started: %s", async (says, expected) => {

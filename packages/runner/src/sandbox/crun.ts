@@ -76,7 +76,7 @@ const FAMILIES: readonly RuntimeFamily[] = ["crun", "runc", "youki", "runsc"];
 
 /** The family and version in the output of --version. */
 export function parseRuntimeVersion(text: string): { family: RuntimeFamily; version: string } {
-  const [, family, version = ""] = /^(\w+) version (\S+)/m.exec(text) ?? [];
+  const [, family, version = ""] = /^(\w+) version:? (\S+)/m.exec(text) ?? [];
   const known = FAMILIES.find((each) => each === family);
   return known === undefined ? { family: "other", version: "" } : { family: known, version };
 }
