@@ -12,7 +12,7 @@ import { RunRecorder, writeRecording } from "@xfn/pipeline/recording";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../program.ts";
 
-// Replays of a Composition with a container, a module, a webhook and a function package, none of which exists.
+// Replays of a Composition with a container, a chroot, a module, a webhook and a function package, none of which exists.
 
 const XR =
   "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {size: 3, apiKey: key-of-the-user}\n";
@@ -25,6 +25,7 @@ spec:
 const PIPELINE = `${HEAD}  mode: Pipeline
   pipeline:
   - {step: contained, type: Container, container: {image: registry.invalid/contained:v1}}
+  - {step: rooted, type: Chroot, container: {image: registry.invalid/rooted:v1, network: Accessible}}
   - {step: list, type: Container, io: KRM, container: {image: registry.invalid/list:v1}}
   - {step: module, type: Wasm, wasm: {image: registry.invalid/module:v1}}
   - {step: hook, type: Webhook, webhook: {url: "https://hook.invalid/fn"}}
@@ -139,7 +140,7 @@ test("an input that differs fails with the step, the field and both values; --ig
   const ignoring = await xfn(...other, "--replay", recording, "--ignore-differences");
   expect(ignoring.code).toBe(0);
   expect(ignoring.stdout).toContain("kind: Secret");
-  expect(ignoring.stderr.match(/warning: step/g)).toHaveLength(5);
+  expect(ignoring.stderr.match(/warning: step/g)).toHaveLength(6);
 });
 
 test("a folder without a recording is wrong input", async () => {
