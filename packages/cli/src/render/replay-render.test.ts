@@ -12,7 +12,7 @@ import { RunRecorder, writeRecording } from "@xfn/pipeline/recording";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { main } from "../program.ts";
 
-// Replays of a Composition with a container, a chroot, a module, a webhook and a function package, none of which exists.
+// Replays of a Composition with a container, a chroot, a module, a webhook and a function package. None of them exists.
 
 const XR =
   "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {size: 3, apiKey: key-of-the-user}\n";
