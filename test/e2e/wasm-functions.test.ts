@@ -6,6 +6,7 @@ import { openStore, readImageManifest } from "@xfn/oci-rootfs";
 import type { RunOptions } from "@xfn/runner";
 import { createRunner, type Runner } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { needs } from "../harness/needs.ts";
 import {
   call,
   constant,
@@ -211,6 +212,23 @@ test("a Composition with type: Wasm renders without an OCI runtime, as a functio
     expect(rendered).toMatchObject({ code: 0, stderr: "" });
     expect(rendered.stdout).toContain("kind: App");
   }
+});
+
+test("a function in Rust is compiled and runs", needs("rust-wasm"), async () => {
+  await workspace.write("rust/Cargo.toml", '[package]\nname = "echo"\nversion = "0.1.0"\nedition = "2021"\n');
+  await workspace.write(
+    "rust/src/main.rs",
+    "fn main() {\n    std::io::copy(&mut std::io::stdin(), &mut std::io::stdout()).unwrap();\n}\n",
+  );
+  const build = ["build", "rust", "--platform", "wasip1/wasm", "-t", "oci:echo"];
+  const { env } = process;
+  const home = env["HOME"] ?? "/";
+  const folders = {
+    CARGO_HOME: env["CARGO_HOME"] ?? join(home, ".cargo"),
+    RUSTUP_HOME: env["RUSTUP_HOME"] ?? join(home, ".rustup"),
+  };
+  expect(await workspace.xfn(build, { env: folders })).toMatchObject({ code: 0 });
+  expect(await run(`oci:${join(workspace.root, "work/echo")}`)).toBe(INPUT);
 });
 
 /** Whether a process runs a module for this one. It can end while this reads. */

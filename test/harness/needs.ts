@@ -23,6 +23,8 @@ export type Need =
   /** The same for test/functions: the official Go SDK of functions. */
   | "go-functions"
   | "krm-functions"
+  /** Rust with the standard library of wasm32-wasip1. */
+  | "rust-wasm"
   | "python3"
   | "runc"
   /** gVisor. */
@@ -100,6 +102,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfGoModules("test/functions/krm-labels");
     case "api-server":
       return lackOfApiServer();
+    case "rust-wasm":
+      return lackOfRust("wasm32-wasip1");
     case "chromium":
       return browserProgram() === undefined ? "chromium is not installed" : undefined;
     default:
@@ -114,6 +118,17 @@ function lackOfApiServer(): string | undefined {
     spawnSync("flock", [lock, "true"], { timeout: BUILD_MS });
   const { missing } = findBinaries();
   return missing === undefined ? undefined : explainMissing(missing);
+}
+
+// Prints the folder of the target's standard library, whether it exists or not.
+function lackOfRust(target: string): string | undefined {
+  const { status, stdout } = spawnSync("rustc", ["--print", "target-libdir", "--target", target], {
+    encoding: "utf8",
+    timeout: 10_000,
+  });
+  return status === 0 && existsSync(stdout.trim()) && which("cargo") !== undefined
+    ? undefined
+    : `Rust has no target ${target}`;
 }
 
 // A version manager's shim is on the PATH even if no version is installed.

@@ -135,8 +135,15 @@ cp '${join(dir, "command.wasm")}' "$2"`,
     await build(folder({ "Cargo.toml": "" }), { targets: [WASM] });
     compiler("cargo", `echo '${program}'; echo '${program}'`);
     await expect(build(folder({}), { targets: [WASM] })).rejects.toThrow(/has 2 programs/);
-    compiler("cargo", 'echo "the `wasm32-wasip1` target may not be installed" >&2; exit 101');
-    await expect(build(folder({}), { targets: [WASM] })).rejects.toThrow(/rustup target add wasm32-wasip1/);
+    for (const error of [
+      "the `wasm32-wasip1` target may not be installed",
+      'error: Error loading target specification: Could not find specification for target "wasm32-wasip1".',
+    ]) {
+      compiler("cargo", `echo '${error}' >&2; exit 101`);
+      await expect(build(folder({}), { targets: [WASM] })).rejects.toThrow(
+        /1\.78 or newer .*rustup target add wasm32-wasip1/,
+      );
+    }
   });
 
   test("asconfig.json is compiled by the folder's own compiler", async () => {

@@ -34,7 +34,7 @@ const COMPILERS: Readonly<Record<ModuleLanguage, Compiler>> = {
   },
   rust: {
     title: "Rust",
-    install: "install Rust with the target: rustup target add wasm32-wasip1",
+    install: "install Rust 1.78 or newer with the target: rustup target add wasm32-wasip1",
     runsFolder: true,
     command: () => [
       ...(["cargo", "build", "--release", "--target", "wasm32-wasip1"] as const),
@@ -55,8 +55,9 @@ const COMPILERS: Readonly<Record<ModuleLanguage, Compiler>> = {
   },
 };
 
-/** What cargo prints without the target's standard library. */
-const NO_TARGET = /target may not be installed|toolchain .* does not (contain|support)/;
+/** What cargo prints without the target's standard library, and Rust before 1.78, which does not know the target. */
+const NO_TARGET =
+  /target may not be installed|toolchain .* does not (contain|support)|Could not find specification for target/;
 
 /** More lines hide the first error. */
 const MAX_LINES = 40;
@@ -115,8 +116,7 @@ function missing(dir: string, { title, install }: Compiler): InputError {
 
 function failed(dir: string, { title, install }: Compiler, { stdout, stderr }: Compilation): InputError {
   const text = `${stdout.startsWith("{") ? "" : stdout}${stderr}`;
-  if (NO_TARGET.test(text))
-    return new InputError(`the compiler of ${dir} has no target wasm32-wasip1: ${install.replace(/^.*: /, "")}`);
+  if (NO_TARGET.test(text)) return new InputError(`the compiler of ${dir} has no target wasm32-wasip1: ${install}`);
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const details = lines.slice(0, MAX_LINES);
   return new InputError(`the function has errors: ${title}'s compiler refuses ${dir}`, { details });

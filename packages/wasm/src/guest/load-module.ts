@@ -1,3 +1,4 @@
+import { mergeData } from "./merge-data.ts";
 import { refusalOf } from "./sections.ts";
 import { WASI_MODULE, WASI_NAMES } from "./wasi.ts";
 
@@ -34,6 +35,17 @@ export function loadModule(bytes: Buffer): WebAssembly.Module {
 }
 
 function compile(bytes: Buffer): WebAssembly.Module {
+  const merged = mergeData(bytes);
+  if (merged === bytes) return compileBytes(bytes);
+  try {
+    return compileBytes(merged);
+  } catch {
+    // The message must name an index of the module as it is.
+    return compileBytes(bytes);
+  }
+}
+
+function compileBytes(bytes: Buffer): WebAssembly.Module {
   try {
     return new WebAssembly.Module(bytes);
   } catch (error) {

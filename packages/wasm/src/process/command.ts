@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  BYTES_UNTIL_OPTIMIZED,
   CODE_MEBIBYTES,
   HEAP_MEBIBYTES,
   INITIAL_HEAP_MEBIBYTES,
@@ -45,6 +46,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     `--wasm-max-table-size=${MAX_TABLE_ENTRIES}`,
     `--wasm-max-module-size=${MAX_MODULE_BYTES}`,
     `--wasm-max-committed-code-mb=${CODE_MEBIBYTES}`,
+    `--wasm-tiering-budget=${BYTES_UNTIL_OPTIMIZED}`,
     // Two threads of V8: one for code, one for garbage.
     "--v8-pool-size=2",
     MAIN,

@@ -22,6 +22,12 @@ export const HEAP_MEBIBYTES = 64;
 /** V8 collects the garbage of instances less often with it. Only what is used takes memory. */
 export const INITIAL_HEAP_MEBIBYTES = 48;
 
+/**
+ * What V8 executes of a function before it optimizes it, in bytes. With its default of 13 million, the functions of a
+ * short program stay slow for some hundred calls.
+ */
+export const BYTES_UNTIL_OPTIMIZED = 1_000_000;
+
 /** Machine code of one module, in MiB. The code of a Go module of 10 MiB takes some 40. */
 export const CODE_MEBIBYTES = 256;
 
