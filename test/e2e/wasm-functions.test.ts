@@ -56,6 +56,13 @@ test("a function that does not read its input returns its output", async () => {
   expect(await run(layout(wasmModule({ start: print(1, 4), data: "fine" })))).toBe("fine");
 });
 
+test("a module with 100,000 data segments", async () => {
+  const word = Array.from("fine", (content, index) => ({ address: 1024 + index, content }));
+  const far = Array.from({ length: 99_996 }, (_, index) => ({ address: 4096 + 10 * index, content: "x" }));
+  const segments = [...far, ...word];
+  expect(await run(layout(wasmModule({ start: print(1, 4), segments, pages: 20 })))).toBe("fine");
+});
+
 test("the process of a module has no rights", async () => {
   await run(layout(echoModule()));
   const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && isModuleProcess(pid));
@@ -104,6 +111,11 @@ describe("refuses", () => {
     ["a library", wasmModule({}), /_start/],
     ["several memories", wasmModule({ start: TRAP, memories: 1000 }), /1000 memories/],
     ["many tables", wasmModule({ start: TRAP, tables: Array.from({ length: 1000 }, () => 1) }), /1000 tables/],
+    [
+      "more data segments than V8 accepts",
+      wasmModule({ start: TRAP, segments: Array.from({ length: 100_001 }, () => ({ address: 0, content: "" })) }),
+      /segments/,
+    ],
     ["a large table", wasmModule({ start: TRAP, tables: [9_000_000] }), /table size/],
   ])("%s", async (_, module, message) => {
     await expect(run(layout(module))).rejects.toMatchObject({
@@ -145,6 +157,12 @@ describe("ends", () => {
     ["endless logs", { start: forever(...print(2, 4)), data: "log\n" }, "Timeout"],
     ["endless output", { start: forever(...print(1, 4)), data: "more" }, "OutputTooLarge"],
     ["a trap", { start: TRAP }, "NonZeroExit"],
+    ["a data segment at a huge address", { start: ECHO, segments: [{ address: -8, content: "x" }] }, "NonZeroExit"],
+    [
+      "a data segment over the end of the memory",
+      { start: ECHO, segments: [{ address: 65_534, content: "xxx" }] },
+      "NonZeroExit",
+    ],
     ["a stack without end", { start: call("self") }, "NonZeroExit"],
     ["memory without end", { start: [...Array.from({ length: 8 }, () => grow(63)).flat(), ...TRAP] }, "OutOfMemory"],
     ["more memory than its limit at the start", { start: ECHO, pages: 20_000 }, "OutOfMemory"],

@@ -22,6 +22,8 @@ export const TARGETS: Readonly<Record<string, () => Promise<Target>>> = {
   "package-contents": async () => (await import("./targets/packages.ts")).packageContents,
   lock: async () => (await import("./targets/packages.ts")).lock,
   recording: async () => (await import("./targets/recordings.ts")).recording,
+  "wasm-module": async () => (await import("./targets/wasm.ts")).wasmModules,
+  "wasm-calls": async () => (await import("./targets/wasm.ts")).wasmCalls,
 };
 
 /** The weights of targets. Cheap ones run more often. */
@@ -46,4 +48,6 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   "package-contents": 3,
   lock: 3,
   recording: 1,
+  "wasm-module": 3,
+  "wasm-calls": 5,
 };

@@ -120,15 +120,16 @@ function lackOfApiServer(): string | undefined {
   return missing === undefined ? undefined : explainMissing(missing);
 }
 
-// Prints the folder of the target's standard library, whether it exists or not.
+// rustc prints the folder of the target's standard library, whether it exists or not.
 function lackOfRust(target: string): string | undefined {
-  const { status, stdout } = spawnSync("rustc", ["--print", "target-libdir", "--target", target], {
+  const rustc = which("rustc");
+  if (rustc === undefined || which("cargo") === undefined) return "Rust is not installed";
+  const { stdout } = spawnSync(rustc, ["--print", "target-libdir", "--target", target], {
     encoding: "utf8",
     timeout: 10_000,
   });
-  return status === 0 && existsSync(stdout.trim()) && which("cargo") !== undefined
-    ? undefined
-    : `Rust has no target ${target}`;
+  const folder = stdout.trim();
+  return folder !== "" && existsSync(folder) ? undefined : `Rust has no target ${target}`;
 }
 
 // A version manager's shim is on the PATH even if no version is installed.

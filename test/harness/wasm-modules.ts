@@ -15,6 +15,8 @@ export interface ModuleParts {
   readonly tables?: readonly number[];
   /** Bytes at address 1024. */
   readonly data?: string;
+  /** Further data segments, behind `data`. */
+  readonly segments?: readonly { readonly address: number; readonly content: string }[];
   /** Bytes of a custom section. */
   readonly padding?: number;
 }
@@ -88,7 +90,8 @@ export function echoModule(): Buffer {
 
 /** Assembles a module. */
 export function wasmModule(parts: ModuleParts): Buffer {
-  const { start, imports = STREAMS, pages = 1, memories = 1, tables = [], data, padding = 0 } = parts;
+  const { start, imports = STREAMS, pages = 1, memories = 1, tables = [], data, segments = [], padding = 0 } = parts;
+  const first = data === undefined ? [] : [{ address: 1024, content: data }];
   const types = [
     [0x60, 4, I32, I32, I32, I32, 1, I32],
     [0x60, 1, I32, 0],
@@ -121,7 +124,10 @@ export function wasmModule(parts: ModuleParts): Buffer {
     ),
     section(7, exported),
     section(10, body ? [[...unsigned(body.length), ...body]] : []),
-    section(11, data === undefined ? [] : [[0x00, ...constant(1024), 0x0b, ...text(data)]]),
+    section(
+      11,
+      [...first, ...segments].map(({ address, content }) => [0x00, ...constant(address), 0x0b, ...text(content)]),
+    ),
     ...(padding === 0 ? [] : [Buffer.from([0, ...unsigned(padding)]), Buffer.alloc(padding)]),
   ]);
 }

@@ -42,13 +42,18 @@ const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 /** A function of the host, as a module imports it. */
 export type HostFunction = (...values: never[]) => number;
 
+/** The memory of an instance. Its buffer is another one after it grew. */
+export interface InstanceMemory {
+  readonly buffer: ArrayBuffer;
+}
+
 /**
  * The functions of WASI preview 1 for one instance: standard streams, clocks, random bytes and exit. There are no
  * files, sockets, arguments and environment variables, and calls for them fail as on a system that has none.
  *
  * @param memory the memory of the instance, once it exists
  */
-export function wasiFunctions(streams: StandardStreams, memory: () => WebAssembly.Memory): Map<string, HostFunction> {
+export function wasiFunctions(streams: StandardStreams, memory: () => InstanceMemory): Map<string, HostFunction> {
   const bytes = (): Uint8Array => new Uint8Array(memory().buffer);
   const view = (): DataView => new DataView(memory().buffer);
   const exit: { thrown?: ExitError } = {};
