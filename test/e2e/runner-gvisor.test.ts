@@ -2,7 +2,9 @@ import { hostname } from "node:os";
 import process from "node:process";
 import type { Runner } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addHostBases } from "../harness/host-bases.ts";
 import { needs } from "../harness/needs.ts";
+import { askImage } from "../harness/runtime-images.ts";
 import { ask, failureOf, runnerOf } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
 
@@ -79,6 +81,16 @@ describe("gVisor", needs("crun", "root", "runsc"), () => {
     const harmless = ["full", "fuse", "null", "ptmx", "random", "tty", "urandom", "zero"];
     expect(answers.devices.trim().split("\n")).toSatisfy((all: string[]) => all.every((one) => harmless.includes(one)));
     expect(answers.null).toBe("written\n");
+  });
+
+  test("runs programs with threads, such as Node", async () => {
+    const { workspace } = shared;
+    await addHostBases(workspace, "node");
+    const source = "#!/usr/bin/env node\nprocess.stdin.pipe(process.stdout);\n";
+    await workspace.write("node/function", source, { mode: 0o755 });
+    const { code, stderr } = await workspace.xfn(["build", workspace.path("node"), "-t", "test/node"]);
+    expect(code, stderr).toBe(0);
+    expect(await askImage(runner, "test/node", "hello")).toBe("hello\n");
   });
 
   test("bounds open files, core files, and what functions write", () => {

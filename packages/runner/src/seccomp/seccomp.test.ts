@@ -8,6 +8,15 @@ test("crun gets a compiled filter, and a profile that denies everything if it ig
   expect(seccomp).toEqual({ defaultAction: "SCMP_ACT_KILL_PROCESS", syscalls: [] });
 });
 
+test("gVisor refuses calls that no function needs, and decides about the others itself", () => {
+  const { seccomp } = seccompFields("runsc");
+  expect(seccomp.defaultAction).toBe("SCMP_ACT_ALLOW");
+  const [rule, ...others] = seccomp.syscalls;
+  expect(others).toEqual([]);
+  expect(rule).toMatchObject({ action: "SCMP_ACT_ERRNO" });
+  expect(rule?.names).toEqual(expect.arrayContaining(["mount", "ptrace", "unshare"]));
+});
+
 test.each(["runc", "other"] as const)("%s gets the profile of the specification without extensions", (family) => {
   expect(seccompFields(family)).toEqual({ seccomp: seccompProfile, annotations: {} });
 });

@@ -16,8 +16,9 @@ export interface SeccompRule {
  * (https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md#seccomp).
  */
 export interface SeccompSection {
-  defaultAction: "SCMP_ACT_ERRNO";
-  defaultErrnoRet: number;
+  defaultAction: "SCMP_ACT_ERRNO" | "SCMP_ACT_ALLOW";
+  /** For `SCMP_ACT_ERRNO`. */
+  defaultErrnoRet?: number;
   syscalls: SeccompRule[];
 }
 
@@ -43,6 +44,13 @@ function argument(condition: Condition): NonNullable<SeccompRule["args"]>[number
     : { index: condition.argument, value: condition.without, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
 }
 
+// System calls of a function reach gVisor's kernel, and not the machine's. That of 2022 answers every refused call with
+// EPERM, so a profile of allowed calls would keep libraries from trying another call: no thread could start.
+const gvisorProfile: SeccompSection = {
+  defaultAction: "SCMP_ACT_ALLOW",
+  syscalls: [{ names: deniedCalls, action: "SCMP_ACT_ERRNO", errnoRet: DENIED_CALL_ERRNO }],
+};
+
 /** The fields of a runtime configuration that apply the profile. */
 export interface SeccompFields {
   seccomp: SeccompSection | { defaultAction: "SCMP_ACT_KILL_PROCESS"; syscalls: never[] };
@@ -65,5 +73,6 @@ const readyForKernel = withProgram(seccompBytes());
 
 /** The fields that apply {@link seccompProfile} with a runtime of this family. */
 export function seccompFields(runtime: RuntimeFamily): SeccompFields {
+  if (runtime === "runsc") return { seccomp: gvisorProfile, annotations: {} };
   return runtime === "crun" ? readyForKernel : sectionAlone;
 }
