@@ -48,14 +48,19 @@ test("roles of many wait until the last definition has its CRDs and no other fol
   expect(MANY.map((key) => burst.deferralMs(key))).toEqual(MANY.map(() => 0));
 });
 
-test("roles wait for a bounded time while definitions keep coming", () => {
+test("roles wait for a bounded time while definitions keep coming, and are then written together", () => {
   for (let second = 0; second < 30; second++) {
     wait();
     expect(burst.deferralMs("a")).toBe(30_000 - second * 1_000);
+    expect(burst.deferralMs(`late${second}`)).toBe(30_000 - second * 1_000);
+    expect(resumed).toEqual([]);
     vi.advanceTimersByTime(1_000);
   }
   wait();
-  expect(burst.deferralMs("a")).toBe(0);
+  expect(resumed).toHaveLength(31);
+  expect(resumed.map((key) => burst.deferralMs(key))).toEqual(resumed.map(() => 0));
+  // The next ones wait for their own turn.
+  expect(burst.deferralMs("next")).toBe(30_000);
 });
 
 test("definitions that are deleted, or whose CRDs are stuck, do not defer the roles of others for long", () => {

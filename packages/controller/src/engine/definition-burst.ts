@@ -6,7 +6,7 @@ const SMALLEST_BURST = 10;
 const QUIET_MS = 1_000;
 /** A definition whose CRD waits for longer does not defer the roles of others. */
 const LONGEST_PENDING_MS = 15_000;
-/** Bounds the wait of users for their rights while definitions keep coming. */
+/** Bounds the wait of users for their rights while definitions keep coming. Then all deferred roles are written. */
 const LONGEST_DEFERRAL_MS = 30_000;
 
 /**
@@ -22,8 +22,12 @@ export class DefinitionBurst implements DefinitionBursts {
   readonly #resume: (key: string) => void;
   /** Until when each definition is part of the burst, by `performance.now()`. */
   readonly #members: Map<string, number> = new Map();
-  /** Since when the roles of a definition are deferred. */
-  readonly #deferred: Map<string, number> = new Map();
+  /** The definitions whose roles are deferred, which are written together. */
+  readonly #deferred: Set<string> = new Set();
+  /** When the first of these was deferred. */
+  #since = 0;
+  /** The definitions that can write their roles, although the burst may go on. */
+  readonly #resumed: Set<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param resume called for each definition with deferred roles when the burst has ended */
@@ -38,21 +42,18 @@ export class DefinitionBurst implements DefinitionBursts {
   }
 
   deferralMs(key: string): number {
-    const now = performance.now();
-    const since = this.#deferred.get(key) ?? now;
-    const restMs = since + LONGEST_DEFERRAL_MS - now;
-    if (restMs <= 0 || !this.#isBurst()) {
+    if (this.#resumed.delete(key) || !this.#isBurst()) {
       this.#deferred.delete(key);
       return 0;
     }
-    this.#deferred.set(key, since);
+    if (this.#deferred.size === 0) this.#since = performance.now();
+    this.#deferred.add(key);
     this.#schedule();
-    return restMs;
+    return this.#leftMs();
   }
 
   forget(key: string): void {
-    this.#deferred.delete(key);
-    this.#members.delete(key);
+    for (const keys of [this.#deferred, this.#members, this.#resumed]) keys.delete(key);
     this.#schedule();
   }
 
@@ -67,20 +68,26 @@ export class DefinitionBurst implements DefinitionBursts {
     return this.#members.size >= SMALLEST_BURST;
   }
 
-  /** Resumes the deferred definitions when no definition is part of the burst anymore. */
+  /** How long the deferred definitions wait if the burst does not end before, in milliseconds. */
+  #leftMs(): number {
+    return Math.max(0, this.#since + LONGEST_DEFERRAL_MS - performance.now());
+  }
+
+  /** Resumes the deferred definitions when no definition is part of the burst anymore, or when they waited too long. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#deferred.size === 0) return;
-    const endMs = Math.max(0, ...this.#members.values()) - performance.now();
-    this.#timer = setTimeout(() => this.#end(), Math.max(0, Math.ceil(endMs)));
+    const burstMs = Math.max(0, Math.max(0, ...this.#members.values()) - performance.now());
+    this.#timer = setTimeout(() => this.#end(), Math.ceil(Math.min(burstMs, this.#leftMs())));
     this.#timer.unref();
   }
 
   #end(): void {
-    // A timer can be early by a fraction of a millisecond.
-    this.#members.clear();
-    const keys = [...this.#deferred.keys()];
+    const keys = [...this.#deferred];
     this.#deferred.clear();
-    for (const key of keys) this.#resume(key);
+    for (const key of keys) {
+      this.#resumed.add(key);
+      this.#resume(key);
+    }
   }
 }
