@@ -11,8 +11,8 @@ import { interleave, median, report } from "./figure.ts";
 // XFN_BENCH_RUNS allows a quick run. The figures in docs/benchmarks.md use the default.
 const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
 const COMPOSITES = 200;
-/** Time for the reconciles that follow the last write. */
-const SETTLE_MS = 5_000;
+/** Time for the reconciles that follow the last write, and for the collection of an idle heap 5 seconds later. */
+const SETTLE_MS = 10_000;
 
 const GREETINGS: ResourceKind = {
   group: "bench.example.org",

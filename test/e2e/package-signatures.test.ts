@@ -9,6 +9,7 @@ import { startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { storeOf } from "../harness/shell-function.ts";
 import {
   attachBundle,
+  attachReferrer,
   attachSignatures,
   bundleSignature,
   type Claim,
@@ -75,6 +76,19 @@ describe("the signature of a package", needs("docker-registry"), () => {
     await attachBundle(bundle.image, bundleSignature(bundle.image, OTHER.privateKey), bundle.bytes, access());
     await attachBundle(bundle.image, bundleSignature(bundle.image, privateKey), bundle.bytes, access());
     await verify(bundle.image, [trusted(publicKey)]);
+  });
+
+  test.each([
+    ["a bundle with the type of the empty config", "application/vnd.oci.empty.v1+json", bundleSignature],
+    ["a referrer with cosign's type", "application/vnd.dev.cosign.artifact.sig.v1+json", simpleSignature],
+  ])("of cosign 2 is accepted in %s", async (_, configType, signatureOf) => {
+    const { image, bytes: subjectBytes } = await publish();
+    const sign = (key: KeyObject) =>
+      attachReferrer(image, signatureOf(image, key), { configType, subjectBytes }, access());
+    await sign(OTHER.privateKey);
+    await expect(verify(image)).rejects.toMatchObject({ code: "Untrusted" });
+    await sign(OWN.privateKey);
+    await verify(image);
   });
 
   test("is missing", async () => {

@@ -87,15 +87,32 @@ export async function attachBundle(
   await pushArtifact(image, { files: [file], mediaType: BUNDLE, fields: { artifactType: BUNDLE, subject } }, options);
 }
 
+/**
+ * Pushes a signature that refers to an image as cosign 2 does at a registry without the referrers API: the index of
+ * referrers has the type of its config. @param image with its digest
+ */
+export async function attachReferrer(
+  image: string,
+  file: SignatureFile,
+  { configType, subjectBytes }: { readonly configType: string; readonly subjectBytes: number },
+  options: RegistryOptions,
+): Promise<void> {
+  const { digest = "" } = parseReference(image);
+  const subject = { mediaType: MANIFEST, digest, size: subjectBytes };
+  const mediaType = file.annotations === undefined ? BUNDLE : SIMPLE_SIGNING;
+  await pushArtifact(image, { files: [file], mediaType, configType, fields: { subject } }, options);
+}
+
 interface Artifact {
   readonly files: readonly SignatureFile[];
   readonly mediaType: string;
+  readonly configType?: string;
   readonly tag?: string;
   readonly fields?: object;
 }
 
 async function pushArtifact(image: string, artifact: Artifact, options: RegistryOptions): Promise<void> {
-  const { files, mediaType, tag, fields } = artifact;
+  const { files, mediaType, configType = "application/vnd.oci.image.config.v1+json", tag, fields } = artifact;
   const { signal } = new AbortController();
   const writer = new RegistryWriter(parseReference(image), options);
   const push = async (content: Buffer, type: string): Promise<Descriptor> => {
@@ -105,7 +122,7 @@ async function pushArtifact(image: string, artifact: Artifact, options: Registry
     return descriptor;
   };
   try {
-    const config = await push(Buffer.from("{}"), "application/vnd.oci.image.config.v1+json");
+    const config = await push(Buffer.from("{}"), configType);
     const layers: object[] = [];
     for (const { content, annotations } of files) layers.push({ ...(await push(content, mediaType)), annotations });
     const manifest = { schemaVersion: 2, mediaType: MANIFEST, ...fields, config, layers };

@@ -9,6 +9,16 @@ export const SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
 /** Referrers of cosign 3. */
 export const BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
+/**
+ * The types that an index of referrers has for signatures. At a registry without the referrers API, cosign 2.6 writes
+ * the type of the empty config for its bundles. With `--registry-referrers-mode=oci-1-1`, cosign 2 writes its own type.
+ */
+export const SIGNATURE_TYPES: ReadonlySet<string | undefined> = new Set([
+  BUNDLE,
+  "application/vnd.oci.empty.v1+json",
+  "application/vnd.dev.cosign.artifact.sig.v1+json",
+]);
+
 const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
 const STATEMENT_TYPE = "application/vnd.in-toto+json";
 

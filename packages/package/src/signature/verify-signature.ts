@@ -1,7 +1,7 @@
 import { ImageError, parseReference, type RegistryOptions } from "@xfn/oci-rootfs";
 import type { ArtifactOptions, RegistryClient } from "@xfn/oci-rootfs/registry";
 import { SignatureError } from "../errors/signature-error.ts";
-import { BUNDLE, fileProblem, SIMPLE_SIGNING } from "./signed-file.ts";
+import { BUNDLE, fileProblem, SIGNATURE_TYPES, SIMPLE_SIGNING } from "./signed-file.ts";
 import type { TrustedKey } from "./trusted-key.ts";
 
 /** A signature has some hundred bytes, a bundle with entries of transparency logs some thousand. */
@@ -31,7 +31,7 @@ export interface SignatureCheck extends RegistryOptions {
 
 /**
  * Verifies that cosign or a compatible tool signed the digest of an image with one of the keys: the signatures at the
- * tag `sha256-HEX.sig`, and those among the referrers (bundles of cosign 3). Asks no transparency log.
+ * tag `sha256-HEX.sig`, and those among the referrers, such as the bundles of cosign 3. Asks no transparency log.
  *
  * @throws {SignatureError} `Missing` or `Untrusted`
  * @throws {ImageError} if the registry does not answer
@@ -77,9 +77,10 @@ async function* signatureProblems(
   const tag = `${wanted.digest.replace(":", "-")}.sig`;
   yield* problemsOf(client, { tag }, wanted, signal);
   const referrers = await client.referrers(wanted.digest, { signal });
-  const bundles = referrers.filter(({ artifactType }) => artifactType === BUNDLE);
-  for (const { digest } of bundles.slice(0, MAX_SIGNATURES)) yield* problemsOf(client, { digest }, wanted, signal);
-  if (bundles.length > MAX_SIGNATURES) yield `${bundles.length} bundles, of which only ${MAX_SIGNATURES} are read`;
+  const signatures = referrers.filter(({ artifactType }) => SIGNATURE_TYPES.has(artifactType));
+  for (const { digest } of signatures.slice(0, MAX_SIGNATURES)) yield* problemsOf(client, { digest }, wanted, signal);
+  if (signatures.length > MAX_SIGNATURES)
+    yield `${signatures.length} signatures refer to it, of which only ${MAX_SIGNATURES} are read`;
 }
 
 async function* problemsOf(
