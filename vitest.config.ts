@@ -99,6 +99,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          isolate: false,
           expect: expectations,
           globalSetup: "test/harness/host-bases-folder.ts",
           include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts", "test/cgroup-v2/**/*.test.ts"],
@@ -111,6 +112,7 @@ export default defineConfig({
       {
         test: {
           name: "cluster",
+          isolate: false,
           expect: expectations,
           globalSetup: "test/harness/host-bases-folder.ts",
           include: CLUSTER,
