@@ -98,8 +98,8 @@ export default defineConfig({
       },
       {
         test: {
+          // Each file has a worker of its own. With shared workers, `npm test` took a fifth longer.
           name: "e2e",
-          isolate: false,
           expect: expectations,
           globalSetup: "test/harness/host-bases-folder.ts",
           include: ["test/e2e/**/*.test.ts", "test/harness/**/*.test.ts", "test/cgroup-v2/**/*.test.ts"],
@@ -112,7 +112,6 @@ export default defineConfig({
       {
         test: {
           name: "cluster",
-          isolate: false,
           expect: expectations,
           globalSetup: "test/harness/host-bases-folder.ts",
           include: CLUSTER,

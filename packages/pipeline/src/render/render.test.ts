@@ -348,7 +348,10 @@ describe("render", () => {
       render({ ...runOf(), composite: xr({}, { spec }) });
     const selector = (env: string) => ({ compositionSelector: { matchLabels: { env } } });
     await expect(select("dev", selector("dev"))).resolves.toBeDefined();
-    await expect(select("prod", selector("prod"))).rejects.toMatchObject({ code: "CompositionMismatch" });
+    await expect(select("prod", selector("prod"))).rejects.toMatchObject({
+      code: "CompositionMismatch",
+      message: expect.stringMatching(/ lacks env=prod$/) as string,
+    });
     await expect(select("prod", { crossplane: selector("prod") })).rejects.toMatchObject({
       code: "CompositionMismatch",
     });

@@ -81,6 +81,6 @@ function checkSelector(composition: Composition, composite: CompositeResource): 
   throw new PipelineError(
     "CompositionMismatch",
     `the composite resource ${composite.metadata.name} selects Compositions by label (compositionSelector.matchLabels); ` +
-      `${composition.metadata.name ?? "this Composition"} has not the same ${missing.join(", ")}`,
+      `${composition.metadata.name ?? "this Composition"} lacks ${missing.map((key) => `${key}=${String(wanted[key])}`).join(", ")}`,
   );
 }
