@@ -1,12 +1,23 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiServer, explainMissing, findBinaries, startApiServer as start } from "@xfn/dev-cluster";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 
+/** How kubectl ends if the server's discovery lacks the kind of an object. */
+const UNKNOWN_KIND = "ensure CRDs are installed first";
+// On a busy machine, discovery lists a kind seconds after its CRD is established.
+const DISCOVERY_MS = 30_000;
+
 /** A running API server, with helpers for tests. */
 export interface TestApiServer extends ApiServer {
-  /** Runs kubectl as a user (default: admin) and returns its stdout. @throws {Error} with its stderr if it fails */
+  /**
+   * Runs kubectl as a user (default: admin) and returns its stdout. `kubectl apply` waits for kinds that are not served
+   * yet.
+   *
+   * @throws {Error} with its stderr if it fails
+   */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
   /** Runs `kubectl apply -f -` with these objects, in order. */
   apply(...objects: readonly JsonObject[]): Promise<void>;
@@ -44,8 +55,15 @@ export async function startApiServer(options: { readonly users?: readonly string
   const { binaries, missing } = findBinaries();
   if (binaries === undefined) throw new Error(`${explainMissing(missing)}: the test lacks needs("api-server")`);
   const server = await start({ binaries, users: options.users });
-  const kubectl = (args: readonly string[], { input = "", as = server.admin.name }: KubectlOptions = {}) =>
-    runKubectl(server, args, input, as);
+  const kubectl = async (args: readonly string[], { input = "", as = server.admin.name }: KubectlOptions = {}) => {
+    for (const end = Date.now() + DISCOVERY_MS; ; await sleep(500)) {
+      try {
+        return await runKubectl(server, args, input, as);
+      } catch (error) {
+        if (args[0] !== "apply" || !String(error).includes(UNKNOWN_KIND) || Date.now() > end) throw error;
+      }
+    }
+  };
   return Object.assign(server, {
     kubectl,
     apply: async (...objects: readonly JsonObject[]) => {

@@ -111,7 +111,8 @@ async function deployedAccount(server: TestApiServer, groups: readonly string[])
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRole",
     metadata: { name: "test-kinds", labels },
-    rules: [of([""], ["configmaps"]), of([...groups], ["*"])],
+    // A rule must have a group.
+    rules: [of([""], ["configmaps"]), ...(groups.length === 0 ? [] : [of([...groups], ["*"])])],
   });
   // A controller of Kubernetes aggregates the roles with the label.
   const may = (): Promise<string> =>
