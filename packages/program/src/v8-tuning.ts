@@ -71,6 +71,11 @@ export function collectAll(): void {
   collector()({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
+/** Collects what is unused in one pass, and leaves compiled code. */
+export function collectOnce(): void {
+  collector()({ type: "major", execution: "sync" });
+}
+
 let loaded: NodeJS.GCFunction | undefined;
 
 function collector(): NodeJS.GCFunction {

@@ -7,25 +7,25 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("the garbage of a burst is collected when it is over, that of small changes is left to V8", () => {
+test("the garbage of a burst is collected at once, slow growth in one pass, and small changes are left to V8", () => {
   vi.useFakeTimers();
   let heap = 200;
-  const collect = vi.fn<() => void>(() => {
-    heap = 100;
-  });
-  const memory = idleHeap(() => heap, collect);
-  const burst = (): void => {
+  const all = vi.fn<() => void>(() => void (heap = 100));
+  const once = vi.fn<() => void>(() => void (heap = 100));
+  const memory = idleHeap(() => heap, { all, once });
+  const grow = (to: number): void => {
+    heap = to;
     memory.used();
     vi.advanceTimersByTime(60_000);
   };
-  burst();
-  expect(collect).toHaveBeenCalledTimes(1);
-  heap = 105;
-  burst();
-  expect(collect).toHaveBeenCalledTimes(1);
-  heap = 115;
-  burst();
-  expect(collect).toHaveBeenCalledTimes(2);
+  grow(200);
+  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([1, 0]);
+  grow(105);
+  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([1, 0]);
+  grow(115);
+  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+  grow(130);
+  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([2, 1]);
 });
 
 test("the young generation has its size again after a collection", () => {

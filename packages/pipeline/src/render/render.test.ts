@@ -350,7 +350,7 @@ describe("render", () => {
     await expect(select("dev", selector("dev"))).resolves.toBeDefined();
     await expect(select("prod", selector("prod"))).rejects.toMatchObject({
       code: "CompositionMismatch",
-      message: expect.stringMatching(/ lacks env=prod$/) as string,
+      message: expect.stringMatching(/ lacks env: "prod"$/) as string,
     });
     await expect(select("prod", { crossplane: selector("prod") })).rejects.toMatchObject({
       code: "CompositionMismatch",

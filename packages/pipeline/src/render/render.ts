@@ -81,6 +81,6 @@ function checkSelector(composition: Composition, composite: CompositeResource): 
   throw new PipelineError(
     "CompositionMismatch",
     `the composite resource ${composite.metadata.name} selects Compositions by label (compositionSelector.matchLabels); ` +
-      `${composition.metadata.name ?? "this Composition"} lacks ${missing.map((key) => `${key}=${String(wanted[key])}`).join(", ")}`,
+      `${composition.metadata.name ?? "this Composition"} lacks ${missing.map((key) => `${key}: ${JSON.stringify(wanted[key])}`).join(", ")}`,
   );
 }
