@@ -1,6 +1,5 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
-import { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
 import { CRDS, definitionKey } from "../objects/kinds.ts";
@@ -16,9 +15,8 @@ import { checkLiveDefinition } from "./read-definition.ts";
 const ESTABLISHED = { is: "established" } as const;
 
 /**
- * What a reconcile of a definition would change, as far as the caches of definitions, CRDs and ClusterRoles show.
- * `nothing`: it needs no request, because the caches report every later change as an event. `roles`: it would only
- * write ClusterRoles.
+ * What a reconcile of a definition would change. `nothing`: it needs no request, because the caches report every later
+ * change as an event. `roles`: it would only write ClusterRoles.
  */
 export type Remaining =
   | { readonly is: "nothing" }
@@ -28,10 +26,10 @@ export type Remaining =
 const NOTHING = { is: "nothing" } as const;
 const UNKNOWN = { is: "unknown" } as const;
 
-/** @param memory undefined if the process has not reconciled the definition yet */
+/** What a reconcile of a definition would change, as far as the caches of definitions, CRDs and ClusterRoles show. */
 export function remainingWork(
   context: Context,
-  memory: DefinitionMemory | undefined,
+  { applies }: Pick<DefinitionMemory, "applies">,
   kind: ResourceKind,
   name: string,
 ): Remaining {
@@ -44,7 +42,6 @@ export function remainingWork(
     return isReported ? NOTHING : UNKNOWN;
   }
   const { definition } = checked;
-  const { applies } = memory ?? { applies: new ApplyCache() };
   const offersClaims = claimKindOf(definition) !== undefined;
   const problems = context.instanceProblems?.(definitionKey(kind, name)) ?? {};
   if (problems.composites !== undefined || problems.claims !== undefined) return UNKNOWN;

@@ -10,6 +10,7 @@ import {
   definitionKey,
   INFRASTRUCTURE_DEFINITIONS,
   PUBLICATIONS,
+  parseDefinitionKey,
   REVISIONS,
 } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
@@ -102,7 +103,7 @@ class ControllerEngine implements Engine {
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
   readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
-    const [name = "", kind = DEFINITIONS.kind] = key.split("/").toReversed();
+    const { kind, name } = parseDefinitionKey(key);
     this.#definitions.get(kind)?.enqueue(name);
   });
   readonly #started: PromiseWithResolvers<void> = Promise.withResolvers();

@@ -53,6 +53,13 @@ export function definitionKindOf({ kind }: KubernetesObject): ResourceKind {
 export function definitionKey(kind: Pick<ResourceKind, "kind">, name: string): string {
   return kind.kind === DEFINITIONS.kind ? name : `${kind.kind}/${name}`;
 }
+
+/** The kind and the name of a {@link definitionKey}. */
+export function parseDefinitionKey(key: string): { readonly kind: string; readonly name: string } {
+  const [name = "", kind = DEFINITIONS.kind] = key.split("/").toReversed();
+  return { kind, name };
+}
+
 const PACKAGES = { group: "pkg.crossplane.io", version: "v1", namespaced: false } as const;
 
 export const FUNCTIONS: ResourceKind = { ...PACKAGES, kind: "Function", plural: "functions" };

@@ -4,9 +4,9 @@ import { collectAll, collectOnce, growYoungSpace } from "@xfn/program/v8-tuning"
 
 // Longer than the pauses within a burst of changes.
 const IDLE_MS = 5_000;
-/** The growth of a burst. A full collection of the heap of 20,000 XRs takes half a second. */
+/** The growth of a burst. A full collection of the heap of 20,000 XRs takes about a second. */
 const BURST_GROWTH = 1.25;
-/** The growth by polls, between a few requests. V8 alone would leave such garbage until the heap has doubled. */
+/** The growth by polls, between a few requests. V8 alone collects such garbage later. */
 const SLOW_GROWTH = 1.1;
 
 /**
@@ -28,7 +28,7 @@ export function idleHeap(heapBytes: () => number = usedBytes, collect: Collectio
 interface Collections {
   /** After a burst. */
   all(): void;
-  /** After slow growth: in a fraction of the time. */
+  /** After slow growth: in half the time. */
   once(): void;
 }
 
