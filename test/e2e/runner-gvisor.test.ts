@@ -1,9 +1,11 @@
 import { hostname } from "node:os";
 import process from "node:process";
-import type { Runner } from "@xfn/runner";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Runner, RunnerEvent } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addHostBases } from "../harness/host-bases.ts";
 import { needs } from "../harness/needs.ts";
+import { PATIENCE } from "../harness/patience.ts";
 import { askImage } from "../harness/runtime-images.ts";
 import { ask, failureOf, runnerOf } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
@@ -96,6 +98,21 @@ describe("gVisor", needs("crun", "root", "runsc"), () => {
   test("bounds open files, core files, and what functions write", () => {
     expect(answers.limits).toBe("4096\n0\n");
     expect([answers.memory, answers.tmp, answers.root]).toEqual(["full\n", "full\n", "full\n"]);
+  });
+
+  test("starts functions before their calls, each for one call", async () => {
+    const events: RunnerEvent[] = [];
+    const onEvent = (event: RunnerEvent): void => void events.push(event);
+    await using warm = await runnerOf(shared.workspace, { ociRuntime: "runsc", warmPool: 1, onEvent });
+    // From the second call on, the runtime of one more sandbox is loaded.
+    for (const answer of ["one", "two", "three"]) {
+      expect(await ask(warm, `echo ${answer}`)).toBe(`${answer}\n`);
+      await expect.poll(() => warm.counts().waiting, PATIENCE).toBe(1);
+    }
+    expect(events.flatMap((event) => (event.type === "call-started" ? [event.warm] : []))).toEqual([false, true, true]);
+    // The review of the pool discards the others if one has ended.
+    await sleep(2_500);
+    expect(events.filter(({ type }) => type === "sandbox-discarded")).toEqual([]);
   });
 
   test("ends a function at its timeout, and what it left, too", async () => {

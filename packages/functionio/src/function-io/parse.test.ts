@@ -104,7 +104,7 @@ describe("round trips", () => {
     );
   });
 
-  test("known fields come first, in the order of the seed", () => {
+  test("known fields come first, in the order of the design", () => {
     const io = parseFunctionIO(
       `results: []\nx: 1\ndesired: {}\nobserved: {}\nconfig: {}\nkind: FunctionIO\n${HEAD.split("\n")[0]}\n`,
     );

@@ -5,7 +5,7 @@ import { processTree } from "../cgroup/process-tree.ts";
 import { exists, killQuietly, processesWithStdout } from "./processes.ts";
 import type { LoadRequest, StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
-import { type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
+import { barrierKind, type RuntimeRequest, runtimeCommand } from "./runtime-command.ts";
 import { pidInFile } from "./runtime-log.ts";
 import { StartBarrier } from "./start-barrier.ts";
 import type { ExitStatus, Pipe } from "./syscalls.ts";
@@ -104,7 +104,7 @@ export class Container {
 
   /** Starts the runtime, which waits for {@link start}. */
   load(request: LoadRequest): void {
-    this.#barrier = new StartBarrier(sandboxPaths(this.#scratch, this.id).bundle);
+    this.#barrier = this.#makeBarrier(request);
     this.#spawnRuntime({ ...request, detach: false });
     this.#state = "loaded";
     this.#wasLoaded = true;
@@ -206,15 +206,18 @@ export class Container {
   }
 
   #startRuntime(request: StartRequest): number {
-    if (request.cgroupProcs.length > 0) {
-      this.#barrier ??= new StartBarrier(sandboxPaths(this.#scratch, this.id).bundle);
-    }
+    if (request.cgroupProcs.length > 0) this.#barrier ??= this.#makeBarrier(request);
     this.#detaches = request.detach;
     return this.#spawnRuntime(request);
   }
 
+  #makeBarrier({ runtimeFamily }: Pick<RuntimeRequest, "runtimeFamily">): StartBarrier {
+    return new StartBarrier(sandboxPaths(this.#scratch, this.id).bundle, barrierKind(runtimeFamily));
+  }
+
   #spawnRuntime(request: RuntimeRequest): number {
-    const { path, argv, env } = runtimeCommand(this.#scratch, request);
+    const waits = barrierKind(request.runtimeFamily) === "shell" ? this.#barrier?.path : undefined;
+    const { path, argv, env } = runtimeCommand(this.#scratch, request, waits);
     this.#runtime = spawn(path, argv, env, this.#ends.container);
     return this.#runtime;
   }

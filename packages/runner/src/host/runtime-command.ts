@@ -2,6 +2,7 @@ import type { StartRequest } from "./protocol.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeCopy } from "./runtime-copy.ts";
 import type { RuntimeFamily } from "./runtime-family.ts";
+import type { BarrierKind } from "./start-barrier.ts";
 
 /** The part of a request that the command line needs. */
 export type RuntimeRequest = Pick<StartRequest, "id" | "runtime" | "runtimeFamily" | "isolated" | "detach">;
@@ -13,6 +14,7 @@ export interface RuntimeCommand {
   env: string[];
 }
 
+const SHELL = "/bin/sh";
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // The runner sets limits itself (see start-barrier.ts). crun 1.8 rejects hybrid hosts and ignores limits that it
@@ -26,8 +28,17 @@ const familyOptions: Record<RuntimeFamily, (isolated: boolean) => string[]> = {
   other: () => [],
 };
 
-/** The command that runs a container in its bundle, which must contain config.json. */
-export function runtimeCommand(scratch: string, request: RuntimeRequest): RuntimeCommand {
+/** How a runtime of a family can wait: gVisor reads its config.json twice, and seeks to its start in between. */
+export function barrierKind(family: RuntimeFamily): BarrierKind {
+  return family === "runsc" ? "shell" : "config";
+}
+
+/**
+ * The command that runs a container in its bundle, which must contain config.json.
+ *
+ * @param barrier the file from which a shell must read a line before it executes the runtime
+ */
+export function runtimeCommand(scratch: string, request: RuntimeRequest, barrier?: string): RuntimeCommand {
   const paths = sandboxPaths(scratch, request.id);
   const runtime = runtimeCopy(request.runtime);
   const options = [
@@ -43,5 +54,8 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest): Runtim
   ];
   // crun's temporary files go to _LIBCONTAINER_STATEDIR. On the scratch tmpfs they disappear with this process.
   const env = [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`];
-  return { path: runtime, argv: [request.runtime, ...options], env };
+  if (barrier === undefined) return { path: runtime, argv: [request.runtime, ...options], env };
+  // The shell becomes the runtime: the process that joins the cgroups is the same.
+  const wait = 'read -r line <"$0" && exec "$@"';
+  return { path: SHELL, argv: [SHELL, "-c", wait, barrier, runtime, ...options], env };
 }

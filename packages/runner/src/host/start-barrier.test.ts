@@ -1,11 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { barrierKind, runtimeCommand } from "./runtime-command.ts";
 import { StartBarrier } from "./start-barrier.ts";
 
 // A runtime that reads its configuration and prints it stands in for crun, a plain file for cgroup.procs.
@@ -44,6 +45,28 @@ test.each([100, 300_000])(
     barrier.close();
   },
 );
+
+test("a runtime that seeks in its configuration waits in a shell, and finds a plain file", async () => {
+  writeFileSync(config(), "text");
+  const program = join(bundle, "runsc");
+  const log = join(bundle, "log");
+  writeFileSync(program, `#!/bin/sh\necho $$ >${log}\n`, { mode: 0o755 });
+  const barrier = new StartBarrier(bundle, barrierKind("runsc"));
+  expect(lstatSync(config()).isFile()).toBe(true);
+  const request = { id: "1", runtime: program, runtimeFamily: "runsc", isolated: true, detach: false } as const;
+  const { path, argv } = runtimeCommand(bundle, request, barrier.path);
+  const child = spawn(path, argv.slice(1));
+  const ended = once(child, "close");
+  await sleep(100);
+  expect(existsSync(log)).toBe(false);
+  const procs = join(bundle, "cgroup.procs");
+  barrier.open(child.pid as number, [procs]);
+  await ended;
+  expect(readFileSync(log, "utf8")).toBe(`${child.pid}\n`);
+  expect(readFileSync(procs, "utf8")).toBe(String(child.pid));
+  expect(readFileSync(config(), "utf8")).toBe("text");
+  barrier.close();
+});
 
 test("a runtime that cannot join its cgroups gets no configuration", async () => {
   writeFileSync(config(), "text");

@@ -3,32 +3,38 @@ import { writeFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { pipe } from "./syscalls.ts";
 
+/** What a waiting OCI runtime reads: its config.json, or a line in a shell that executes the runtime after it. */
+export type BarrierKind = "config" | "shell";
+
 /**
  * Delays an OCI runtime until its call arrives and it has joined the call's cgroups. Its config.json is a pipe that
  * stays empty until then. A wrapper process that joins the cgroups and then executes the runtime would take longer
- * than everything else.
+ * than everything else. Only a runtime that seeks in its config.json, which no pipe allows, waits in a shell.
  */
 export class StartBarrier {
-  readonly #path: string;
-  readonly #retained: string;
+  /** The file to read: the process that opens it waits. */
+  readonly path: string;
+  /** The config.json, while a pipe takes its place. */
+  readonly #retained: string | undefined;
   readonly #text: Buffer;
   readonly #read: number;
   readonly #writer: Socket;
 
-  /** Replaces the config.json of a bundle. Start the runtime after that. */
-  constructor(bundle: string) {
-    this.#path = `${bundle}/config.json`;
-    this.#retained = `${bundle}/config.retained`;
-    this.#text = readFileSync(this.#path);
+  /** Replaces the config.json of a bundle, unless a shell waits. Start the runtime after that. */
+  constructor(bundle: string, kind: BarrierKind = "config") {
+    const config = `${bundle}/config.json`;
+    this.path = kind === "config" ? config : `${bundle}/start`;
+    this.#retained = kind === "config" ? `${bundle}/config.retained` : undefined;
+    this.#text = kind === "config" ? readFileSync(config) : Buffer.from("start\n");
     const { read, write } = pipe();
     this.#read = read;
     // A socket writes asynchronously: the pipe may be smaller than the text, and this process must never block.
     this.#writer = new Socket({ fd: write, readable: false, writable: true });
     // The runtime may have read the file itself (see `open`), or may have ended.
     this.#writer.on("error", () => undefined);
-    renameSync(this.#path, this.#retained);
+    if (this.#retained !== undefined) renameSync(this.path, this.#retained);
     // Keep both ends open so that an early reader blocks instead of seeing EOF.
-    symlinkSync(`/proc/${process.pid}/fd/${read}`, this.#path);
+    symlinkSync(`/proc/${process.pid}/fd/${read}`, this.path);
   }
 
   /**
@@ -48,7 +54,7 @@ export class StartBarrier {
 
   #release(): void {
     // Serves runtimes that open the file only now, and runtimes that read it twice.
-    renameSync(this.#retained, this.#path);
+    if (this.#retained !== undefined) renameSync(this.#retained, this.path);
     this.#writer.end(this.#text);
   }
 
