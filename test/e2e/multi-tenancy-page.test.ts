@@ -90,17 +90,18 @@ describe("docs/multi-tenancy.md", needs("api-server"), () => {
     await server.kubectl(["apply", "-f", "-"], {
       input: `apiVersion: shop.example.org/v1\nkind: App\nmetadata: { name: ${name}, namespace: shop }\nspec: { color: ${value} }\n`,
     });
-  const verbs = async (...allowed: readonly string[]): Promise<string> =>
+  const verbsOf = async (role: string, rule: number, allowed: readonly string[]): Promise<string> =>
     await server.kubectl([
       "patch",
       "role",
-      "composer",
+      role,
       "-n",
       "shop",
       "--type=json",
       "-p",
-      JSON.stringify([{ op: "replace", path: "/rules/1/verbs", value: allowed }]),
+      JSON.stringify([{ op: "replace", path: `/rules/${rule}/verbs`, value: allowed }]),
     ]);
+  const verbs = async (...allowed: readonly string[]): Promise<string> => await verbsOf("composer", 1, allowed);
 
   test("a withdrawn right is not bypassed by a cache", async () => {
     await color("api", "red");
@@ -151,5 +152,53 @@ spec: { color: green }
     expect(
       await server.kubectl(["get", "configmap", "-n", "bank", "-l", "crossplane.io/composite=web", "-o", "name"]),
     ).toBe("");
+  });
+
+  const inShop = async (...args: readonly string[]): Promise<string> => await server.kubectl([...args, "-n", "shop"]);
+  const quotas = async (): Promise<string> => await inShop("get", "resourcequota", "-o", "name");
+  /** Changes the Composition of ResourceQuotas. */
+  const recompose = async (spec: JsonObject): Promise<string> =>
+    await server.kubectl(["patch", "composition", "quotas", "--type=merge", "-p", JSON.stringify({ spec })]);
+  const message = async (): Promise<string> => await synced("batch", "message");
+
+  test("what a Composition composes has the rights of its own account alone", async () => {
+    const all = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    const without = (verb: string): string[] => all.filter((one) => one !== verb);
+    // The controller watches ResourceQuotas with its own rights, so its cache has the object.
+    await verbsOf("quotas", 0, without("get"));
+    await expect.poll(message, { timeout: 60_000 }).toMatch(/shop:quotas" cannot get resource "resourcequotas"/);
+    // The definition's account has no rights on ResourceQuotas, and the controller may only read them.
+    await verbsOf("quotas", 0, without("delete"));
+    await recompose({ resources: [] });
+    await expect.poll(message, { timeout: 60_000 }).toMatch(/shop:quotas" cannot delete resource "resourcequotas"/);
+    expect(await quotas()).not.toBe("");
+  });
+
+  test("a rollback composes with the account of the earlier revision, which an XR waits for to be deleted", async () => {
+    // The page's Composition again, and then one without an account.
+    const page = await server.kubectl([
+      "get",
+      "compositionrevision",
+      "-o",
+      "json",
+      "-l",
+      "crossplane.io/composition-name=quotas",
+    ]);
+    const { items } = JSON.parse(page) as { items: { spec: JsonObject }[] };
+    const { resources } = items.find(({ spec }) => spec["revision"] === 1)?.spec ?? {};
+    expect(resources).toBeDefined();
+    await recompose({ serviceAccountRef: null, resources: resources ?? null });
+    await expect.poll(message, { timeout: 60_000 }).toMatch(/shop:composer" cannot get resource "resourcequotas"/);
+    await inShop("delete", "serviceaccount", "quotas");
+    await recompose({ serviceAccountRef: { namespace: "shop", name: "quotas" } });
+    await expect.poll(message, { timeout: 60_000 }).toMatch(/shop\/quotas does not exist; create it/);
+    await inShop("delete", "app", "batch", "--wait=false");
+    await expect.poll(message, { timeout: 60_000 }).toMatch(/its finalizer waits for the account/);
+    await inShop("create", "serviceaccount", "quotas");
+    await expect.poll(message, { timeout: 60_000 }).toMatch(/ResourceQuota.*shop:quotas" cannot delete/);
+    expect(await quotas()).not.toBe("");
+    await verbsOf("quotas", 0, ["get", "delete"]);
+    await expect.poll(() => inShop("get", "app", "-o", "name"), { timeout: 60_000 }).not.toMatch(/batch/);
+    expect(await quotas()).toBe("");
   });
 });

@@ -107,6 +107,12 @@ export function textThat(openApi: JsonObject, problemOf: TextSchema["problemOf"]
   };
 }
 
+/** A text that must match a pattern. */
+export function matching(maxLength: number, pattern: RegExp, problem: string): TextSchema {
+  const { openApi } = name(maxLength, { pattern: pattern.source });
+  return textThat(openApi, (value) => (value.length <= maxLength && pattern.test(value) ? undefined : problem));
+}
+
 /** The same schema; an API server fills in the value where the field is absent. */
 export function defaulted<T extends JsonValue>(schema: Schema<T>, value: T): Schema<T> {
   return { ...schema, openApi: { ...schema.openApi, default: value } };

@@ -1,4 +1,5 @@
 import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
+import type { ServiceAccountReference } from "./service-account.ts";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
 
 /** The API versions in which a Composition may be written; one schema serves them all. */
@@ -50,6 +51,8 @@ export interface CompositionSpec {
   writeConnectionSecretsToNamespace?: string;
   /** How a new revision reaches the XRs. Absent: all at once. */
   rollout?: Rollout;
+  /** The service account with whose rights the Composition composes. Absent: with those that its XRs have. */
+  serviceAccountRef?: ServiceAccountReference;
 }
 
 /** A rollout: first in shadow, then to a canary, then to all XRs. */

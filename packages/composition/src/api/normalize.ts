@@ -27,6 +27,7 @@ import type {
 export function normalizeSpec(written: WrittenSpec, { apiVersion, kind }: TypeReference): CompositionSpec {
   const { mode, environment, pipeline, undesiredResources, writeConnectionSecretsToNamespace: namespace } = written;
   const to = written.to ?? undefined;
+  const { serviceAccountRef: account } = written;
   return {
     compositeTypeRef: { apiVersion, kind },
     ...(mode && { mode }),
@@ -39,6 +40,7 @@ export function normalizeSpec(written: WrittenSpec, { apiVersion, kind }: TypeRe
     undesiredResources: undesiredResources ?? "Keep",
     ...(isGiven(namespace) && { writeConnectionSecretsToNamespace: namespace }),
     ...(isGiven(written.rollout) && { rollout: rolloutOf(written.rollout) }),
+    ...(isGiven(account) && { serviceAccountRef: { namespace: account.namespace, name: account.name } }),
   };
 }
 

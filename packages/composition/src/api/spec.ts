@@ -7,6 +7,7 @@ import { ENVIRONMENT } from "./environment.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { PIPELINE } from "./pipeline.ts";
 import { ROLLOUT } from "./rollout.ts";
+import { SERVICE_ACCOUNT } from "./service-account.ts";
 import { PATCH_SETS, TEMPLATES } from "./templates.ts";
 import type { WrittenSpec } from "./written.ts";
 
@@ -54,6 +55,7 @@ export const SPEC: ObjectSchema<WrittenSpec> = object<WrittenSpec>(
     writeConnectionSecretsToNamespace: name(63),
     publishConnectionDetailsWithStoreConfigRef: unread(named("a StoreConfig")),
     rollout: ROLLOUT,
+    serviceAccountRef: SERVICE_ACCOUNT,
   },
   { rules: RULES, check: checkSpec },
 );

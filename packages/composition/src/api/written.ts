@@ -11,6 +11,7 @@ import type {
   StepSettings,
   TypeReference,
 } from "./composition.ts";
+import type { ServiceAccountReference } from "./service-account.ts";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
 
 // The spec of a Composition as its author writes it, in any of the accepted spellings. Null counts as absent.
@@ -33,6 +34,7 @@ export interface WrittenSpec {
   /** Known to Crossplane, without effect here. */
   publishConnectionDetailsWithStoreConfigRef?: { name: string };
   rollout?: WrittenRollout;
+  serviceAccountRef?: ServiceAccountReference;
 }
 
 /** How a new revision reaches the XRs. */

@@ -1,4 +1,5 @@
 import type { JsonObject, ObjectMeta } from "@xfn/functionio";
+import type { ServiceAccountReference } from "../api/service-account.ts";
 
 /** The API version in which the API server stores a CompositeResourceDefinition. */
 export const DEFINITION_API_VERSION = "apiextensions.crossplane.io/v1";
@@ -77,12 +78,6 @@ export interface DefinitionSpec {
   conversion?: JsonObject;
   /** Labels and annotations of the CRDs, beside the definition's labels. */
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
-}
-
-/** A service account. */
-export interface ServiceAccountReference {
-  namespace: string;
-  name: string;
 }
 
 /** The names of a kind. */

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonPath } from "@xfn/functionio";
+import { SERVICE_ACCOUNT, type ServiceAccountReference } from "../api/service-account.ts";
 import { texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";
 import { name, type Rule, required } from "../api-schema/schema.ts";
@@ -6,10 +7,10 @@ import { closest } from "../reader/closest.ts";
 import type { FieldReader, Findings } from "../reader/field-reader.ts";
 import { isObject } from "../values/json.ts";
 import { checkAuthorSchema, type SchemaFindings } from "./check-author-schema.ts";
-import type { DefinitionForm, ServiceAccountReference } from "./definition.ts";
+import type { DefinitionForm } from "./definition.ts";
 import { reservedFields } from "./injected-fields.ts";
 import { type AuthorType, authorTypes, lowerDefinition } from "./lower.ts";
-import { GROUP_NAME, NAMES, SERVICE_ACCOUNT, VERSION_NAME } from "./spec.ts";
+import { GROUP_NAME, NAMES, VERSION_NAME } from "./spec.ts";
 import type { WrittenNames } from "./written.ts";
 
 // The specs of InfrastructureDefinition, ApplicationDefinition and InfrastructurePublication as their authors write

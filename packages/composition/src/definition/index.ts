@@ -1,4 +1,5 @@
 // Reads CompositeResourceDefinitions, and converts them to CRDs. Imports no CEL.
+export type { ServiceAccountReference } from "../api/service-account.ts";
 export { applyDefaults } from "./apply-defaults.ts";
 export { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
 export {
@@ -15,7 +16,6 @@ export {
   type KindNames,
   MAX_COMPOSITE_NAME_LENGTH,
   PUBLICATION_KIND,
-  type ServiceAccountReference,
 } from "./definition.ts";
 export { DefinitionError } from "./definition-error.ts";
 export { hasReclaimPolicy } from "./injected-fields.ts";

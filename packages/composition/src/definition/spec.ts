@@ -1,4 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
+import { SERVICE_ACCOUNT } from "../api/service-account.ts";
 import { eachDuplicate, list, map, texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";
 import {
@@ -8,12 +9,12 @@ import {
   expected,
   FLAG,
   INTEGER,
+  matching,
   name,
   type RequiredField,
   type Rule,
   required,
   type Schema,
-  type TextSchema,
   text,
   textThat,
 } from "../api-schema/schema.ts";
@@ -26,7 +27,6 @@ import {
   DEFINITION_API_VERSIONS,
   type DefinitionScope,
   type ScaleSubresource,
-  type ServiceAccountReference,
 } from "./definition.ts";
 import { injectedFields } from "./injected-fields.ts";
 import { scopeOf, scopesOf } from "./scope.ts";
@@ -38,12 +38,6 @@ const ANY_TEXT = text();
 const LABEL = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
 const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
-
-/** A text that must match a pattern. */
-function matching(maxLength: number, pattern: RegExp, problem: string): TextSchema {
-  const { openApi } = name(maxLength, { pattern: pattern.source });
-  return textThat(openApi, (value) => (value.length <= maxLength && pattern.test(value) ? undefined : problem));
-}
 
 const LABEL_TEXT = matching(
   63,
@@ -213,18 +207,6 @@ const CONVERSION = object<{ strategy: "None" | "Webhook"; webhook?: JsonObject }
     },
   },
 );
-
-/** Names as in Kubernetes: anything else could be another user, such as in `system:serviceaccount:a:b`. */
-export const SERVICE_ACCOUNT: ObjectSchema<ServiceAccountReference> = object<ServiceAccountReference>({
-  namespace: required(
-    matching(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower-case letters, digits and dashes"),
-    "the namespace of the service account",
-  ),
-  name: required(
-    matching(253, /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, "must be lower-case letters, digits, dashes and dots"),
-    "the name of the service account",
-  ),
-});
 
 const RULES: readonly Rule[] = [
   ["self.group == oldSelf.group", "group cannot be changed: instances have it"],

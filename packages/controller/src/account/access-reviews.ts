@@ -1,14 +1,18 @@
 import { isObject } from "@xfn/functionio";
 import type { Client, ResourceKind } from "@xfn/kubernetes";
 
-const PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/** The path of reviews. A POST to it answers a question and stores nothing. */
+export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** A right that was withdrawn is seen after this time. */
 const FRESH_MS = 10_000;
 /** Rights for which no reconcile asked for this long are no longer reviewed. */
 const UNUSED_MS = 120_000;
 
+/** What a review asks, with the fields of `spec.resourceAttributes`. */
+type Attributes = { readonly [field: string]: string };
+
 interface Review {
-  readonly attributes: { readonly [field: string]: string };
+  readonly attributes: Attributes;
   askedAt: number;
   /** Undefined until the first review. */
   allowed: { readonly value: boolean; readonly at: number } | undefined;
@@ -68,15 +72,8 @@ export class AccessReviews {
   }
 
   async #review({ attributes }: Review, signal: AbortSignal): Promise<boolean> {
-    const body = {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: attributes },
-    };
     try {
-      const answer = await this.#client.raw("POST", PATH, { body, signal });
-      const status = isObject(answer) ? answer["status"] : undefined;
-      return isObject(status) && status["allowed"] === true;
+      return await hasRight(this.#client, attributes, signal);
     } catch {
       // Objects are then read live, which reports the problem.
       return false;
@@ -86,4 +83,20 @@ export class AccessReviews {
   #isFresh({ allowed }: Review): boolean {
     return allowed !== undefined && this.#now() - allowed.at < FRESH_MS;
   }
+}
+
+/**
+ * Asks the API server whether a client's user has a right.
+ *
+ * @throws {ApiError} if it does not answer
+ */
+export async function hasRight(client: Client, attributes: Attributes, signal: AbortSignal): Promise<boolean> {
+  const body = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SelfSubjectAccessReview",
+    spec: { resourceAttributes: attributes },
+  };
+  const answer = await client.raw("POST", ACCESS_REVIEWS, { body, signal });
+  const status = isObject(answer) ? answer["status"] : undefined;
+  return isObject(status) && status["allowed"] === true;
 }

@@ -8,13 +8,14 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { AccessReviews } from "./access-reviews.ts";
 
-/** A service account that was deleted or created is seen after this time. */
+/** A service account that was deleted is seen after this time. That it is missing is not kept: each retry looks again. */
 const FRESH_MS = 10_000;
 
 /**
- * The rights of a definition's service account. Reads and writes for the definition's XRs, for what they compose and
- * for their Secrets have these rights, and no others: requests impersonate the account, and a cache, which the
- * controller filled with its own rights, answers only what the account may read.
+ * The rights of a service account that a definition or a Composition names. Reads and writes for the definition's XRs,
+ * for what they compose and for their Secrets have these rights, and no others: requests impersonate the account, and a
+ * cache, which the controller filled with its own rights, answers only what the account may read. The account of a
+ * Composition replaces that of the definition for what the Composition reads and composes.
  */
 export class AccountRights {
   /** The controller's own client, for conditions, and for what belongs to the controller. */
@@ -22,14 +23,20 @@ export class AccountRights {
   /** A context with the account's rights. */
   readonly context: Context;
   readonly #account: ServiceAccountReference;
+  readonly #namedBy: string;
   readonly #reviews: AccessReviews;
   #existence: { readonly at: number; readonly exists: Promise<boolean> } | undefined;
 
-  constructor(context: Context, account: ServiceAccountReference) {
+  /**
+   * @param context with the controller's own rights
+   * @param namedBy the owner of the field `serviceAccountRef`, such as `the definition`
+   */
+  constructor(context: Context, account: ServiceAccountReference, namedBy: string) {
     const { client, composed, required, now } = context;
     const { namespace, name } = account;
     this.own = client;
     this.#account = account;
+    this.#namedBy = namedBy;
     const impersonating = impersonatingClient(client, `system:serviceaccount:${namespace}:${name}`);
     this.#reviews = new AccessReviews(impersonating, now);
     this.context = {
@@ -59,22 +66,24 @@ export class AccountRights {
     try {
       await findLive(this.context, reference, signal);
     } catch (error) {
-      throw asCompositeError(error, `${this.#title} cannot read ${describeReference(reference)}`, false);
+      throw asCompositeError(error, `${this.title} cannot read ${describeReference(reference)}`, false);
     }
   }
 
   /** @param object the object that waits for the account @throws {CompositeError} `ServiceAccountNotFound` */
   async requireAccount(object: LiveObject, signal: AbortSignal): Promise<void> {
     if (!(await this.#exists(signal))) {
+      const change = `change serviceAccountRef of ${this.#namedBy}`;
       const waits = isBeingDeleted(object)
-        ? `its finalizer waits for the account, with whose rights everything is deleted; create ${this.#title} again`
-        : `create it, or change serviceAccountRef of the definition`;
-      throw new CompositeError("ServiceAccountNotFound", `${this.#title} does not exist; ${waits}`);
+        ? `its finalizer waits for the account, with whose rights everything is deleted; create ${this.title} again, or ${change}`
+        : `create it, or ${change}`;
+      throw new CompositeError("ServiceAccountNotFound", `${this.title} does not exist; ${waits}`);
     }
     await this.#reviews.refresh(signal);
   }
 
-  get #title(): string {
+  /** The account in a message. */
+  get title(): string {
     return `the service account ${this.#account.namespace}/${this.#account.name}`;
   }
 
@@ -83,10 +92,12 @@ export class AccountRights {
     if (this.#existence === undefined || now() - this.#existence.at >= FRESH_MS)
       this.#existence = { at: now(), exists: this.#look(signal) };
     try {
-      return await this.#existence.exists;
+      const exists = await this.#existence.exists;
+      if (!exists) this.#existence = undefined;
+      return exists;
     } catch (error) {
       this.#existence = undefined;
-      throw asCompositeError(error, `the controller cannot read ${this.#title}`, false);
+      throw asCompositeError(error, `the controller cannot read ${this.title}`, false);
     }
   }
 
@@ -118,5 +129,5 @@ export class AccountRights {
 
 /** The rights of a definition's service account; undefined if the definition has none. */
 export function accountRights(context: Context, { spec }: Definition): AccountRights | undefined {
-  return spec.serviceAccountRef && new AccountRights(context, spec.serviceAccountRef);
+  return spec.serviceAccountRef && new AccountRights(context, spec.serviceAccountRef, "the definition");
 }

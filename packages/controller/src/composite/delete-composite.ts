@@ -10,10 +10,12 @@ import { textAt } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";
+import { selectRevision } from "../revision/select-revision.ts";
+import { SelectionError } from "../revision/selection-error.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { deleteComposed } from "./apply/delete-composed.ts";
 import { readRecorded } from "./observe/read-recorded.ts";
-import { type ReconcileContext, withOwnRights } from "./state/reconcile-context.ts";
+import { type ReconcileContext, withComposingRights, withOwnRights } from "./state/reconcile-context.ts";
 
 /**
  * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the
@@ -31,7 +33,10 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);
   if (!finalizers.includes(FINALIZER_ORPHAN)) {
-    const { remaining, failure } = await deleteAll(context, isForeground ? "Foreground" : "Background");
+    const unselected = await useComposingAccount(context);
+    const deletion = await deleteAll(withComposingRights(context), isForeground ? "Foreground" : "Background");
+    const { remaining } = deletion;
+    const failure = unselected && deletion.failure ? withoutAccount(deletion.failure, unselected) : deletion.failure;
     if (isForeground && failure !== undefined) throw failure;
     if (isForeground && remaining > 0) {
       const message = `Waiting for ${remaining} composed resources to be deleted`;
@@ -43,6 +48,34 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
   }
   await removeFinalizer(context);
   return undefined;
+}
+
+/**
+ * Selects the account of the XR's Composition, with whose rights its composed resources are deleted. An XR without any
+ * needs no account.
+ *
+ * @returns why no Composition is selected. The rights are then those of the XR: without a Composition, nothing says
+ *   which account composed, and an XR whose Composition was deleted first must still be deletable
+ * @throws {CompositeError} if the account may not be used
+ */
+async function useComposingAccount(context: ReconcileContext): Promise<SelectionError | undefined> {
+  const { accounts, definition, layout, signal, xr } = context;
+  if (recordedReferences(xr, layout).length === 0) return undefined;
+  try {
+    const { composition } = await selectRevision(context, definition, xr, signal);
+    context.composing = await accounts.rightsOf(composition, xr, signal);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SelectionError) return error;
+    throw error;
+  }
+}
+
+/** Adds the way out of a deletion that may lack the rights of its Composition's account. */
+function withoutAccount(failure: CompositeError, { message }: SelectionError): CompositeError {
+  if (failure.code !== "Forbidden") return failure;
+  const reason = `the service account of its Composition is unknown: ${message}`;
+  return new CompositeError(failure.code, `${failure.message}; ${reason}`, { cause: failure });
 }
 
 /** Begins every deletion that is possible: a failed one does not keep the others from running. */

@@ -9,6 +9,7 @@ import {
   type ResourceKind,
 } from "@xfn/kubernetes";
 import { type AccountRights, accountRights } from "../account/account-rights.ts";
+import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { type CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { type Condition, conditionOf } from "../objects/conditions.ts";
@@ -51,6 +52,7 @@ class CompositeReconciler {
   readonly #context: Context;
   readonly #definition: Definition;
   readonly #rights: AccountRights | undefined;
+  readonly #accounts: ComposingAccounts;
   readonly #kind: ResourceKind;
   readonly #memories: Map<string, CompositeMemory> = new Map();
   readonly #pullSecrets: PullSecretCache = new PullSecretCache();
@@ -60,6 +62,7 @@ class CompositeReconciler {
     this.#context = context;
     this.#definition = definition;
     this.#rights = accountRights(context, definition);
+    this.#accounts = new ComposingAccounts(context, definition, this.#rights);
     this.#kind = compositeKindOf(definition);
     this.#schemas = new RequiredSchemas(context.now);
   }
@@ -85,6 +88,8 @@ class CompositeReconciler {
     const context: ReconcileContext = {
       ...(rights?.context ?? this.#context),
       rights,
+      accounts: this.#accounts,
+      composing: undefined,
       definition: this.#definition,
       layout: layoutOfDefinition(this.#definition),
       memory,
@@ -93,17 +98,17 @@ class CompositeReconciler {
       signal,
       xr: memory.writes.newest(reference, found) ?? found,
       emitted: new Set(),
-      hasWritten: false,
+      progress: { hasWritten: false, slowedMs: undefined },
       applied: [],
       fights: [],
       conditions: [],
-      slowedMs: undefined,
     };
     this.#context.runOrder?.began(memory.uid);
     try {
       const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
-      if (outcome !== undefined || inputs === undefined || memory.writes.isPending) return outcome;
+      const mayLoseRights = context.composing !== undefined;
+      if (outcome !== undefined || inputs === undefined || mayLoseRights || memory.writes.isPending) return outcome;
       memory.settled.set(inputs, this.#context.now());
       return { settled: isSettled ? "again" : "first" };
     } catch (error) {
@@ -165,7 +170,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     ttlMs = applied.ttlMs;
     failure = combineFailures(failures);
     if (failure !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${failure.message}`);
-    else if (context.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
+    else if (context.progress.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
     const synced = syncedCondition(failure && explainFailure(failure));
     const conditions = [...context.conditions, synced, readiness, ...responsiveCondition(context)];
     await writeStatus(context, { desired, published, conditions });
@@ -182,7 +187,9 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     throw error;
   }
   if (failure !== undefined) throw failure;
-  const waits = [context.memory.writes.requeueAfterMs, context.slowedMs, ttlMs].filter((ms) => ms !== undefined);
+  const waits = [context.memory.writes.requeueAfterMs, context.progress.slowedMs, ttlMs].filter(
+    (ms) => ms !== undefined,
+  );
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 

@@ -22,17 +22,20 @@ export interface RequiredObjectsInput extends Pick<Context, "client" | "required
 }
 
 /**
- * Finds what the functions of one run require, with the controller's own rights: in the caches of its watches, or
- * live. A run sees one state of each selection.
+ * Finds what the functions of one run require, with the rights of its client: in the caches of the controller's
+ * watches, or live. A run sees one state of each selection.
  */
 export class RequiredObjects implements RequirementsSource {
   readonly #input: RequiredObjectsInput;
   readonly #found: Map<string, Promise<Found>> = new Map();
   readonly #selections: Selection[] = [];
+  readonly #reader: string | undefined;
   #count = 0;
 
-  constructor(input: RequiredObjectsInput) {
+  /** @param reader the service account whose rights the client has, in a message; undefined: the controller's own */
+  constructor(input: RequiredObjectsInput, reader?: string) {
     this.#input = input;
+    this.#reader = reader;
   }
 
   /** What was read so far, as far as it can be watched. */
@@ -63,7 +66,7 @@ export class RequiredObjects implements RequirementsSource {
       return objects.map((object) => ({ resource: withoutManagedFields(object) }));
     } catch (error) {
       const failure = asCompositeError(error, `cannot read the required ${titleOf(selector)}`, false);
-      throw failure.code === "Forbidden" ? notGranted(failure, selector) : failure;
+      throw failure.code === "Forbidden" ? notGranted(failure, selector, this.#reader) : failure;
     }
   }
 
@@ -121,10 +124,16 @@ function titleOf({ kind, namespace, match, apiVersion }: Selector): string {
   return `objects of kind ${kind}`;
 }
 
-function notGranted({ message, cause }: CompositeError, { kind }: Selector): CompositeError {
+function notGranted(
+  { message, cause }: CompositeError,
+  { kind }: Selector,
+  reader: string | undefined,
+): CompositeError {
   const way =
-    `grant the controller get, list and watch of ${kind}, by a ClusterRole with the label ` +
-    "rbac.crossplane.io/aggregate-to-crossplane";
+    reader === undefined
+      ? `grant the controller get, list and watch of ${kind}, by a ClusterRole with the label ` +
+        "rbac.crossplane.io/aggregate-to-crossplane"
+      : `grant ${reader} get and list of ${kind}`;
   return new CompositeError("Forbidden", `${message}; ${way}`, { cause });
 }
 

@@ -36,7 +36,7 @@ export type CompositeErrorCode =
   | "UnnamedResources"
   /** RBAC, a quota or admission refuses. */
   | "Forbidden"
-  /** The definition's service account does not exist. */
+  /** The service account of the definition or of the Composition does not exist. */
   | "ServiceAccountNotFound"
   /** A pull secret is in a namespace from which none may be read. */
   | "PullSecret"

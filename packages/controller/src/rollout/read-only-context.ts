@@ -1,9 +1,10 @@
 import type { Client } from "@xfn/kubernetes";
+import { ACCESS_REVIEWS } from "../account/access-reviews.ts";
 import type { Context } from "../objects/context.ts";
 
 /**
  * A context whose reconciler changes nothing: applies are dry runs, other writes throw, and events, watches and
- * what XRs show on claims are dropped.
+ * what XRs show on claims are dropped. Reviews of rights remain: the API server stores nothing of them.
  */
 export function readOnlyContext(context: Context): Context {
   const { client, composed } = context;
@@ -19,7 +20,8 @@ export function readOnlyContext(context: Context): Context {
     update: refuse,
     patch: refuse,
     delete: refuse,
-    raw: (method, path, options) => (method === "GET" ? client.raw(method, path, options) : refuse()),
+    raw: (method, path, options) =>
+      method === "GET" || path === ACCESS_REVIEWS ? client.raw(method, path, options) : refuse(),
   };
   return {
     ...context,

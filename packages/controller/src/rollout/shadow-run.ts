@@ -4,13 +4,14 @@ import { layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type PipelineResult, secretDetails } from "@xfn/pipeline";
 import { accountRights } from "../account/account-rights.ts";
+import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { checkApplicable } from "../composite/apply/check-applicable.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "../composite/observe/observe-composed.ts";
 import { requireSupported, runComposition } from "../composite/run/run-composition.ts";
 import { runEnvironment } from "../composite/run/run-environment.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
-import type { ReconcileContext } from "../composite/state/reconcile-context.ts";
+import { type ReconcileContext, withComposingRights } from "../composite/state/reconcile-context.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
@@ -45,6 +46,8 @@ export async function shadowRun(
   const context: ReconcileContext = {
     ...(rights?.context ?? own),
     rights,
+    accounts: new ComposingAccounts(own, definition, rights),
+    composing: undefined,
     definition,
     layout: layoutOfDefinition(definition),
     memory: emptyMemory(xr.metadata.uid, base.now),
@@ -53,18 +56,19 @@ export async function shadowRun(
     signal,
     xr,
     emitted: new Set(),
-    hasWritten: false,
+    progress: { hasWritten: false, slowedMs: undefined },
     applied: [],
     fights: [],
     conditions: [],
-    slowedMs: undefined,
   };
   await rights?.requireAccount(xr, signal);
   requireSupported(context, composition);
-  const observed = await observeComposed(context);
+  context.composing = await context.accounts.rightsOf(composition, xr, signal);
+  const composing = withComposingRights(context);
+  const observed = await observeComposed(composing);
   const secret = await readConnectionSecret(context);
-  const entries = await observedEntries(context, composition, observed);
-  const environment = await runEnvironment(context, composition);
+  const entries = await observedEntries(composing, composition, observed);
+  const environment = await runEnvironment(composing, composition);
   const state = { observed: entries, secret, environment };
   const run = await runComposition(context, { composition, revision }, state);
   const details = entries.flatMap(({ connectionDetails = [] }) => connectionDetails);
@@ -78,7 +82,7 @@ export async function shadowRun(
     const applied = observed.entries.get(one.name);
     const { entry, intent } = await checkApplicable(context, one, applied);
     const options = { fieldManager: FIELD_MANAGERS.composed, signal };
-    const desired = await context.client.apply(intent, options).catch((error: unknown) => {
+    const desired = await composing.client.apply(intent, options).catch((error: unknown) => {
       throw asCompositeError(error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));
     });
     found.push(...differencesOf(entry, applied, desired, secrets));

@@ -71,7 +71,8 @@ async function applyUnlessFought(
   intent: KubernetesObject,
   current: LiveObject | undefined,
 ): Promise<LiveObject> {
-  const { fights, applies } = context.memory;
+  const { memory, progress } = context;
+  const { fights, applies } = memory;
   const options = { fieldManager: FIELD_MANAGERS.composed };
   const key = objectKey(referenceTo(intent));
   const isApplied = current !== undefined && applies.isApplied(intent, current, options);
@@ -81,7 +82,7 @@ async function applyUnlessFought(
   const digest = digestOf(intent);
   const waitMs = fights.waitMs(key, digest);
   if (current !== undefined && waitMs > 0) {
-    context.slowedMs = Math.min(waitMs, context.slowedMs ?? waitMs);
+    progress.slowedMs = Math.min(waitMs, progress.slowedMs ?? waitMs);
     return current;
   }
   const { object } = await applyChanged(context, intent, current, options);

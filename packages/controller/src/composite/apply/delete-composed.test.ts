@@ -31,7 +31,14 @@ test.each(["at once", "after its finalizers"])(
     const options = { fieldManager: "m" };
     const { object: applied } = await memory.applies.apply(client as Client, intent, undefined, options);
     expect(memory.applies.isApplied(intent, applied, options)).toBe(true);
-    const context = { client, memory, xr: object("XR", {}), emitted: new Set() } as unknown as ReconcileContext;
+    const progress = { hasWritten: false, slowedMs: undefined };
+    const context = {
+      client,
+      memory,
+      progress,
+      xr: object("XR", {}),
+      emitted: new Set(),
+    } as unknown as ReconcileContext;
     expect(await deleteComposed(context, widget)).toBe("deleting");
     expect(memory.applies.isApplied(intent, applied, options)).toBe(false);
   },

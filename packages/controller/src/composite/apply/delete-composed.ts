@@ -43,7 +43,7 @@ async function deleteChecked(
   object: LiveObject,
   propagationPolicy: PropagationPolicy,
 ): Promise<Deletion> {
-  const { client, memory, signal, xr } = context;
+  const { client, memory, progress, signal, xr } = context;
   if (isBeingDeleted(object)) return "deleting";
   if (!isControlledBy(object, xr)) {
     const title = describeReference(referenceTo(object));
@@ -57,7 +57,7 @@ async function deleteChecked(
       propagationPolicy,
       signal,
     });
-    context.hasWritten = true;
+    progress.hasWritten = true;
     if (remaining === undefined || !isBeingDeleted(remaining)) forget(context, object);
     else {
       memory.applies.forget(uid);

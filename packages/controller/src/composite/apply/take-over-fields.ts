@@ -39,7 +39,7 @@ export async function takeOverFields(context: ReconcileContext, object: LiveObje
   const body = { metadata: { uid, resourceVersion, managedFields } };
   const written = await client.patch(referenceTo(object), "merge", body, options);
   context.memory.writes.saw(written);
-  context.hasWritten = true;
+  context.progress.hasWritten = true;
   return written;
 }
 

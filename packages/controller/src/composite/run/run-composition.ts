@@ -22,7 +22,7 @@ import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../apply/composite-intent.ts";
 import { emitResult } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
-import { type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
+import { type ReconcileContext, withComposingRights, withOwnRights } from "../state/reconcile-context.ts";
 import { pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
 import { stepRunner } from "./step-runner.ts";
@@ -72,7 +72,8 @@ export async function runComposition(
 ): Promise<PipelineResult> {
   const { xr, layout, signal } = context;
   const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
-  const required = new RequiredObjects(context);
+  const composing = withComposingRights(context);
+  const required = new RequiredObjects(composing, composing.rights?.title);
   const schemas = new StrictSchemas(withOwnRights(context));
   const callers: Callers = {
     runner,
@@ -95,7 +96,7 @@ export async function runComposition(
       ...used,
       required,
       schemas,
-      credentials: (reference) => stepCredentials(context, reference, signal),
+      credentials: (reference) => stepCredentials(composing, reference, signal),
       ...(responses && { responses }),
       signal,
       auth: ({ name, container }) =>

@@ -66,7 +66,7 @@ async function environmentConfigs({ client, required, signal }: ReconcileContext
  * that select it, and then each reconcile would cause the next one.
  */
 function chosenNames(context: ReconcileContext, names: readonly string[]): readonly string[] {
-  const { memory, fights } = context;
+  const { memory, fights, progress } = context;
   const { environment: last, fights: breaker } = memory;
   if (last !== undefined && sameJson([...last], [...names])) return last;
   const intent = JSON.stringify(names);
@@ -76,7 +76,7 @@ function chosenNames(context: ReconcileContext, names: readonly string[]): reado
     memory.environment = names;
     return names;
   }
-  context.slowedMs = Math.min(context.slowedMs ?? COOLDOWN_MS, waitMs);
+  progress.slowedMs = Math.min(progress.slowedMs ?? COOLDOWN_MS, waitMs);
   fights.push(
     `the environment alternates between the EnvironmentConfigs ${titleOf(last)} and ${titleOf(names)}: it patches a field ` +
       "that selects it; remove that patch, or select by a field that no patch writes",

@@ -2,6 +2,7 @@ import type { Composition } from "@xfn/composition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches, Context } from "../../objects/context.ts";
 import { isNewer } from "../../objects/own-writes.ts";
+import type { ReconcileProgress } from "./reconcile-context.ts";
 
 /**
  * What a reconcile left that called functions, wrote, and left the XR Ready. Its own writes cause another run, because
@@ -19,8 +20,7 @@ interface Ended extends Pick<Context, "client" | "now"> {
   readonly xr: LiveObject;
   /** The composed resources after the apply. */
   readonly applied: readonly LiveObject[];
-  /** Whether it has written anything but a status. */
-  readonly hasWritten: boolean;
+  readonly progress: ReconcileProgress;
   readonly signal: AbortSignal;
 }
 
@@ -31,12 +31,12 @@ interface Ended extends Pick<Context, "client" | "now"> {
  * @param before the XR before the reconcile
  */
 export async function completedRun(
-  { applied, client, hasWritten, now, signal, xr }: Ended,
+  { applied, client, progress, now, signal, xr }: Ended,
   { spec }: Composition,
   before: LiveObject,
 ): Promise<CompletedRun | undefined> {
   const callsFunctions = spec.mode === "Pipeline" || spec.functions.length > 0;
-  const isUnchanged = !hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
+  const isUnchanged = !progress.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
   if (!callsFunctions || isUnchanged) return undefined;
   const kinds = applied.map(({ apiVersion, kind }) => client.kind(apiVersion, kind, { signal }));
   const composed = (await Promise.all(kinds)).flatMap((kind, index) => {

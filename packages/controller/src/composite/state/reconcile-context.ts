@@ -3,6 +3,7 @@ import type { Definition } from "@xfn/composition/definition";
 import { type KubernetesObject } from "@xfn/functionio";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import type { AccountRights } from "../../account/account-rights.ts";
+import type { ComposingAccounts } from "../../account/composing-accounts.ts";
 import type { RequiredSchemas } from "../../functions/required-schemas.ts";
 import { type ApplyOptions, type ApplyResult } from "../../objects/apply-cache.ts";
 import type { Condition } from "../../objects/conditions.ts";
@@ -16,6 +17,9 @@ export interface ReconcileContext extends Context {
   readonly definition: Definition;
   /** The rights that the context's client has; undefined: the controller's own. */
   readonly rights: AccountRights | undefined;
+  readonly accounts: ComposingAccounts;
+  /** The rights of the selected Composition's account. Undefined: it names none, or none is selected yet. */
+  composing: AccountRights | undefined;
   /** Where the XR has the fields that the controller reads and writes. */
   readonly layout: Layout;
   readonly memory: CompositeMemory;
@@ -26,14 +30,19 @@ export interface ReconcileContext extends Context {
   xr: LiveObject;
   /** The events of this reconcile, with type, reason and message. */
   readonly emitted: Set<string>;
-  /** Whether this reconcile has written anything but a status. */
-  hasWritten: boolean;
+  readonly progress: ReconcileProgress;
   /** The composed resources after the apply. */
   applied: readonly LiveObject[];
   /** Composed resources that another writer changes back, each as a message. */
   readonly fights: string[];
   /** The conditions that functions set in this reconcile. */
   conditions: readonly Condition[];
+}
+
+/** What a reconcile did so far, with whatever rights. */
+export interface ReconcileProgress {
+  /** Whether it has written anything but a status. */
+  hasWritten: boolean;
   /** The time until a write that the circuit breaker held back may be sent, in milliseconds. */
   slowedMs: number | undefined;
 }
@@ -41,6 +50,17 @@ export interface ReconcileContext extends Context {
 /** The same reconcile with the controller's own rights, for what belongs to neither the XR's author nor the XR. */
 export function withOwnRights(context: ReconcileContext): ReconcileContext {
   return context.rights === undefined ? context : { ...context, client: context.rights.own };
+}
+
+/**
+ * The same reconcile with the rights of the Composition's account, for what the Composition reads and composes. The XR
+ * in it does not follow later writes of the XR.
+ */
+export function withComposingRights(context: ReconcileContext): ReconcileContext {
+  const { composing } = context;
+  if (composing === undefined) return context;
+  const { client, composed, required } = composing.context;
+  return { ...context, client, composed, required, rights: composing };
 }
 
 /** Reads an object from the API server; undefined if it does not exist. */
@@ -52,13 +72,14 @@ export async function readLive(context: ReconcileContext, reference: ObjectRefer
 
 /**
  * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither
- * has it.
+ * has it, or if an account may not be allowed to read it: another account may have made those writes.
  */
 export async function readKnown(
   context: ReconcileContext,
   kind: ResourceKind,
   reference: ObjectReference,
 ): Promise<LiveObject | undefined> {
+  if (context.rights?.mayRead(kind, reference.namespace) === false) return readLive(context, reference);
   const cached = context.composed?.cache(kind)?.get(reference.name, reference.namespace);
   return context.memory.writes.newest(reference, cached) ?? (await readLive(context, reference));
 }
@@ -70,11 +91,11 @@ export async function applyChanged(
   observed: LiveObject | undefined,
   options: ApplyOptions,
 ): Promise<ApplyResult> {
-  const { client, memory, signal } = context;
+  const { client, memory, progress, signal } = context;
   const result = await memory.applies.apply(client, intent, observed, { ...options, signal });
   if (result.written) {
     memory.writes.saw(result.object);
-    context.hasWritten ||= options.subresource === undefined;
+    progress.hasWritten ||= options.subresource === undefined;
   }
   return result;
 }
