@@ -52,7 +52,7 @@ function users(objects: readonly LiveObject[], definition: JsonObject = {}): Use
     return await read(reference, options);
   };
   client.apply = async (object, options) => {
-    check(options.as, "apply", object.kind, object.metadata?.name);
+    check(options?.as, "apply", object.kind, object.metadata?.name);
     return await apply(object, options);
   };
   client.delete = async (reference, options) => {

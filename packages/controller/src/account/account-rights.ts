@@ -8,7 +8,7 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { AccessReviews } from "./access-reviews.ts";
 
-/** A service account that was deleted is seen after this time. That it is missing is not kept: each retry looks again. */
+/** A deleted service account is seen after this time. That one is missing is not kept: each retry looks again. */
 const FRESH_MS = 10_000;
 
 /**

@@ -2,7 +2,6 @@ import type { Composition } from "@xfn/composition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches, Context } from "../../objects/context.ts";
 import { isNewer } from "../../objects/own-writes.ts";
-import type { ReconcileProgress } from "./reconcile-context.ts";
 
 /**
  * What a reconcile left that called functions, wrote, and left the XR Ready. Its own writes cause another run, because
@@ -20,7 +19,8 @@ interface Ended extends Pick<Context, "client" | "now"> {
   readonly xr: LiveObject;
   /** The composed resources after the apply. */
   readonly applied: readonly LiveObject[];
-  readonly progress: ReconcileProgress;
+  /** Whether it has written anything but a status. */
+  readonly progress: { readonly hasWritten: boolean };
   readonly signal: AbortSignal;
 }
 
