@@ -4,6 +4,8 @@ import type { ResourceKind } from "@xfn/kubernetes";
 export const GROUP = "sweep.example.org";
 /** The namespace of all namespaced objects. */
 export const NAMESPACE = "sweep";
+/** The service account in this namespace that may compose ConfigMaps. */
+export const COMPOSER = "composer";
 
 const apiextensions = { group: "apiextensions.crossplane.io", version: "v1", namespaced: false };
 const sweep = { group: GROUP, version: "v1" };

@@ -1,6 +1,4 @@
-// npm run sweep -- --definitions N: runs the controller over HTTP/1.1 with N definitions, and nothing else.
-// npm run sweep [-- --seed N] [--schedules N] [--sample N] [--scenario TEXT] [--case TEXT] [--concurrency N]: runs
-// every crash of every scenario, then random schedules of faults. The last line is `N passed, N failed`.
+// Runs every crash of every scenario, then random schedules of faults. The last line is `N passed, N failed`.
 import { randomInt } from "node:crypto";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -9,6 +7,16 @@ import { random, shuffled } from "./random.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 import { Baselines, type Case, crashes, type Failure, schedule, sweep } from "./sweep.ts";
 import { openTestbed } from "./testbed.ts";
+
+const USAGE = `npm run sweep -- [OPTIONS]
+  --scenario TEXT    only scenarios whose name contains TEXT
+  --case TEXT        only cases whose name contains TEXT, such as "write 9, crash before" or "schedule"
+  --schedules N      random schedules of faults (default 200)
+  --seed N           the seed of the schedules and of the order (default: random)
+  --sample N         only N cases, a random part of all
+  --concurrency N    cases at a time (default 3)
+  --definitions N    runs the controller over HTTP/1.1 with N definitions, and nothing else
+`;
 
 const { values } = parseArgs({
   options: {
@@ -19,8 +27,13 @@ const { values } = parseArgs({
     case: { type: "string", default: "" },
     concurrency: { type: "string", default: "3" },
     definitions: { type: "string" },
+    help: { type: "boolean" },
   },
 });
+if (values.help === true) {
+  process.stdout.write(`${USAGE}\nScenarios:\n${SCENARIOS.map(({ name }) => `  ${name}\n`).join("")}`);
+  process.exit(0);
+}
 // Exit at once: the server ends with the process.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 

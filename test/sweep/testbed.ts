@@ -8,7 +8,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { functions } from "./functions.ts";
 import { recordHistory } from "./history.ts";
-import { apiVersionOf, CRDS, DEFINITIONS, GROUP, NAMESPACE, WATCHED } from "./kinds.ts";
+import { apiVersionOf, COMPOSER, CRDS, DEFINITIONS, GROUP, NAMESPACE, WATCHED } from "./kinds.ts";
 import { startLife } from "./life.ts";
 import { at, objectsAt } from "./objects.ts";
 import type { Testbed } from "./run-scenario.ts";
@@ -19,7 +19,6 @@ export interface SweepTestbed extends Testbed, AsyncDisposable {
 }
 
 const READY_MS = 30_000;
-const COMPOSER = "composer";
 
 /**
  * Starts an API server, installs the CRDs of the controller and the provider, and establishes the sweep's

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
-import { APPS, CONFIG_MAPS, GROUP, GUARDS, NAMESPACE } from "../kinds.ts";
+import { APPS, COMPOSER, CONFIG_MAPS, GROUP, GUARDS, NAMESPACE } from "../kinds.ts";
 import { at, objectsAt, textAt } from "../objects.ts";
 import type { Actor, Scenario } from "../scenario.ts";
 import { all, composed, composition, expectCondition, expectEntries, get, named, patch, remove } from "./make.ts";
@@ -23,21 +23,31 @@ const FORBIDDEN: JsonObject = {
   patches: [{ type: "FromCompositeFieldPath", fromFieldPath: "metadata.name", toFieldPath: "metadata.name" }],
 };
 
-const compositionOf = (actor: Actor, { kind }: ResourceKind, ...entries: readonly string[]): JsonObject =>
-  composition(actor, {
+function compositionOf(
+  actor: Actor,
+  { kind }: ResourceKind,
+  entries: readonly string[],
+  spec: JsonObject = {},
+): JsonObject {
+  return composition(actor, {
     resources: entries.map((entry) => (entry === FORBIDDEN["name"] ? FORBIDDEN : settings(entry))),
-    spec: { compositeTypeRef: { apiVersion: `${GROUP}/v1`, kind } },
+    spec: { compositeTypeRef: { apiVersion: `${GROUP}/v1`, kind }, ...spec },
   });
+}
 
-/** The life of an XR with the scope Namespaced, whose references are in spec.crossplane. */
-function lifecycle(name: string, kind: ResourceKind): Scenario {
+/**
+ * The life of an XR with the scope Namespaced, whose references are in spec.crossplane.
+ *
+ * @param changed fields of its Composition from the second step on
+ */
+function lifecycle(name: string, kind: ResourceKind, changed: JsonObject = {}): Scenario {
   return {
     name,
     steps: [
       {
         name: "create it",
         act: (actor) =>
-          actor.apply(compositionOf(actor, kind, "a", "b"), {
+          actor.apply(compositionOf(actor, kind, ["a", "b"]), {
             ...named(actor, kind, "app"),
             spec: { size: "small", crossplane: { compositionRef: { name: `${actor.id}-c` } } },
           }),
@@ -53,7 +63,7 @@ function lifecycle(name: string, kind: ResourceKind): Scenario {
       {
         name: "change it, and remove a template",
         act: async (actor) => {
-          await actor.apply(compositionOf(actor, kind, "a"));
+          await actor.apply(compositionOf(actor, kind, ["a"], changed));
           await patch(actor, await theApp(actor, kind), { spec: { size: "large" } });
         },
         expect: async (actor) => {
@@ -76,6 +86,9 @@ function lifecycle(name: string, kind: ResourceKind): Scenario {
 export const NAMESPACED: readonly Scenario[] = [
   lifecycle("a namespaced XR", APPS),
   lifecycle("a namespaced XR of a service account", GUARDS),
+  lifecycle("a Composition that gets a service account", APPS, {
+    serviceAccountRef: { namespace: NAMESPACE, name: COMPOSER },
+  }),
   {
     name: "a service account that may not create an object",
     mayFail: /is forbidden/,
@@ -83,7 +96,7 @@ export const NAMESPACED: readonly Scenario[] = [
       {
         name: "create an XR",
         act: (actor) =>
-          actor.apply(compositionOf(actor, GUARDS, "a", "limits"), {
+          actor.apply(compositionOf(actor, GUARDS, ["a", "limits"]), {
             ...named(actor, GUARDS, "app"),
             spec: { size: "small", crossplane: { compositionRef: { name: `${actor.id}-c` } } },
           }),
@@ -94,7 +107,7 @@ export const NAMESPACED: readonly Scenario[] = [
       },
       {
         name: "remove its template",
-        act: (actor) => actor.apply(compositionOf(actor, GUARDS, "a")),
+        act: (actor) => actor.apply(compositionOf(actor, GUARDS, ["a"])),
         expect: async (actor) => {
           const app = await theApp(actor, GUARDS);
           expectCondition(app, "Synced", "True");
