@@ -1,8 +1,8 @@
-import type { JsonObject } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import type { Context } from "@xfn/controller";
+import { isObject, type JsonObject } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { get, named, referencesOf, type World, widget, world, xr } from "../harness/composite-memory.ts";
+import { get, named, owner, referencesOf, secret, type World, widget, world, xr } from "../harness/composite-memory.ts";
 
 // The service accounts that Compositions name, in a memory that has users with rights. The test of
 // docs/multi-tenancy.md has an API server.
@@ -23,13 +23,15 @@ interface Users extends World {
   readonly may: Map<string, Set<string>>;
   /** Requests for Widgets, as `user verb name`. */
   readonly widgets: string[];
+  /** Requests for other kinds than XRs, Widgets and accounts, as `user verb kind name`. */
+  readonly others: string[];
   /** The users who wrote the XR. */
   readonly xrWriters: Set<string>;
 }
 
 /** A world in which users have rights on Widgets. */
-function users(objects: readonly LiveObject[], definition: JsonObject = {}): Users {
-  const w = world(objects, {}, definition);
+function users(objects: readonly LiveObject[], definition: JsonObject = {}, how: Partial<Context> = {}): Users {
+  const w = world(objects, how, definition);
   const { client } = w;
   const may = new Map([
     [CONTROLLER, new Set([...ALL, "impersonate a", "impersonate b"])],
@@ -37,16 +39,23 @@ function users(objects: readonly LiveObject[], definition: JsonObject = {}): Use
     [userOf(B), new Set(ALL)],
   ]);
   const widgets: string[] = [];
+  const others: string[] = [];
   const xrWriters = new Set<string>();
   const check = (as: string | undefined, verb: string, kind: string | undefined, name: string | undefined): void => {
     const user = as ?? CONTROLLER;
     if (kind === "XDatabase" && verb !== "get") xrWriters.add(user);
+    if (kind !== "Widget" && kind !== "XDatabase" && kind !== "ServiceAccount")
+      others.push([user, verb, kind, name].filter((one) => one !== undefined).join(" "));
     if (kind !== "Widget") return;
     widgets.push(`${user} ${verb} ${name}`);
     if (may.get(user)?.has(verb) === true) return;
     throw new ApiError("Forbidden", `widgets "${name}" is forbidden: ${user} cannot ${verb} it`, { status: 403 });
   };
-  const { get: read, apply, delete: remove, patch }: Client = client;
+  const { get: read, list, apply, delete: remove, patch }: Client = client;
+  client.list = async (kind, options) => {
+    check(options?.as, "list", kind.kind, undefined);
+    return await list(kind, options);
+  };
   client.get = async (reference, options) => {
     check(options?.as, "get", reference.kind, reference.name);
     return await read(reference, options);
@@ -72,7 +81,7 @@ function users(objects: readonly LiveObject[], definition: JsonObject = {}): Use
     const isKnown = resource === "widgets" || resource === "serviceaccounts";
     return { status: { allowed: isKnown && typeof right === "string" && may.get(as)?.has(right) === true } };
   };
-  return Object.assign(w, { may, widgets, xrWriters });
+  return Object.assign(w, { may, widgets, others, xrWriters });
 }
 
 const composes = (serviceAccountRef: typeof A | undefined, ...entries: string[]): JsonObject => ({
@@ -96,6 +105,59 @@ test("what a Composition composes has the rights of its account, and the XR thos
   expect(usersOf(w)).toEqual([userOf(A)]);
   expect(w.widgets).toContain(`${userOf(A)} delete v`);
   expect([...w.xrWriters]).toEqual([CONTROLLER]);
+});
+
+test("what a Composition reads has the rights of its account, and the connection secret of the XR those of the XR", async () => {
+  const place = { namespace: "team", name: "published" };
+  const composed = { ...widget("w", "w"), spec: { writeConnectionSecretToRef: { namespace: "team", name: "its" } } };
+  const config: LiveObject = {
+    apiVersion: "apiextensions.crossplane.io/v1beta1",
+    kind: "EnvironmentConfig",
+    metadata: { name: "e", uid: "e", resourceVersion: "1" },
+  };
+  const w = users([
+    xr({ ...recorded, writeConnectionSecretToRef: place }),
+    composed,
+    config,
+    account(A),
+    secret("team", "its", [{ ...owner("uid-w"), kind: "Widget", name: "w" }]),
+  ]);
+  w.composeSpec({
+    serviceAccountRef: A,
+    environment: { environmentConfigs: [{ type: "Reference", ref: { name: "e" } }] },
+    resources: [{ ...named("w", "w"), connectionDetails: [{ name: "user", fromConnectionSecretKey: "user" }] }],
+  });
+  await w.reconcile();
+  expect(w.others.filter((request) => request.includes(" Environment"))).toEqual([
+    `${userOf(A)} list EnvironmentConfig`,
+  ]);
+  expect(w.others).toContain(`${userOf(A)} get Secret its`);
+  const published = w.others.filter((request) => request.endsWith(" published"));
+  expect(published.length).toBeGreaterThan(0);
+  expect(published.filter((request) => !request.startsWith(CONTROLLER))).toEqual([]);
+});
+
+test("what functions require is read with the rights of the account, and a refusal names it", async () => {
+  const unused = (): never => {
+    throw new TypeError("the function is not called");
+  };
+  const functions = {
+    names: ["f"],
+    byName: () => ({ run: unused }),
+    byPackage: unused,
+    byEndpoint: unused,
+    closeUnused: unused,
+  };
+  const w = users([xr(), account(A)], {}, { functions, runner: { run: unused } });
+  const required = { requirementName: "r", apiVersion: "things.example.org/v1", kind: "Widget", name: "w" };
+  w.composeSpec({
+    serviceAccountRef: A,
+    mode: "Pipeline",
+    pipeline: [{ step: "s", functionRef: { name: "f" }, requirements: { requiredResources: [required] } }],
+  });
+  w.may.set(userOf(A), new Set());
+  await expect(w.reconcile()).rejects.toThrow("grant the service account team/a get and list of Widget");
+  expect(w.widgets).toEqual([`${userOf(A)} get w`]);
 });
 
 test("a right that the account lacks is Forbidden for exactly this object", async () => {
