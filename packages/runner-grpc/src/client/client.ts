@@ -73,6 +73,7 @@ class GrpcRunnerClient implements RunnerClient {
     }
     this.#channel = openChannel(this.#endpoint, options);
     this.#plain = new PlainPath(
+      this.#endpoint,
       (onread) => connectTo(this.#endpoint, options, onread),
       this.maxOutputBytes + MAX_ENVELOPE_BYTES,
     );

@@ -74,6 +74,8 @@ export class PlainCall implements RunningCall {
   }
 
   #lost(why: string): void {
+    // Making an error is expensive, and the end of the connection follows each answer.
+    if (this.#ended) return;
     this.#end(this.#sending ? failed("UNAVAILABLE", why) : undefined);
   }
 

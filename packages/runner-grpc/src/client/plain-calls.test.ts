@@ -5,7 +5,7 @@ import { testAuthority, testCertificate } from "../../test/certificates.ts";
 import { plainHead } from "../../test/plain-caller.ts";
 import { protocolProxy } from "../../test/protocol-proxy.ts";
 import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
-import { MAX_PAYLOAD_BYTES, type RunnerGrpcError } from "../index.ts";
+import { type ForwardCall, MAX_PAYLOAD_BYTES, type RunnerGrpcError } from "../index.ts";
 
 const LARGE = Buffer.alloc(200_000, "0123456789abcdefg");
 
@@ -19,6 +19,24 @@ test("large messages are plain calls, each on a connection that ends with it; sm
   await expect.poll(() => proxy.open()).toBe(0);
   expect(await client.run("x", Buffer.from("small"))).toEqual(Buffer.from("small"));
   expect(proxy.seen).toEqual(["plain", "plain", "gRPC"]);
+});
+
+test("on a local socket, small calls of function packages are plain, too; on TCP they are gRPC", async () => {
+  const path = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
+  const small = Buffer.from("small");
+  await using serving = new Serving();
+  const forward: ForwardCall = async (_image, _path, request) => request;
+  const { server } = await serving.server({ forward });
+  const local = await protocolProxy(serving);
+  const client = serving.client(local.endpoint);
+  expect(await client.callFunction("example.org/f:1", path, small)).toEqual(small);
+  expect(await client.run("x", small)).toEqual(small);
+  expect(local.seen).toEqual(["plain", "gRPC"]);
+  expect(server.counts()).toEqual({ running: 0, waiting: 0 });
+  const { address } = await serving.server({ addresses: ["127.0.0.1:0"], forward, insecureNoAuth: true });
+  const remote = await protocolProxy(serving, "pass", Number(address.split(":").at(-1)));
+  expect(await serving.client(remote.endpoint).callFunction("example.org/f:1", path, small)).toEqual(small);
+  expect(remote.seen).toEqual(["gRPC"]);
 });
 
 test.each(["close", "ignore"] as const)(
