@@ -52,6 +52,26 @@ test("each call has a fresh instance", async () => {
   for (let round = 0; round < 3; round++) expect(await run(image)).toBe("\0");
 });
 
+test("the memory of each call is as small and as empty as that of the first one, even if it grew", async () => {
+  const size = [0x3f, 0x00];
+  const far = 40 * 65_536;
+  const load = [...constant(far), 0x28, 0x02, 0x00];
+  // Prints its pages, grows, prints the far byte, and then writes to it.
+  const start = [
+    ...store(1024, size),
+    ...print(1, 1),
+    ...grow(30),
+    ...store(1024, load),
+    ...print(1, 1),
+    ...store(far, constant(7)),
+    ...READ,
+  ];
+  // The process prepares the memory of a module with much data.
+  const segments = [{ address: 65_536, content: "x".repeat(300_000) }];
+  const image = layout(wasmModule({ start, pages: 20, segments }));
+  for (let round = 0; round < 4; round++) expect(await run(image)).toBe("\u0014\0");
+});
+
 test("a function that does not read its input returns its output", async () => {
   expect(await run(layout(wasmModule({ start: print(1, 4), data: "fine" })))).toBe("fine");
 });
@@ -166,6 +186,11 @@ describe("ends", () => {
     ["a stack without end", { start: call("self") }, "NonZeroExit"],
     ["memory without end", { start: [...Array.from({ length: 8 }, () => grow(63)).flat(), ...TRAP] }, "OutOfMemory"],
     ["more memory than its limit at the start", { start: ECHO, pages: 20_000 }, "OutOfMemory"],
+    [
+      "much data, and more memory than its limit",
+      { start: ECHO, pages: 20_000, segments: [{ address: 65_536, content: "x".repeat(300_000) }] },
+      "OutOfMemory",
+    ],
     ["pointers outside the memory", { start: [...call("fd_write", 1, -8, 1, 8), ...TRAP] }, "NonZeroExit"],
   ])("%s", async (_, parts, code) => {
     const options = { timeoutMs: code === "Timeout" ? 300 : 30_000, memoryBytes: 32 * 1024 * 1024 };

@@ -1,5 +1,7 @@
+import { PAGE_BYTES } from "../protocol/limits.ts";
+import { importMemory, MEMORY_IMPORT, type MemoryType } from "./import-memory.ts";
 import { mergeData } from "./merge-data.ts";
-import { refusalOf } from "./sections.ts";
+import { DATA, onlySection, refusalOf } from "./sections.ts";
 import { WASI_MODULE, WASI_NAMES } from "./wasi.ts";
 
 /** The module cannot be a function. */
@@ -13,15 +15,32 @@ export class InvalidModuleError extends Error {
 const MAX_NAME = 64;
 
 /**
+ * Data segments of a module whose memory is worth preparing. Go's modules have a megabyte of data, and touch most of
+ * their memory. Modules in Rust, C and AssemblyScript touch a few pages.
+ */
+const MUCH_DATA_BYTES = 256 * 1024;
+
+/** A compiled module. */
+export interface LoadedModule {
+  readonly module: WebAssembly.Module;
+  /** The memory that it imports as {@link MEMORY_IMPORT}; absent if it has its own. */
+  readonly memory?: MemoryType;
+}
+
+/**
  * Compiles a module, and checks that it has what a function needs and imports nothing but WASI preview 1.
  *
  * @throws InvalidModuleError
  */
-export function loadModule(bytes: Buffer): WebAssembly.Module {
+export function loadModule(bytes: Buffer): LoadedModule {
   const refusal = refusalOf(bytes);
   if (refusal !== undefined) throw new InvalidModuleError(refusal);
-  const module = compile(bytes);
+  const loaded = compile(bytes);
+  const { module, memory } = loaded;
+  // A module that has an import of this name itself imports it twice.
+  let memoriesOfHost = memory === undefined ? 0 : 1;
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
+    if (from === MEMORY_IMPORT.module && kind === "memory" && memoriesOfHost-- > 0) continue;
     if (from === WASI_MODULE && kind === "function" && WASI_NAMES.has(name)) continue;
     throw new InvalidModuleError(
       `it imports the ${kind} ${shown(from)}.${shown(name)}, which does not exist: functions have ${WASI_MODULE} alone`,
@@ -31,18 +50,34 @@ export function loadModule(bytes: Buffer): WebAssembly.Module {
   if (exported.get("_start") !== "function")
     throw new InvalidModuleError("it exports no function _start; build a command, not a library (reactor)");
   if (exported.get("memory") !== "memory") throw new InvalidModuleError("it exports no memory of the name memory");
-  return module;
+  return loaded;
 }
 
-function compile(bytes: Buffer): WebAssembly.Module {
-  const merged = mergeData(bytes);
-  if (merged === bytes) return compileBytes(bytes);
+function compile(bytes: Buffer): LoadedModule {
   try {
-    return compileBytes(merged);
+    const merged = mergeData(bytes);
+    const { bytes: rewritten, memory } = (hasMuchData(merged) && importMemory(merged)) || { bytes: merged };
+    const module = new WebAssembly.Module(rewritten);
+    if (memory === undefined) return { module };
+    // The instance of the module as it is reports a memory beyond the limit.
+    return isPossible(memory) ? { module, memory } : { module: compileBytes(bytes) };
   } catch {
     // The message must name an index of the module as it is.
-    return compileBytes(bytes);
+    return { module: compileBytes(bytes) };
   }
+}
+
+function isPossible(memory: MemoryType): boolean {
+  try {
+    return new WebAssembly.Memory(memory).buffer.byteLength === memory.initial * PAGE_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+function hasMuchData(bytes: Buffer): boolean {
+  const data = onlySection(bytes, DATA);
+  return data !== undefined && data.end - data.content >= MUCH_DATA_BYTES;
 }
 
 function compileBytes(bytes: Buffer): WebAssembly.Module {

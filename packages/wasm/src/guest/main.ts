@@ -12,7 +12,8 @@ import {
   STDERR,
   WAITING,
 } from "../protocol/frames.ts";
-import { InvalidModuleError, loadModule } from "./load-module.ts";
+import { InvalidModuleError, type LoadedModule, loadModule } from "./load-module.ts";
+import type { MemoryPages } from "./memory-pages.ts";
 import { receive, send } from "./pipes.ts";
 import { runInstance } from "./run-instance.ts";
 import { StandardStreams, type StreamsHost } from "./standard-streams.ts";
@@ -20,24 +21,27 @@ import { StandardStreams, type StreamsHost } from "./standard-streams.ts";
 // The process of one module. It runs one call after the other, each in a fresh instance, and all on this thread: the
 // runner kills the process to end a call. The next instance starts at once, and waits for its input.
 
-/** Memory of ended instances after which it is freed: V8 counts only the objects that own it. */
-const FREE_AFTER_BYTES = 64 * 1024 * 1024;
+/** Memories of ended instances after which their addresses are freed, in case that V8 does not collect them itself. */
+const FREE_AFTER_BYTES = 256 * 1024 * 1024;
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const maxOutputBytes = Number(process.argv[2]);
-const ready: Ready = { filtered: await confine(receive(FILTER)) };
+const memoryBytes = Number(process.argv[3]);
+const { filtered, pages } = await confine(receive(FILTER));
 serve(receive(MODULE));
 
-async function confine(program: Buffer): Promise<boolean> {
-  if (program.length === 0) return false;
+async function confine(program: Buffer): Promise<Ready & { readonly pages?: MemoryPages }> {
+  if (program.length === 0) return { filtered: false };
   const { filterCalls } = await import("./filter-calls.ts");
-  return filterCalls(program);
+  const { MemoryPages } = await import("./memory-pages.ts");
+  const pages = new MemoryPages(memoryBytes);
+  return { filtered: filterCalls(program), pages };
 }
 
 function serve(bytes: Buffer): void {
-  let module: WebAssembly.Module;
+  let module: LoadedModule;
   try {
     module = loadModule(bytes);
   } catch (error) {
@@ -45,6 +49,7 @@ function serve(bytes: Buffer): void {
     send(INVALID, error.message);
     return;
   }
+  const ready: Ready = { filtered };
   send(READY, JSON.stringify(ready));
   let used = 0;
   for (;;) {
@@ -56,7 +61,7 @@ function serve(bytes: Buffer): void {
 }
 
 /** Runs one call. Returns the size of the instance's memory, in bytes. */
-function runCall(module: WebAssembly.Module): number {
+function runCall(module: LoadedModule): number {
   const host: StreamsHost = {
     nextInput() {
       send(WAITING);
@@ -65,11 +70,11 @@ function runCall(module: WebAssembly.Module): number {
     reportError: (part) => send(STDERR, part),
   };
   const streams = new StandardStreams(host, maxOutputBytes);
-  const { failure, memoryBytes } = runInstance(module, streams);
+  const { failure, memoryBytes: used } = runInstance(module, streams, pages);
   // A function that did not read its input ended before its call.
   streams.takeInput();
   streams.reportError();
   if (failure === undefined) send(OUTPUT, streams.output);
   else send(ENDED, JSON.stringify(failure));
-  return memoryBytes;
+  return used;
 }

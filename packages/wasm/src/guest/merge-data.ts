@@ -1,6 +1,6 @@
 import { MAX_MODULE_BYTES, PAGE_BYTES } from "../protocol/limits.ts";
 import { readSigned, readUnsigned, signedBytes, unsignedBytes } from "./leb128.ts";
-import { DATA, DATA_COUNT, MEMORIES, type Section, sectionsOf } from "./sections.ts";
+import { DATA, DATA_COUNT, MEMORIES, onlySection, type Section, sectionsOf } from "./sections.ts";
 
 /**
  * Zeros between two segments that become one. Go's linker leaves out runs of zeros: its 37,000 segments become 9 with
@@ -38,10 +38,10 @@ interface Segment {
  */
 export function mergeData(module: Buffer): Buffer {
   const sections = sectionsOf(module);
-  const data = onlySection(sections, DATA);
+  const data = onlySection(module, DATA);
   // A module with this section can name its segments in its code.
   if (sections === undefined || data === undefined || sections.some(({ id }) => id === DATA_COUNT)) return module;
-  const memoryBytes = initialMemory(module, onlySection(sections, MEMORIES));
+  const memoryBytes = initialMemory(module, onlySection(module, MEMORIES));
   const segments = memoryBytes === undefined ? undefined : readSegments(module, data, memoryBytes);
   if (segments === undefined) return module;
   const room = Math.min(Math.floor(module.length * MAX_GROWTH), MAX_MODULE_BYTES - module.length);
@@ -53,11 +53,6 @@ export function mergeData(module: Buffer): Buffer {
   ]);
   const head = Buffer.from([DATA, ...unsignedBytes(content.length)]);
   return Buffer.concat([module.subarray(0, data.start), head, content, module.subarray(data.end)]);
-}
-
-function onlySection(sections: readonly Section[] | undefined, id: number): Section | undefined {
-  const found = sections?.filter((section) => section.id === id) ?? [];
-  return found.length === 1 ? found[0] : undefined;
 }
 
 /** The size of the only memory at the start; undefined for other memories, such as shared ones. */

@@ -2,7 +2,8 @@ import { MAX_TABLES } from "../protocol/limits.ts";
 import { readUnsigned } from "./leb128.ts";
 
 /** Section ids (WebAssembly specification, "Binary Format", "Sections"). */
-const IMPORTS = 2;
+export const CUSTOM = 0;
+export const IMPORTS = 2;
 const TABLES = 4;
 export const MEMORIES = 5;
 export const DATA = 11;
@@ -38,6 +39,12 @@ export function sectionsOf(bytes: Buffer): Section[] | undefined {
     at = section.end;
   }
   return sections;
+}
+
+/** The only section of an id; undefined if there is none, or more than one, or if the sections are malformed. */
+export function onlySection(bytes: Buffer, id: number): Section | undefined {
+  const found = sectionsOf(bytes)?.filter((section) => section.id === id) ?? [];
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /**

@@ -11,6 +11,7 @@ declare namespace WebAssembly {
 
   class Memory {
     private readonly brand: "Memory";
+    constructor(type: { readonly initial: number; readonly maximum?: number });
     readonly buffer: ArrayBuffer;
   }
 

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import {
   BYTES_UNTIL_OPTIMIZED,
   CODE_MEBIBYTES,
+  HEAP_GROWING_PERCENT,
   HEAP_MEBIBYTES,
-  INITIAL_HEAP_MEBIBYTES,
   MAX_MODULE_BYTES,
   MAX_TABLE_ENTRIES,
   PAGE_BYTES,
@@ -41,7 +41,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     "--disallow-code-generation-from-strings",
     `--max-old-space-size=${HEAP_MEBIBYTES}`,
     "--max-semi-space-size=4",
-    `--initial-old-space-size=${INITIAL_HEAP_MEBIBYTES}`,
+    `--heap-growing-percent=${HEAP_GROWING_PERCENT}`,
     `--wasm-max-mem-pages=${Math.floor(memoryBytes / PAGE_BYTES)}`,
     `--wasm-max-table-size=${MAX_TABLE_ENTRIES}`,
     `--wasm-max-module-size=${MAX_MODULE_BYTES}`,
@@ -51,6 +51,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     "--v8-pool-size=2",
     MAIN,
     String(maxOutputBytes),
+    String(memoryBytes),
   ];
   const node: Command = [process.execPath, ...flags];
   if (!existsSync(SHELL)) return node;

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { MemoryPages } from "./memory-pages.ts";
+
+const MIB = 1024 * 1024;
+const PAGES_PER_MIB = 16;
+const SMALL_PAGE = 4096;
+
+/** The page faults of writing to each page of 4 KiB. */
+function faultsOf(memory: WebAssembly.Memory): number {
+  const bytes = new Uint8Array(memory.buffer);
+  const before = process.resourceUsage().minorPageFault;
+  for (let at = 0; at < bytes.length; at += SMALL_PAGE) bytes[at] = 1;
+  return process.resourceUsage().minorPageFault - before;
+}
+
+function memoryOf(mebibytes: number): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: mebibytes * PAGES_PER_MIB });
+}
+
+function grow(memory: WebAssembly.Memory, mebibytes: number): void {
+  (memory as unknown as { grow(pages: number): number }).grow(mebibytes * PAGES_PER_MIB);
+}
+
+describe.runIf(process.platform === "linux")("the pages of a memory", () => {
+  const pages = (): MemoryPages => new MemoryPages(64 * MIB);
+
+  test("are there before an instance uses them, and empty", () => {
+    const memory = memoryOf(8);
+    pages().prepare(memory.buffer);
+    expect(memory.buffer.byteLength).toBe(8 * MIB);
+    expect(Buffer.from(memory.buffer).equals(Buffer.alloc(8 * MIB))).toBe(true);
+    // 2,048 without preparation.
+    expect(faultsOf(memory)).toBeLessThan(1024);
+  });
+
+  test("are prepared up to the size of the last memory, but out of reach until it grows", () => {
+    const prepared = pages();
+    const last = memoryOf(3);
+    grow(last, 5);
+    prepared.release(last.buffer);
+    const memory = memoryOf(3);
+    prepared.prepare(memory.buffer);
+    expect(memory.buffer.byteLength).toBe(3 * MIB);
+    expect(() => readAt(memory, 3 * MIB)).toThrow(/out of bounds/);
+    grow(memory, 5);
+    expect(Buffer.from(memory.buffer).equals(Buffer.alloc(8 * MIB))).toBe(true);
+    expect(faultsOf(memory)).toBeLessThan(1024);
+    expect(() => readAt(memory, 8 * MIB)).toThrow(/out of bounds/);
+  });
+
+  test("are empty when the memory is released", () => {
+    const memory = memoryOf(2);
+    Buffer.from(memory.buffer).fill(1);
+    pages().release(memory.buffer);
+    expect(Buffer.from(memory.buffer).equals(Buffer.alloc(2 * MIB))).toBe(true);
+  });
+
+  test.each([0, 1 / PAGES_PER_MIB, 40])("of a memory of %d MiB can all be used", (mebibytes) => {
+    const memory = memoryOf(mebibytes);
+    pages().prepare(memory.buffer);
+    faultsOf(memory);
+    const lastPage = Buffer.from(memory.buffer).subarray(-SMALL_PAGE);
+    expect(lastPage.at(0)).toBe(mebibytes === 0 ? undefined : 1);
+  });
+});
+
+/** Reads a byte as an instance does. */
+function readAt(memory: WebAssembly.Memory, address: number): void {
+  // The function "f" loads the byte at its argument from the memory "a"."m".
+  const hex = "01050160017f00020801016101" + "6d02000103020100070501016600000a0a01080020002d00001a0b";
+  const bytes = Buffer.concat([Buffer.from("\0asm\x01\0\0\0"), Buffer.from(hex, "hex")]);
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes), { a: { m: memory } });
+  (instance.exports["f"] as (address: number) => void)(address);
+}
