@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { controllerCrds, InstallError, installCrds } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
@@ -68,6 +69,15 @@ describe("the controller's own CRDs", needs("api-server"), () => {
       await dryRun(composition({ resources: [{ base: BASE }] }, `apiextensions.crossplane.io/${version}`));
     }
   });
+
+  // Of Crossplane's design "Composition Functions", literally.
+  test.each(["template", "function", "function-with-all-fields", "function-of-first-draft"])(
+    "the design's Composition is accepted as it is printed: %s",
+    async (name) => {
+      const path = fileURLToPath(new URL(`../unit/testdata/composition-functions/${name}.yaml`, import.meta.url));
+      await server.kubectl(["create", "--dry-run=server", "--validate=strict", "-f", path]);
+    },
+  );
 
   test.each<[what: string, spec: JsonObject]>([
     ["from and to", { compositeTypeRef: null, from: { apiVersion: "a/v1", kind: "B" }, to: [{ base: BASE }] }],

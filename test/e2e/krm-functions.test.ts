@@ -95,6 +95,63 @@ describe("a Composition of KRM functions", needs("crun"), () => {
   });
 });
 
+// The Compositions of Crossplane's design "Composition Functions" and of its first draft, with their answers of functions.
+describe("the examples of Crossplane's design", needs("crun"), () => {
+  const fixture = (path: string): Promise<string> => readFile(join(CHECKOUT, path), "utf8");
+  const written = (name: string): Promise<string> => fixture(`test/unit/testdata/composition-functions/${name}.yaml`);
+  const answer = (name: string): Promise<string> => fixture(`packages/functionio/fixtures/function-api/${name}.yaml`);
+  const program = `#!/bin/sh
+case $(cat) in
+*'"kind":"ResourceList"'*) cat "\${0%/*}/list.yaml" ;;
+*) cat "\${0%/*}/io.yaml" ;;
+esac
+`;
+  const instance = (kind: string): string =>
+    `{apiVersion: database.example.org/v1alpha1, kind: ${kind}, metadata: {name: my-db}, spec: {parameters: {storageGB: 20}}}`;
+
+  beforeAll(async () => {
+    await workspace.write("design/function", program, { mode: 0o755 });
+    await workspace.write("design/io.yaml", await answer("compose-resource"));
+    // Without its result, which ends the run. It has other fields of the XR, and therefore changes them.
+    await workspace.write("design/list.yaml", (await answer("resource-list-answer")).split("results:")[0] ?? "");
+    const { code, stderr } = await workspace.xfn(["build", "design", "-t", "xkpg.io/my-cool-function:0.1.0"]);
+    if (code !== 0) throw new Error(`cannot build the function: ${stderr}`);
+  });
+
+  const render = async (composition: string, kind = "XPostgreSQLInstance"): ReturnType<Workspace["xfn"]> => {
+    await workspace.write("design.yaml", composition);
+    return await workspace.xfn(["render", "-", "design.yaml"], { input: instance(kind) });
+  };
+
+  test("a template composes a CloudSQLInstance with the size of the XR", async () => {
+    const { code, stdout, stderr } = await render(await written("template"), "AcmeCoDatabase");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/kind: CloudSQLInstance[^]*databaseVersion: POSTGRES_9_6[^]*dataDiskSizeGb: 20/);
+  });
+
+  test("a function composes it", async () => {
+    const { code, stdout, stderr } = await render(await written("function"));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/kind: CloudSQLInstance[^]*dataDiskSizeGb: 20[^]*name: cloudsqlpostgresql-conn/);
+  });
+
+  test("with all of its fields, a function composes it in both forms", needs("cgroup-limits"), async () => {
+    const forms = [
+      await written("function-with-all-fields"),
+      (await written("function-of-first-draft")).replace(
+        "    type: Container\n",
+        "    type: Container\n    io: ResourceList\n",
+      ),
+    ];
+    for (const form of forms) {
+      const { code, stdout, stderr } = await render(form);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(/kind: CloudSQLInstance[^]*databaseVersion: POSTGRES_9_6/);
+    }
+    expect(forms[1]).toContain("io: ResourceList");
+  });
+});
+
 describe("a function with kustomize's library", needs("crun", "krm-functions"), () => {
   beforeAll(async () => {
     const program = buildGoProgram("krm-labels");

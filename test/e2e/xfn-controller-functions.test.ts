@@ -90,7 +90,12 @@ spec:
   functions:
     - name: my-cool-function
       type: ${type}
-      container: { image: "${image}", imagePullPolicy: Never, timeout: 30s, network: ${network} }
+      container:
+        image: "${image}"
+        imagePullPolicy: Never
+        timeout: 30s
+        network: ${network}
+        runner: { endpoint: "unix:///@crossplane/fn/default.sock" }
       config:
         apiVersion: database.example.org/v1alpha1
         kind: Config

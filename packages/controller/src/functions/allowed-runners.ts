@@ -4,31 +4,32 @@ import type { RunnerDirectory } from "../objects/context.ts";
 /** A runner as controllers use it: over gRPC, or in this process. */
 export type CallableRunner = Omit<RunnerClient, "close">;
 
+/** The controller's own runner, which steps may always name. */
+export interface OwnRunner {
+  readonly client: CallableRunner;
+  readonly endpoint: string;
+  /** The endpoint of steps that name none, in the contract. A step may spell it out, whatever `endpoint` is. */
+  readonly defaultEndpoint: string;
+}
+
 /** The runners that steps may name. Each is connected at its first call. */
 export class AllowedRunners implements RunnerDirectory {
-  readonly #own: readonly [endpoint: string, client: CallableRunner];
+  readonly #own: OwnRunner;
   readonly #allowed: ReadonlySet<string>;
   readonly #connect: (endpoint: string) => RunnerClient;
   readonly #clients: Map<string, RunnerClient> = new Map();
 
-  /**
-   * @param own the controller's own runner, which steps may always name
-   * @param allowed the endpoints of other runners
-   */
-  constructor(
-    own: readonly [endpoint: string, client: CallableRunner],
-    allowed: readonly string[],
-    connect: (endpoint: string) => RunnerClient,
-  ) {
+  /** @param allowed the endpoints of other runners */
+  constructor(own: OwnRunner, allowed: readonly string[], connect: (endpoint: string) => RunnerClient) {
     this.#own = own;
     this.#allowed = new Set(allowed);
     this.#connect = connect;
   }
 
   at(endpoint: string): CallableRunner | undefined {
-    const [ownEndpoint, ownClient] = this.#own;
-    if (endpoint === ownEndpoint) return ownClient;
-    if (!this.#allowed.has(endpoint)) return undefined;
+    const own = this.#own;
+    if (endpoint === own.endpoint) return own.client;
+    if (!this.#allowed.has(endpoint)) return endpoint === own.defaultEndpoint ? own.client : undefined;
     const client = this.#clients.get(endpoint) ?? this.#connect(endpoint);
     this.#clients.set(endpoint, client);
     return client;

@@ -79,8 +79,10 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   const runners =
     grpc &&
     runner &&
-    new AllowedRunners([config.runner, runner], config.allowedRunners, (endpoint) =>
-      grpc.createRunnerClient(allowedRunnerOptions(config, endpoint)),
+    new AllowedRunners(
+      { client: runner, endpoint: config.runner, defaultEndpoint: grpc.DEFAULT_ENDPOINT },
+      config.allowedRunners,
+      (endpoint) => grpc.createRunnerClient(allowedRunnerOptions(config, endpoint)),
     );
   let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
   try {
@@ -140,7 +142,7 @@ async function registryPackages(config: StartConfig, problems: string[]): Promis
   return new RegistryPackages(readRegistryAccess(config, (problem) => void problems.push(problem)));
 }
 
-type Grpc = Pick<typeof import("@xfn/runner-grpc"), "createRunnerClient" | "RunnerSetupError"> &
+type Grpc = Pick<typeof import("@xfn/runner-grpc"), "createRunnerClient" | "DEFAULT_ENDPOINT" | "RunnerSetupError"> &
   Pick<typeof import("../functions/function-directory.ts"), "ConnectedFunctions" | "endpointOf">;
 
 async function loadGrpc(): Promise<Grpc> {

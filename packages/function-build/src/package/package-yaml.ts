@@ -40,19 +40,28 @@ export async function packageMetadata(dir: string, version: "v1" | "v1alpha1"): 
   if (second !== undefined) throw new InputError(`${path} must hold one document`, { details: [positionOf(second)] });
   const { value } = document;
   const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : {};
-  const { name } = metadata;
+  const { name, annotations } = metadata;
   const faults = [
     isObject(value) && API_VERSIONS.has(value["apiVersion"])
       ? undefined
       : `apiVersion must be ${[...API_VERSIONS].join(" or ")}`,
     isObject(value) && value["kind"] === "Function" ? undefined : "kind must be Function",
     isPackageName(name) ? undefined : "metadata.name must be a Kubernetes name",
+    faultOf(annotations),
   ].filter((fault) => fault !== undefined);
   if (faults.length > 0)
     throw new InputError(`${path} is not the metadata of a function`, {
       details: faults.map((fault) => `${path}: ${fault}`),
     });
-  return { name: name as string, annotations: textsOf(metadata["annotations"]), content: await readInput(path) };
+  return { name: name as string, annotations: textsOf(annotations), content: await readInput(path) };
+}
+
+/** What a Kubernetes API server would refuse of annotations. */
+function faultOf(annotations: unknown): string | undefined {
+  if (annotations === undefined || annotations === null) return undefined;
+  if (!isObject(annotations)) return "metadata.annotations must be an object";
+  const wrong = Object.keys(annotations).find((key) => typeof annotations[key] !== "string");
+  return wrong === undefined ? undefined : `metadata.annotations[${wrong}] must be a text: quote it`;
 }
 
 function textsOf(value: unknown): Record<string, string> {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { API_VERSION, type FunctionIO, KIND, type KubernetesObject } from "../function-io/functionio.ts";
@@ -209,6 +210,62 @@ describe("the list", () => {
     expect(fromResourceList(list, io({})).results).toEqual([
       { severity: expected, message: "m", field: { path: "spec" } },
     ]);
+  });
+});
+
+/** The examples of the first draft of Crossplane's design document "Composition Functions", verbatim. */
+function example(name: string): string {
+  return readFileSync(new URL(`../../fixtures/function-api/${name}.yaml`, import.meta.url), "utf8");
+}
+
+describe("the examples of the first draft", () => {
+  const given = io({
+    config: { apiVersion: "database.example.org/v1alpha1", kind: "Config", metadata: { name: "cloudsql" } },
+    observed: { composite: { resource: parseResourceList(example("resource-list")).items[0] as KubernetesObject } },
+  });
+  /** What the function got: the XR without our annotation. */
+  const xr = fromResourceList(parseResourceList(example("resource-list")), given).desired?.composite?.resource;
+  const withXr = io({ ...given, observed: { composite: { resource: xr as KubernetesObject } } });
+
+  test("the list that a function reads is one that it may return, without a change", () => {
+    const list = parseResourceList(example("resource-list"));
+    expect(list).toMatchObject({
+      apiVersion: "fn.apiextensions.crossplane.io/v1",
+      items: [{ kind: "XPostgreSQLInstance" }],
+    });
+    expect(toResourceList({ ...withXr, config: list.functionConfig }).items).toEqual(list.items);
+    expect(fromResourceList(list, withXr).desired).toEqual({ composite: { resource: xr } });
+  });
+
+  test("the list that it returns composes a CloudSQLInstance, and has a fatal result", () => {
+    const { desired, results } = fromResourceList(parseResourceList(example("resource-list-answer")), withXr);
+    expect(desired?.composite).toEqual({ resource: xr });
+    expect(desired?.resources).toEqual([
+      {
+        name: "cloudsqlinstance",
+        resource: {
+          apiVersion: "database.gcp.crossplane.io/v1beta1",
+          kind: "CloudSQLInstance",
+          metadata: { name: "cloudsqlpostgresql" },
+          spec: {
+            forProvider: {
+              databaseVersion: "POSTGRES_9_6",
+              region: "us-central1",
+              settings: { tier: "db-custom-1-3840", dataDiskType: "PD_SSD", dataDiskSizeGb: 20 },
+            },
+            writeConnectionSecretToRef: { namespace: "crossplane-system", name: "cloudsqlpostgresql-conn" },
+          },
+        },
+      },
+    ]);
+    expect(results).toEqual([
+      { severity: "Fatal", message: "Could not render Database.postgresql.crossplane.io/v1alpha1" },
+    ]);
+  });
+
+  test("as it is printed, the second one does not close its quote, and is refused at that quote", () => {
+    const { code, issues } = failure(() => parseResourceList(example("resource-list-answer-as-printed")));
+    expect({ code, issues }).toMatchObject({ code: "Syntax", issues: [{ line: 45, column: 12 }] });
   });
 });
 
