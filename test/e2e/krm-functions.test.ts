@@ -95,7 +95,7 @@ describe("a Composition of KRM functions", needs("crun"), () => {
   });
 });
 
-// The Compositions of Crossplane's design "Composition Functions" and of its first draft, with their answers of functions.
+// Compositions and answers of functions of Crossplane's design "Composition Functions" and of its first draft.
 describe("the examples of Crossplane's design", needs("crun"), () => {
   const fixture = (path: string): Promise<string> => readFile(join(CHECKOUT, path), "utf8");
   const written = (name: string): Promise<string> => fixture(`test/unit/testdata/composition-functions/${name}.yaml`);

@@ -1,9 +1,11 @@
+import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore, type PruneResult } from "@xfn/oci-rootfs";
 import type { Runner } from "@xfn/runner";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
+import { RUNNER_MAIN } from "../harness/paths.ts";
 import { PATIENCE } from "../harness/patience.ts";
 import { buildShellFunction, runnerOf, SHELL } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -59,5 +61,24 @@ describe("images that a runner uses", needs("crun"), () => {
     await sleep(4 * IDLE_MS);
     expect((await prune(false)).inUse).toEqual([`${SHELL}:latest`]);
     expect(String(await used.run(SHELL, Buffer.from("echo two\n")))).toBe("two\n");
+  });
+
+  test("are copied for each call where the kernel refuses overlays", needs("root"), async () => {
+    // An overlay cannot have layers on an overlay that has layers on another one.
+    const script = `
+mount -t tmpfs none "$HOME"
+cd "$HOME"
+mkdir up1 work1 over up2 work2
+mount -t overlay -o "lowerdir=$0,upperdir=up1,workdir=work1" none over
+mount -t overlay -o "lowerdir=over,upperdir=up2,workdir=work2" none "$0"
+exec "$@"`;
+    const run = [process.execPath, RUNNER_MAIN, "run", SHELL];
+    const input = "echo x >/file; read -r line </file; echo $line\n";
+    const { code, stdout, stderr } = await workspace.start(
+      ["unshare", "-m", "sh", "-ec", script, workspace.cache, ...run],
+      { input },
+    ).finished;
+    expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: "x\n" });
+    expect(stderr).toContain("overlay is not possible here");
   });
 });

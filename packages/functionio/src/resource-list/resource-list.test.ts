@@ -233,7 +233,7 @@ describe("the examples of the first draft", () => {
       apiVersion: "fn.apiextensions.crossplane.io/v1",
       items: [{ kind: "XPostgreSQLInstance" }],
     });
-    expect(toResourceList({ ...withXr, config: list.functionConfig }).items).toEqual(list.items);
+    expect(toResourceList(withXr).items).toEqual(list.items);
     expect(fromResourceList(list, withXr).desired).toEqual({ composite: { resource: xr } });
   });
 

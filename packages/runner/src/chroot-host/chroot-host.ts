@@ -1,7 +1,8 @@
 import { messageOf } from "../base/error-text.ts";
 import { quietly } from "../base/quietly.ts";
-import type { HostResponse, KillRequest, PrepareRequest, StartRequest } from "../host/protocol.ts";
+import type { KillRequest, PrepareRequest, StartRequest } from "../host/protocol.ts";
 import { monotonicMs } from "../host/protocol.ts";
+import type { FunctionsHost, Send } from "../host/serve-requests.ts";
 import { type ExitStatus, reap } from "../host/syscalls.ts";
 import { Chroot } from "./chroot.ts";
 import { processesOf, USERS_OF_RUNNER } from "./users.ts";
@@ -10,10 +11,10 @@ import { processesOf, USERS_OF_RUNNER } from "./users.ts";
 const KILL_AGAIN_MS = 20;
 
 /** All functions in chroots of one runner, from their preparation to their end. */
-export class ChrootHost {
+export class ChrootHost implements FunctionsHost {
   readonly #folder: string;
   readonly #firstUser: number;
-  readonly #send: (response: HostResponse) => void;
+  readonly #send: Send;
   readonly #chroots = new Map<string, Chroot>();
   readonly #users = new Set<number>();
   /** Ends of first processes whose other processes are being killed. */
@@ -24,7 +25,7 @@ export class ChrootHost {
    * @param folder a private folder
    * @param firstUser of the runner
    */
-  constructor(folder: string, firstUser: number, send: (response: HostResponse) => void) {
+  constructor(folder: string, firstUser: number, send: Send) {
     this.#folder = folder;
     this.#firstUser = firstUser;
     this.#send = send;

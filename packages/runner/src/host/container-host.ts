@@ -4,7 +4,6 @@ import { connectContainer } from "./connect-container.ts";
 import { Container, type ContainerEnd } from "./container.ts";
 import type {
   ConnectRequest,
-  HostResponse,
   KillRequest,
   LoadRequest,
   MeasureRequest,
@@ -15,6 +14,7 @@ import type {
 import { monotonicMs } from "./protocol.ts";
 import { RootFilesystems } from "./root-filesystem.ts";
 import { runtimeError } from "./runtime-log.ts";
+import type { FunctionsHost, Send } from "./serve-requests.ts";
 import { reap } from "./syscalls.ts";
 import { usageOf } from "./usage.ts";
 
@@ -28,10 +28,10 @@ const RUNTIME_GRACE_MS = 1_000;
 const REMOVAL_DELAY_MS = 3;
 
 /** All containers of the sandbox host, from their preparation to their end. */
-export class ContainerHost {
+export class ContainerHost implements FunctionsHost {
   readonly #scratch: string;
   readonly #cgroups: string;
-  readonly #send: (response: HostResponse, socket?: Socket) => void;
+  readonly #send: Send;
   readonly #rootFilesystems: RootFilesystems;
   readonly #containers = new Map<string, Container>();
 
@@ -39,7 +39,7 @@ export class ContainerHost {
    * @param scratch a private tmpfs
    * @param cgroups where the host's cgroups are mounted
    */
-  constructor(scratch: string, cgroups: string, send: (response: HostResponse, socket?: Socket) => void) {
+  constructor(scratch: string, cgroups: string, send: Send) {
     this.#scratch = scratch;
     this.#cgroups = cgroups;
     this.#send = send;
