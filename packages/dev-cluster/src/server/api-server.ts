@@ -6,7 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerBinaries } from "../binaries/server-binaries.ts";
 import { ApiServerError } from "./api-server-error.ts";
 import { freePort } from "./free-port.ts";
-import { apiServerArguments, ETCD_SOCKET, etcdArguments, managerArguments } from "./program-arguments.ts";
+import {
+  apiServerArguments,
+  apiServerEnvironment,
+  ETCD_SOCKET,
+  etcdArguments,
+  managerArguments,
+} from "./program-arguments.ts";
 import { answersReady, exitedUnexpectedly, readCertificate, waitUntilReady } from "./readiness.ts";
 import { ADMIN, type ServerUser, writeKubeconfig, writeServerFiles } from "./server-files.ts";
 import { type ServerProcess, startProcess } from "./server-process.ts";
@@ -184,7 +190,8 @@ class RunningServer implements ApiServer {
   async #startServer(signal: AbortSignal | undefined): Promise<void> {
     const api = this.#port;
     const token = this.#tokens.get(ADMIN) ?? "";
-    this.#server = this.#start(this.binaries["kube-apiserver"], apiServerArguments(this.folder, api));
+    const environment = apiServerEnvironment(this.#isTemporary);
+    this.#server = this.#start(this.binaries["kube-apiserver"], apiServerArguments(this.folder, api), environment);
     await waitUntilReady(this.#server, signal, () => answersReady(api, readCertificate(this.folder), token));
   }
 
@@ -193,8 +200,8 @@ class RunningServer implements ApiServer {
     this.#manager = this.#start(this.binaries["kube-controller-manager"], args);
   }
 
-  #start(binary: string, args: readonly string[]): ServerProcess {
-    const program = startProcess(binary, args, this.folder);
+  #start(binary: string, args: readonly string[], environment?: NodeJS.ProcessEnv): ServerProcess {
+    const program = startProcess(binary, args, this.folder, environment);
     this.#running.add(program);
     void (async () => {
       await program.whenExited;

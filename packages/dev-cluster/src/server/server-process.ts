@@ -23,8 +23,17 @@ export interface ServerProcess {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Starts a program that must not outlive this process, even if this process is killed. */
-export function startProcess(binary: string, args: readonly string[], folder: string): ServerProcess {
+/**
+ * Starts a program that must not outlive this process, even if this process is killed.
+ *
+ * @param environment variables besides PATH and HOME
+ */
+export function startProcess(
+  binary: string,
+  args: readonly string[],
+  folder: string,
+  environment: NodeJS.ProcessEnv = {},
+): ServerProcess {
   const program = basename(binary);
   const path = join(folder, `${program}.log`);
   const output = openSync(path, "a", 0o600);
@@ -32,7 +41,7 @@ export function startProcess(binary: string, args: readonly string[], folder: st
   const child: ChildProcess = spawn(command ?? binary, rest, {
     cwd: folder,
     // Not the user's environment: variables ETCD_* would override our arguments.
-    env: { PATH: process.env["PATH"], HOME: folder },
+    env: { PATH: process.env["PATH"], HOME: folder, ...environment },
     stdio: ["ignore", output, output],
   });
   closeSync(output);
