@@ -5,7 +5,7 @@ import { report } from "./figure.ts";
 // XFN_BENCH_XRS allows a quicker run. The figures in docs/benchmarks.md use the default.
 const XRS = Number(process.env["XFN_BENCH_XRS"] ?? 20_000);
 const PART = 10;
-// Long enough for one poll of each XR (--poll-interval 1m).
+// A poll interval (--poll-interval 1m). XRs of templates alone are polled once an hour, evenly spread.
 const STEADY_MS = 60_000;
 // Without a request for this long, the controller has settled.
 const QUIET_MS = 5_000;

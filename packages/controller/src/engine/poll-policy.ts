@@ -7,9 +7,10 @@ const JITTER = 0.2;
 const GROUPING = 0.01;
 /**
  * The intervals between two polls of a settled object. A poll of 20,000 XRs takes some seconds of CPU time, and can
- * find only what a defect hid from the watches.
+ * find only what a defect hid from the watches. Other controllers resync every ten hours by default:
+ * https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Options
  */
-const SETTLED_INTERVALS = 10;
+const SETTLED_INTERVALS = 60;
 
 /**
  * The time until an unchanged object is reconciled again, in milliseconds: the interval, up to a tenth more or less,
