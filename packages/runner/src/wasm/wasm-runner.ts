@@ -52,17 +52,22 @@ export class WasmRunner {
   }
 
   #open(): WasmFunctions {
+    // Making the filter takes a millisecond.
+    this.#functions ??= this.#start();
+    return this.#functions;
+  }
+
+  #start(): WasmFunctions {
     const filter = wasmFilter();
     const warn = (): void =>
       this.#options.onWarning(
         "the kernel accepts no seccomp filter: Node's permission model alone confines WebAssembly functions",
         "host",
       );
-    this.#functions ??= new WasmFunctions({
+    return new WasmFunctions({
       maxOutputBytes: this.#options.maxOutputBytes,
       ...(filter && { filter, onUnfiltered: warn }),
     });
-    return this.#functions;
   }
 
   /** A module computes on one thread, so it takes one core at most. Nothing enforces less. */

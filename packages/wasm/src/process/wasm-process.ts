@@ -118,8 +118,12 @@ export class WasmProcess {
   }
 
   #send(kind: number, payload: Uint8Array): void {
-    this.#child.stdin?.write(header(kind, payload.length));
-    if (payload.length > 0) this.#child.stdin?.write(payload);
+    const { stdin } = this.#child;
+    // The process wakes up once for both.
+    stdin?.cork();
+    stdin?.write(header(kind, payload.length));
+    if (payload.length > 0) stdin?.write(payload);
+    stdin?.uncork();
   }
 
   #push(reader: FrameReader, chunk: Buffer): void {
