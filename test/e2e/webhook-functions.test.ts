@@ -18,6 +18,8 @@ import { Workspace } from "../harness/workspace.ts";
 const XR = { apiVersion: "example.org/v1", kind: "XStore", metadata: { name: "db" }, spec: { size: 3 } };
 const NO_RUNNER = { run: () => Promise.reject(new Error("no container is expected")) };
 
+const EMPTY = { apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: {} } as const;
+
 type Answer = (body: Buffer, response: ServerResponse, headers: IncomingHttpHeaders) => void;
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
@@ -67,21 +69,22 @@ describe("a function that is a webhook", needs("openssl"), () => {
     requests = 0;
   });
 
-  const compositionWith = (webhook: object): string =>
+  const compositionWith = (webhook: object, io = "FunctionIO"): string =>
     printJson({
       apiVersion: "apiextensions.crossplane.io/v1",
       kind: "Composition",
       metadata: { name: "stores" },
       spec: {
         compositeTypeRef: { apiVersion: XR.apiVersion, kind: XR.kind },
-        functions: [{ name: "db", type: "Webhook", webhook: { url, caBundle, ...webhook } as never }],
+        functions: [{ name: "db", type: "Webhook", io, webhook: { url, caBundle, ...webhook } as never }],
       },
     });
   const run = (
     webhook: object = {},
     more: Partial<Parameters<typeof runPipeline>[0]> = {},
+    io?: string,
   ): ReturnType<typeof runPipeline> => {
-    const [document] = readDocuments(compositionWith(webhook));
+    const [document] = readDocuments(compositionWith(webhook, io));
     if (document === undefined) throw new Error("no document");
     const composition = parseComposition(document);
     return runPipeline({ composite: XR, composition, runner: NO_RUNNER, webhooks: caller, ...more });
@@ -103,6 +106,21 @@ describe("a function that is a webhook", needs("openssl"), () => {
     expect(composed.map(({ name, resource }) => [name, resource["kind"]])).toEqual([["bucket", "Bucket"]]);
     expect(seen).toMatchObject({ "content-type": "application/json", "accept-encoding": "identity" });
     expect(seen.authorization).toBeUndefined();
+  });
+
+  test("gets and returns a ResourceList if its step says so", async () => {
+    const mark = "fn.apiextensions.crossplane.io";
+    answer = (body, response) => {
+      const { items, ...list } = JSON.parse(body.toString()) as { items: object[] };
+      const annotations = { [`${mark}/type`]: "ComposedResource", [`${mark}/name`]: "bucket" };
+      const bucket = { apiVersion: "s3.example.org/v1", kind: "Bucket", metadata: { annotations }, found: items };
+      json(response).end(JSON.stringify({ ...list, items: [...items, bucket] }));
+    };
+    const { composed } = await run({}, {}, "ResourceList");
+    expect(composed).toMatchObject([{ name: "bucket", resource: { kind: "Bucket", found: [{ kind: XR.kind }] } }]);
+    answer = (_, response) => void json(response).end(printFunctionIO(EMPTY));
+    const error = await run({}, {}, "ResourceList").catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: "InvalidOutput", step: "db" });
   });
 
   test("gets the token of its Secret", async () => {
