@@ -6,13 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerBinaries } from "../binaries/server-binaries.ts";
 import { ApiServerError } from "./api-server-error.ts";
 import { freePort } from "./free-port.ts";
-import {
-  apiServerArguments,
-  apiServerEnvironment,
-  ETCD_SOCKET,
-  etcdArguments,
-  managerArguments,
-} from "./program-arguments.ts";
+import { apiServerArguments, ETCD_SOCKET, etcdArguments, managerArguments } from "./program-arguments.ts";
 import { answersReady, exitedUnexpectedly, readCertificate, waitUntilReady } from "./readiness.ts";
 import { ADMIN, type ServerUser, writeKubeconfig, writeServerFiles } from "./server-files.ts";
 import { type ServerProcess, startProcess } from "./server-process.ts";
@@ -60,6 +54,8 @@ export interface ApiServerOptions {
   readonly dataDir?: string | undefined;
   /** Names of users to make besides `admin`. */
   readonly users?: readonly string[] | undefined;
+  /** Variables of kube-apiserver besides PATH and HOME, such as GOGC. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -93,6 +89,7 @@ class RunningServer implements ApiServer {
   readonly binaries: ServerBinaries;
   readonly failure: Promise<never>;
   readonly #isTemporary: boolean;
+  readonly #environment: Readonly<Record<string, string>>;
   readonly #port: number;
   readonly #tokens: ReadonlyMap<string, string>;
   readonly #fail: (error: ApiServerError) => void;
@@ -105,6 +102,7 @@ class RunningServer implements ApiServer {
   private constructor(folder: string, isTemporary: boolean, port: number, options: ApiServerOptions) {
     this.folder = folder;
     this.binaries = options.binaries;
+    this.#environment = options.environment ?? {};
     this.#isTemporary = isTemporary;
     this.#port = port;
     this.#tokens = writeServerFiles(folder, options.users ?? []);
@@ -190,8 +188,8 @@ class RunningServer implements ApiServer {
   async #startServer(signal: AbortSignal | undefined): Promise<void> {
     const api = this.#port;
     const token = this.#tokens.get(ADMIN) ?? "";
-    const environment = apiServerEnvironment(this.#isTemporary);
-    this.#server = this.#start(this.binaries["kube-apiserver"], apiServerArguments(this.folder, api), environment);
+    const args = apiServerArguments(this.folder, api);
+    this.#server = this.#start(this.binaries["kube-apiserver"], args, this.#environment);
     await waitUntilReady(this.#server, signal, () => answersReady(api, readCertificate(this.folder), token));
   }
 
