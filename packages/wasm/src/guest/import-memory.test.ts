@@ -1,8 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { PAGE_BYTES } from "../protocol/limits.ts";
 import { importMemory, MEMORY_IMPORT } from "./import-memory.ts";
 import { unsignedBytes } from "./leb128.ts";
-import { loadModule } from "./load-module.ts";
+import { InvalidModuleError, loadModule } from "./load-module.ts";
+import { MemoryPages } from "./memory-pages.ts";
+import { runInstance } from "./run-instance.ts";
+import { StandardStreams } from "./standard-streams.ts";
 
 /** Parts of a module that differ from an ordinary one. */
 interface Parts {
@@ -107,6 +111,23 @@ describe("the memory of a module", () => {
       const module = moduleOf({ imports: [OTHER_MEMORY, YIELD], memories, copies: 140_000 });
       expect(() => loadModule(module)).toThrow(/memory xfn\.memory/);
     }
+  });
+
+  test("is not mixed with a malformed import, of which its own would be the rest", () => {
+    const rest = [...name(MEMORY_IMPORT.module), 11];
+    const malformed = moduleOf({ imports: [[...YIELD, ...rest]], memories: [[0, 9]], copies: 140_000 });
+    expect(memoryAfter(malformed)).toBe("refused");
+    expect(() => loadModule(malformed)).toThrow(InvalidModuleError);
+  });
+
+  test.runIf(process.platform === "linux")("is freed if the module fails before it starts", () => {
+    const loaded = loadModule(moduleOf({ memories: [[0, 1]], copies: 140_000 }));
+    const pages = new MemoryPages(PAGE_BYTES);
+    const release = vi.spyOn(pages, "release");
+    const streams = new StandardStreams({ nextInput: () => Buffer.alloc(0), reportError: () => undefined }, 0);
+    const { failure } = runInstance(loaded, streams, pages);
+    expect(failure).toMatchObject({ reason: "trap", memoryBytes: PAGE_BYTES });
+    expect(release).toHaveBeenCalledOnce();
   });
 
   test("is imported where the module has much data, and V8 allows its size", () => {

@@ -40,7 +40,8 @@ export function loadModule(bytes: Buffer): LoadedModule {
   // A module that has an import of this name itself imports it twice.
   let memoriesOfHost = memory === undefined ? 0 : 1;
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
-    if (from === MEMORY_IMPORT.module && kind === "memory" && memoriesOfHost-- > 0) continue;
+    const isOfHost = from === MEMORY_IMPORT.module && name === MEMORY_IMPORT.name && kind === "memory";
+    if (isOfHost && memoriesOfHost-- > 0) continue;
     if (from === WASI_MODULE && kind === "function" && WASI_NAMES.has(name)) continue;
     throw new InvalidModuleError(
       `it imports the ${kind} ${shown(from)}.${shown(name)}, which does not exist: functions have ${WASI_MODULE} alone`,

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import koffi from "koffi";
 import { describe, expect, test } from "vitest";
 import { MemoryPages } from "./memory-pages.ts";
 
@@ -55,6 +57,15 @@ describe.runIf(process.platform === "linux")("the pages of a memory", () => {
     expect(Buffer.from(memory.buffer).equals(Buffer.alloc(2 * MIB))).toBe(true);
   });
 
+  test("are freed with those prepared behind it, which V8 does not count", () => {
+    const prepared = pages();
+    const memory = memoryOf(1 / PAGES_PER_MIB);
+    prepared.prepare(memory.buffer);
+    expect(residentBytes(memory)).toBeGreaterThan(memory.buffer.byteLength);
+    prepared.release(memory.buffer);
+    expect(residentBytes(memory)).toBe(0);
+  });
+
   test.each([0, 1 / PAGES_PER_MIB, 40])("of a memory of %d MiB can all be used", (mebibytes) => {
     const memory = memoryOf(mebibytes);
     pages().prepare(memory.buffer);
@@ -63,6 +74,20 @@ describe.runIf(process.platform === "linux")("the pages of a memory", () => {
     expect(lastPage.at(0)).toBe(mebibytes === 0 ? undefined : 1);
   });
 });
+
+/** The memory that the pages at a memory's first 64 MiB of addresses take. */
+function residentBytes(memory: WebAssembly.Memory): number {
+  const first = koffi.address(memory.buffer);
+  const end = first + BigInt(64 * MIB);
+  let isWithin = false;
+  let kibibytes = 0;
+  for (const line of readFileSync("/proc/self/smaps", "utf8").split("\n")) {
+    const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) /.exec(line) ?? [];
+    if (from !== undefined) isWithin = BigInt(`0x${from}`) < end && BigInt(`0x${to}`) > first;
+    else if (isWithin) kibibytes += Number(/^Rss: +(\d+) kB/.exec(line)?.[1] ?? 0);
+  }
+  return kibibytes * 1024;
+}
 
 /** Reads a byte as an instance does. */
 function readAt(memory: WebAssembly.Memory, address: number): void {

@@ -10,7 +10,7 @@ const MADV_POPULATE_WRITE = 23;
 
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 
-/** What is prepared at most. The rest of a larger memory gets its pages as it is used. */
+/** The most that is prepared. The rest of a larger memory gets its pages as it is used. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -23,13 +23,15 @@ export class MemoryPages {
   readonly #limitBytes: number;
   /** The size of the last memory at its end. */
   #expectedBytes = 0;
+  /** The prepared part of the memory that an instance uses. */
+  #prepared: { readonly address: bigint; readonly length: number } | undefined;
 
-  /** @param limitBytes what one memory can have; V8 reserves so many addresses for each */
+  /** @param limitBytes the largest size of one memory; V8 reserves as many addresses for each */
   constructor(limitBytes: number) {
     const libc = koffi.load(null);
     this.#advise = libc.func("int madvise(uintptr_t address, size_t length, int advice)");
     this.#protect = libc.func("int mprotect(uintptr_t address, size_t length, int protection)");
-    this.#limitBytes = limitBytes;
+    this.#limitBytes = Math.floor(limitBytes / PAGE_BYTES) * PAGE_BYTES;
   }
 
   /**
@@ -44,7 +46,8 @@ export class MemoryPages {
     const address = koffi.address(buffer);
     const most = Math.min(this.#limitBytes, (maximum ?? Number.POSITIVE_INFINITY) * PAGE_BYTES);
     const length = lengthOf(address, expected, { initial, most });
-    // Only pages that can be written become huge: those that the memory can grow into are so for a moment.
+    this.#prepared = { address, length };
+    // The kernel makes only writable pages huge, so the pages that the memory can grow into are writable for a moment.
     const rest = length - initial;
     const restAddress = address + BigInt(initial);
     if (rest === 0 || this.#protect(restAddress, rest, PROT_READ_WRITE) === 0) {
@@ -52,17 +55,26 @@ export class MemoryPages {
       this.#advise(address, length, MADV_POPULATE_WRITE);
     }
     if (rest > 0 && this.#protect(restAddress, rest, PROT_NONE) !== 0)
-      throw new TypeError("the kernel does not protect the pages behind the memory again");
+      throw new TypeError("the kernel refused to protect the pages behind the memory again");
   }
 
-  /** Frees the pages of a memory that no instance uses any more: V8 keeps them until it collects garbage. */
+  /**
+   * Frees the pages of a memory that no instance uses any more, and those prepared behind it. V8 keeps them until it
+   * collects garbage, and does not count the latter.
+   */
   release(buffer: ArrayBuffer): void {
-    this.#expectedBytes = buffer.byteLength;
-    if (buffer.byteLength > 0) this.#advise(koffi.address(buffer), buffer.byteLength, MADV_DONTNEED);
+    const { byteLength } = buffer;
+    const prepared = this.#prepared;
+    this.#expectedBytes = byteLength;
+    this.#prepared = undefined;
+    if (byteLength === 0) return;
+    const address = koffi.address(buffer);
+    const length = prepared?.address === address ? Math.max(byteLength, prepared.length) : byteLength;
+    this.#advise(address, length, MADV_DONTNEED);
   }
 }
 
-/** What to prepare: up to the end of a huge page, if the memory can grow so far. */
+/** The bytes to prepare: up to the end of a huge page, if the memory can grow so far. */
 function lengthOf(
   address: bigint,
   expected: number,

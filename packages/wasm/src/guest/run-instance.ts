@@ -18,6 +18,7 @@ const MAX_MESSAGE = 300;
  */
 export function runInstance(loaded: LoadedModule, streams: StandardStreams, pages?: MemoryPages): Outcome {
   let memory: WebAssembly.Memory | undefined;
+  let imported: WebAssembly.Memory | undefined;
   const functions = wasiFunctions(streams, () => {
     // The start function of a module runs before its exports are known.
     if (memory === undefined) throw new RangeError("the memory is not exported yet");
@@ -25,7 +26,7 @@ export function runInstance(loaded: LoadedModule, streams: StandardStreams, page
   });
   let ended: Omit<Ended, "memoryBytes"> | undefined;
   try {
-    const imported = loaded.memory && new WebAssembly.Memory(loaded.memory);
+    imported = loaded.memory && new WebAssembly.Memory(loaded.memory);
     if (imported !== undefined) pages?.prepare(imported.buffer, loaded.memory?.maximum);
     const instance = new WebAssembly.Instance(loaded.module, {
       [WASI_MODULE]: Object.fromEntries(functions),
@@ -41,8 +42,9 @@ export function runInstance(loaded: LoadedModule, streams: StandardStreams, page
     else if (error.exitCode !== 0) ended = { reason: "exit", code: error.exitCode };
   }
   if (streams.isTooLarge) ended = { reason: "output-too-large" };
-  const memoryBytes = memory?.buffer.byteLength ?? 0;
-  if (memory !== undefined && loaded.memory !== undefined) pages?.release(memory.buffer);
+  // A module that fails before its exports are known may have used its memory, too.
+  const memoryBytes = (imported ?? memory)?.buffer.byteLength ?? 0;
+  if (imported !== undefined) pages?.release(imported.buffer);
   return { failure: ended && { ...ended, memoryBytes }, memoryBytes };
 }
 
