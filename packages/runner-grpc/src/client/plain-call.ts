@@ -1,4 +1,5 @@
 import type { OnReadOpts, Socket } from "node:net";
+import { MAX_TIMER_MS } from "@xfn/units";
 import { ExactReader } from "../wire/exact-reader.ts";
 import { lengthOf } from "../wire/large-message.ts";
 import { type AnswerHead, encodeRequestHead, readAnswerHead } from "../wire/plain-call.ts";
@@ -37,7 +38,7 @@ export class PlainCall implements RunningCall {
     this.#call = call;
     this.#maxBytes = maxBytes;
     const { path, metadata, message, deadline } = call;
-    const timeoutMs = Math.max(Math.ceil(deadline - Date.now()), 0);
+    const timeoutMs = Math.min(Math.max(Math.ceil(deadline - Date.now()), 0), MAX_TIMER_MS);
     readAnswerHead(this.#reader, (head) => this.#begin(head));
     this.#socket = connect(this.#reader.onread);
     this.#socket.on("error", (cause) => this.#lost(cause.message));

@@ -32,6 +32,9 @@ test("on a local socket, small calls of function packages are plain, too; on TCP
   expect(await client.callFunction("example.org/f:1", path, small)).toEqual(small);
   expect(await client.run("x", small)).toEqual(small);
   expect(local.seen).toEqual(["plain", "gRPC"]);
+  // With the client's margin, this timeout is longer than a timer can be.
+  expect(await client.callFunction("example.org/f:1", path, small, { timeoutMs: 2 ** 31 - 1 })).toEqual(small);
+  expect(local.seen).toEqual(["plain", "gRPC", "plain"]);
   expect(server.counts()).toEqual({ running: 0, waiting: 0 });
   const { address } = await serving.server({ addresses: ["127.0.0.1:0"], forward, insecureNoAuth: true });
   const remote = await protocolProxy(serving, "pass", Number(address.split(":").at(-1)));

@@ -14,7 +14,7 @@ const MIN_LOCAL_FUNCTION_BYTES = 0;
 // After a server without plain calls, try again at this interval: it may have been replaced.
 const RETRY_MS = 60_000;
 
-/** Makes plain calls of those that take less time so, to servers that serve them. */
+/** Makes the calls that are faster without HTTP/2 as plain calls, to servers that serve them. */
 export class PlainPath {
   readonly #connect: Connect;
   readonly #maxBytes: number;

@@ -1,6 +1,7 @@
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { TLSSocket } from "node:tls";
 import { status } from "@grpc/grpc-js";
+import { MAX_TIMER_MS } from "@xfn/units";
 import { ExactReader } from "../wire/exact-reader.ts";
 import { lengthOf, type MessagePieces } from "../wire/large-message.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
@@ -156,9 +157,6 @@ export class PlainCall {
     this.#closed.resolve();
   }
 }
-
-// Node's timers end at 24.8 days.
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Lets a reader have the bytes of a socket. @returns the socket to use from then on */
 function readInto(reader: ExactReader, socket: Socket): Socket {
