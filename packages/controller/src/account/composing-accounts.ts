@@ -33,7 +33,7 @@ export class ComposingAccounts {
 
   /**
    * @param context with the controller's own rights
-   * @param rights those of the definition's account; undefined if it names none
+   * @param rights the rights of the definition's account; undefined if the definition names none
    */
   constructor(context: Context, { spec }: Definition, rights: AccountRights | undefined) {
     this.#context = context;
@@ -43,7 +43,7 @@ export class ComposingAccounts {
   }
 
   /**
-   * The rights with which a Composition composes; undefined if they are those of its XRs.
+   * The rights with which a Composition composes; undefined if it has the same rights as its XRs.
    *
    * @param xr the XR that waits for the account
    * @throws {CompositeError} `Forbidden` if the account may not be impersonated; `ServiceAccountNotFound`

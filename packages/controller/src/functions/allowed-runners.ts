@@ -8,7 +8,7 @@ export type CallableRunner = Omit<RunnerClient, "close">;
 export interface OwnRunner {
   readonly client: CallableRunner;
   readonly endpoint: string;
-  /** The endpoint of steps that name none, in the contract. A step may spell it out, whatever `endpoint` is. */
+  /** The default endpoint of the contract. A step that names it means this runner, even if `endpoint` is another. */
   readonly defaultEndpoint: string;
 }
 

@@ -39,7 +39,7 @@ export interface ReconcileContext extends Context {
   conditions: readonly Condition[];
 }
 
-/** What a reconcile did so far, with whatever rights. */
+/** The progress of a reconcile, shared by its contexts with different rights. */
 export interface ReconcileProgress {
   /** Whether it has written anything but a status. */
   hasWritten: boolean;
