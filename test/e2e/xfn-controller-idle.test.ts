@@ -43,14 +43,13 @@ spec:
 `;
 const CLAIM = "apiVersion: example.org/v1\nkind: Quiet\nmetadata: { name: q, namespace: default }\nspec: { size: 3 }\n";
 
-const KINDS = [
-  "CompositeResourceDefinition.apiextensions.crossplane.io",
-  "Composition.apiextensions.crossplane.io",
-  "XQuiet.example.org",
-  "Quiet.example.org",
-];
-// A definition and an XR of templates alone are polled once in sixty intervals of a second, and the others three times.
-const POLLS = [1, 3, 1, 3];
+// The polls of each kind to wait for. A definition and an XR of templates alone are polled once in sixty intervals.
+const POLLS = {
+  "CompositeResourceDefinition.apiextensions.crossplane.io": 1,
+  "Composition.apiextensions.crossplane.io": 3,
+  "XQuiet.example.org": 1,
+  "Quiet.example.org": 3,
+};
 const POLLS_MS = 150_000;
 const QUIET_MS = 5_000;
 
@@ -97,11 +96,11 @@ describe("a controller whose objects are as desired", needs("api-server"), () =>
       )
       .toEqual([]);
     const requests = await counter("xfn_controller_api_requests_total");
-    const earlier = await Promise.all(KINDS.map(reconciles));
-    for (const [index, kind] of KINDS.entries()) {
-      const polled = (earlier[index] ?? 0) + (POLLS[index] ?? 0);
+    const expected = await Promise.all(
+      Object.entries(POLLS).map(async ([kind, polls]) => [kind, (await reconciles(kind)) + polls] as const),
+    );
+    for (const [kind, polled] of expected)
       await expect.poll(() => reconciles(kind), { timeout: POLLS_MS }).toBeGreaterThanOrEqual(polled);
-    }
     expect(await counter("xfn_controller_api_requests_total")).toEqual(requests);
   });
 

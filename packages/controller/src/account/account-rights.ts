@@ -8,7 +8,7 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { AccessReviews } from "./access-reviews.ts";
 
-/** A deleted service account is seen after this time. That one is missing is not kept: each retry looks again. */
+/** A service account that exists is read again after this time. One that is missing is read at each retry. */
 const FRESH_MS = 10_000;
 
 /**
