@@ -1,11 +1,13 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
+import { promisify } from "node:util";
 import { builtBinaries, findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { type KubectlInProcess, kubectlInProcess } from "../harness/kubectl/kubectl-in-process.ts";
 import { needs } from "../harness/needs.ts";
 import { XFN_MAIN } from "../harness/paths.ts";
 import { type Started, Workspace } from "../harness/workspace.ts";
@@ -121,9 +123,22 @@ describe("xfn dev cluster", needs("api-server"), () => {
 });
 
 describe("the tests' API server", needs("api-server"), () => {
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "widgets.example.org" },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { kind: "Widget", plural: "widgets" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+    },
+  };
   let server: TestApiServer;
   beforeAll(async () => {
     server = await startApiServer({ users: ["ada"] });
+    await server.apply(crd);
+    await server.kubectl(["wait", "crd/widgets.example.org", "--for", "condition=Established"]);
   });
   afterAll(async () => {
     await server.stop();
@@ -132,19 +147,6 @@ describe("the tests' API server", needs("api-server"), () => {
   });
 
   test("collects garbage of a new kind after a restart of its controller manager", async () => {
-    const crd = {
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name: "widgets.example.org" },
-      spec: {
-        group: "example.org",
-        scope: "Namespaced",
-        names: { kind: "Widget", plural: "widgets" },
-        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
-      },
-    };
-    await server.apply(crd);
-    await server.kubectl(["wait", "crd/widgets.example.org", "--for", "condition=Established"]);
     await server.restartControllerManager();
     const metadata = { name: "owner", namespace: "default" };
     await server.apply({ apiVersion: "example.org/v1", kind: "Widget", metadata });
@@ -163,6 +165,53 @@ describe("the tests' API server", needs("api-server"), () => {
       .poll(() => server.kubectl(["auth", "can-i", "list", "pods"], { as: "ada" }).catch(String))
       .toBe("yes\n");
     await expect(server.kubectl(["get", "secrets"], { as: "ada" })).rejects.toThrow("Forbidden");
+  });
+
+  describe("runs commands of kubectl in the process of the test, such as", () => {
+    let inProcess: KubectlInProcess;
+    beforeAll(() => {
+      inProcess = kubectlInProcess(server.admin.kubeconfig);
+    });
+    afterAll(() => inProcess.close());
+
+    const program = async (args: readonly string[]): Promise<string> => {
+      const env = { KUBECONFIG: server.admin.kubeconfig, HOME: server.folder };
+      return (await promisify(execFile)(server.binaries.kubectl, args, { env })).stdout;
+    };
+    const template = (text: string): string[] => ["-o", `jsonpath=${text}`];
+
+    test.each([
+      ["get", "configmaps", "-n", "kube-system", "-o", "name"],
+      ["get", "clusterrole/admin", ...template("{.metadata.labels.kubernetes\\.io/bootstrapping}, {.metadata}")],
+      ["get", "crd,roles", "-n", "kube-system", ...template("{.items[*].metadata.uid} {.items[0].metadata.name}")],
+      ["get", "namespaces", ...template('{range .items[*]}{.metadata.name}: {.status}{"\\n"}{end}')],
+      ["get", "ns", ...template("{.items[?(@.metadata.name=='default')].metadata.labels}")],
+      ["get", "ns", ...template('{.items[?(@.metadata.name=="no")].metadata} {.items[-1:].missing[*].field}')],
+      ["get", "roles", "-A", "-l", "kubernetes.io/bootstrapping=rbac-defaults", "-o", "name"],
+      ["get", "clusterrole", "admin", "view", "-o", "name"],
+      ["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"],
+      ["wait", "ns/default", "--for=jsonpath={.status.phase}=Active"],
+      ["auth", "can-i", "list", "widgets", "-n", "default"],
+    ])("%s %s %s %s %s", async (...args) => {
+      expect(await inProcess.run(args, "")).toBe(await program(args));
+    });
+
+    test("get -o json", async () => {
+      const args = ["get", "ns", "default", "-o", "json"];
+      expect(JSON.parse(await inProcess.run(args, ""))).toEqual(JSON.parse(await program(args)));
+    });
+
+    test.each([
+      ["get", "configmap", "missing", "-o", "name"],
+      ["get", "widgets"],
+      ["get", "gadgets", "-o", "name"],
+      ["delete", "configmap", "missing"],
+      ["apply", "-f", "file.yaml"],
+      ["create", "configmap", "new"],
+      ["patch", "ns", "default", "-p", "{}"],
+    ])("but not %s %s %s, whose words are the program's", async (...args) => {
+      await expect(inProcess.run(args, "")).rejects.toMatchObject({ name: "NotImitated" });
+    });
   });
 
   test("keeps its objects across a restart and a crash", async () => {

@@ -4,11 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiServer, explainMissing, findBinaries, startApiServer as start } from "@xfn/dev-cluster";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
+import { kubectlInProcess } from "./kubectl/kubectl-in-process.ts";
+import { NotImitated } from "./kubectl/not-imitated.ts";
+import { DISCOVERY_MS } from "./kubectl/writes.ts";
 
 /** How kubectl ends if the server's discovery lacks the kind of an object. */
 const UNKNOWN_KIND = "ensure CRDs are installed first";
-// On a busy machine, discovery lists a kind seconds after its CRD is established.
-const DISCOVERY_MS = 30_000;
 
 // Rarer garbage collection saves a tenth of the API server's processor time, and takes 120 MB with the few objects of a
 // test. Benchmarks measure a server as it is.
@@ -18,7 +19,7 @@ const ENVIRONMENT = process.env["VITEST"] === undefined ? {} : { GOGC: "400" };
 export interface TestApiServer extends ApiServer {
   /**
    * Runs kubectl as a user (default: admin) and returns its stdout. `kubectl apply` waits for kinds that are not served
-   * yet.
+   * yet. The admin's frequent commands run in this process: see `kubectlInProcess`.
    *
    * @throws {Error} with its stderr if it fails
    */
@@ -59,17 +60,32 @@ export async function startApiServer(options: { readonly users?: readonly string
   const { binaries, missing } = findBinaries();
   if (binaries === undefined) throw new Error(`${explainMissing(missing)}: the test lacks needs("api-server")`);
   const server = await start({ binaries, users: options.users, environment: ENVIRONMENT });
+  const inProcess = kubectlInProcess(server.admin.kubeconfig);
+  const runOnce = async (args: readonly string[], input: string, as: string): Promise<string> => {
+    if (as !== server.admin.name) return runKubectl(server, args, input, as);
+    try {
+      return await inProcess.run(args, input);
+    } catch (error) {
+      if (error instanceof NotImitated) return runKubectl(server, args, input, as);
+      throw error;
+    }
+  };
   const kubectl = async (args: readonly string[], { input = "", as = server.admin.name }: KubectlOptions = {}) => {
     for (const end = Date.now() + DISCOVERY_MS; ; await sleep(500)) {
       try {
-        return await runKubectl(server, args, input, as);
+        return await runOnce(args, input, as);
       } catch (error) {
         if (args[0] !== "apply" || !String(error).includes(UNKNOWN_KIND) || Date.now() > end) throw error;
       }
     }
   };
+  const stop = server.stop.bind(server);
   return Object.assign(server, {
     kubectl,
+    async stop() {
+      await inProcess.close();
+      await stop();
+    },
     apply: async (...objects: readonly JsonObject[]) => {
       await kubectl(["apply", "-f", "-"], { input: objects.map((object) => printJson(object)).join("\n") });
     },

@@ -1,0 +1,4 @@
+/** A command that only kubectl itself can answer. */
+export class NotImitated extends Error {
+  override readonly name = "NotImitated";
+}
