@@ -120,15 +120,11 @@ describe("a controller in 512 MiB", needs("api-server", "crun", "busybox", "cgro
   });
 
   test.each(values)("outlives a response of a package with $title", { timeout: 300_000 }, async ({ value, index }) => {
-    const resource: JsonObject = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { namespace: "default" },
-      data: JSON.parse(value()) as JsonObject,
-    };
-    response = { resources: { r: { resource, ready: true } } };
+    const data = JSON.parse(value()) as JsonObject;
+    const resource = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default" }, data };
+    response = { resources: { r: { resource: Object.freeze(resource), ready: true } } };
     expect(await outcomeOf(`package-${index}`, packages)).toMatch(/False$/);
-    response = { composite: { resource: { status: { data: resource["data"] ?? null } } } };
+    response = { composite: { resource: Object.freeze({ status: { data } }) } };
     expect(await outcomeOf(`status-${index}`, packages)).not.toBe("");
     expect(group.kills()).toBe(0);
   });

@@ -99,9 +99,19 @@ function requestOf(wire: RunFunctionRequest): TestRequest {
   };
 }
 
+const encoded = new WeakMap<JsonObject, Uint8Array>();
+
+/** Encodes a frozen object once: some tests answer several calls with one of many megabytes. */
+function struct(object: JsonObject): Uint8Array {
+  const known = encoded.get(object);
+  if (known !== undefined) return known;
+  const { bytes } = encodeStruct(object);
+  if (Object.isFrozen(object)) encoded.set(object, bytes);
+  return bytes;
+}
+
 function responseOf(request: RunFunctionRequest, answer: TestResponse): RunFunctionResponse {
   const { resources = {}, composite, results = [], conditions = [], context, requires = {}, ttlMs } = answer;
-  const struct = (object: JsonObject): Uint8Array => encodeStruct(object).bytes;
   const ready = (is: boolean | undefined): 0 | 1 | 2 => (is === undefined ? 0 : is ? 1 : 2);
   const own = Object.entries(resources).map(([name, one]): [string, Resource] => [
     name,
