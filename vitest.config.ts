@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { COMPILE_CACHE } from "./test/harness/compile-cache.ts";
 
 // Tests with an API server.
 const CLUSTER = [
@@ -81,6 +82,8 @@ export default defineConfig({
           isolate: false,
           include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "test/unit/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...MOCKING, ...EXCLUDED],
+          env: COMPILE_CACHE,
+          globalSetup: "test/harness/compile-cache.ts",
           testTimeout: TEST_TIMEOUT_MS,
           hookTimeout: TEST_TIMEOUT_MS,
         },
@@ -92,6 +95,8 @@ export default defineConfig({
           maxWorkers: WORKERS,
           include: MOCKING,
           exclude: EXCLUDED,
+          env: COMPILE_CACHE,
+          globalSetup: "test/harness/compile-cache.ts",
           testTimeout: TEST_TIMEOUT_MS,
           hookTimeout: TEST_TIMEOUT_MS,
         },
