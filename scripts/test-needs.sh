@@ -6,18 +6,18 @@ missing=
 for program in crun docker-registry skopeo runc umoci zsh fish; do
   command -v "$program" >/dev/null || missing="$missing $program"
 done
+command -v busybox >/dev/null || missing="$missing busybox-static"
 # gVisor is not in every distribution.
 command -v runsc >/dev/null || ! apt-cache show runsc >/dev/null 2>&1 || missing="$missing runsc"
 # A browser tests the trace page.
 command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
 # Tests call the runner from other languages.
 python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
-# Root's tests start a small virtual machine as a host with cgroup v2 alone.
+# Root's long tests start a small virtual machine as a host with cgroup v2 alone.
 virtual_machine=
-if [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
+if [ -n "${XFN_TEST_LONG-}" ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
   virtual_machine=yes
   command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
-  command -v busybox >/dev/null || missing="$missing busybox-static"
   command -v cpio >/dev/null || missing="$missing cpio"
 fi
 cat >&2 <<TEXT

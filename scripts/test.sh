@@ -1,6 +1,7 @@
 #!/bin/sh
 # npm test: sets up as ./xfn does, installs what the tests need besides, then runs all tests under Node 24.
 # npm test -- ARGS OF VITEST: runs these tests. It installs nothing more: a test whose needs are missing is skipped.
+# npm run test:long (XFN_TEST_LONG): runs the long tests whole. Of most of them, npm test runs a sample.
 # XFN_TEST_REPORT=FILE keeps vitest's JSON report.
 set -eu
 unset CDPATH
@@ -19,7 +20,11 @@ end_builder() {
 }
 trap end_builder EXIT
 
-[ $# -gt 0 ] || . "$root/scripts/test-needs.sh"
+if [ $# -eq 0 ]; then
+  . "$root/scripts/test-needs.sh"
+  [ -z "${XFN_TEST_LONG-}" ] || set -- test/cgroup-v2 test/e2e/runner-grpc-soak test/sweep/sweep \
+    packages/oci-rootfs/src/store/crash packages/oci-rootfs/src/store/mutated-layers
+fi
 
 report=${XFN_TEST_REPORT-}
 if [ -z "$report" ]; then

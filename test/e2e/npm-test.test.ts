@@ -1,10 +1,11 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Workspace } from "../harness/workspace.ts";
 import { FakeCheckout } from "./fake-checkout.ts";
 
-// `npm test` with stand-ins for vitest, apt-get and the other programs that it calls.
+// `npm test` and `npm run test:long` with stand-ins for vitest, apt-get and the other programs that it calls.
 
 let workspace: Workspace;
 let checkout: FakeCheckout;
@@ -85,5 +86,19 @@ describe("npm test alone", () => {
     const calls = checkout.calls();
     expect(calls).toContain("cluster any time");
     expect(calls).not.toContain("server");
+    expect(calls).not.toContain("kernel");
+  });
+});
+
+describe("npm run test:long", () => {
+  test("runs the long tests, with a kernel for the virtual machine", async () => {
+    checkout.write("server", "");
+    const script = join(checkout.root, "scripts/test.sh");
+    expect((await checkout.run([script], { env: { XFN_TEST_LONG: "1" } })).code).toBe(0);
+    const calls = checkout.calls();
+    expect(calls).toContainEqual(
+      expect.stringMatching(/^vitest run test\/cgroup-v2 .*soak .*sweep .*crash .*--reporter/),
+    );
+    if (process.arch === "x64") expect(calls).toContain("kernel");
   });
 });
