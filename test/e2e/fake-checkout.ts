@@ -7,7 +7,7 @@ import type { Finished, RunOptions, Workspace } from "../harness/workspace.ts";
 
 // The programs of a minimal system, without those that the launcher can install.
 const TOOLS =
-  "basename cat chmod cksum cmp cp cut dirname env find flock grep head ls mkdir mktemp mv readlink rm sed sh sleep tail tar tr uname".split(
+  "awk basename cat chmod cksum cmp cp cut df dirname env find flock grep head ls mkdir mktemp mv readlink rm sed sh sleep tail tar tr uname".split(
     " ",
   );
 
