@@ -6,9 +6,10 @@
 // Node at its first use. An import in an ES module reads all exports at the start, which loads further modules.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, join, relative, sep } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { bundledMeta, installedPlaces, installedUndici } from "./bundled-places.ts";
 import { lazyBuiltins } from "./lazy-builtins.ts";
 
 const CLI = fileURLToPath(new URL("../packages/cli/", import.meta.url));
@@ -49,38 +50,13 @@ const { metafile } = await build({
   metafile: true,
 });
 
-/** Modules of these packages find workers and programs beside themselves. */
-const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs|wasm)[/\\]dist[/\\].*\.js$/;
-
-/** Replaces `import.meta.url` by the place of the module in its installed package. */
-const installedPlaces: Plugin = {
-  name: "installed-places",
-  setup(bundler) {
-    bundler.onLoad({ filter: LOCATED }, ({ path }) => {
-      const [name = "", , ...inDist] = relative(PACKAGES, path).split(sep);
-      const place = `new URL(${JSON.stringify(inDist.join("/"))}, ${placeOf(name)}).href`;
-      return { contents: readFileSync(path, "utf8").replaceAll("import.meta.url", place), loader: "js" };
-    });
-  },
-};
-
 /** The command line depends on @xfn/wasm through the runner alone. */
-function placeOf(name: string): string {
-  if (name !== "wasm") return `import.meta.resolve("@xfn/${name}")`;
-  return 'pathToFileURL(require("node:module").createRequire(import.meta.resolve("@xfn/runner")).resolve("@xfn/wasm"))';
-}
-
-/** Leaves a library of a third of the file in its package: only pulls need it. */
-const installedUndici: Plugin = {
-  name: "installed-undici",
-  setup(bundler) {
-    bundler.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "installed" }));
-    bundler.onLoad({ filter: /^undici$/, namespace: "installed" }, () => ({
-      contents: 'module.exports = require("node:module").createRequire(metaResolve("@xfn/oci-rootfs"))("undici");',
-      loader: "js",
-    }));
-  },
-};
+const THROUGH_RUNNER: ReadonlyMap<string, string> = new Map([
+  [
+    "wasm",
+    'pathToFileURL(require("node:module").createRequire(import.meta.resolve("@xfn/runner")).resolve("@xfn/wasm"))',
+  ],
+]);
 
 const CEL_FILE = "xfn-render-cel";
 
@@ -157,16 +133,8 @@ for (const [library, { name, user }] of OWN_FILES) {
 }
 
 const bundledPlaces: BuildOptions = {
-  define: {
-    "import.meta.url": "metaUrl",
-    "import.meta.resolve": "metaResolve",
-    RENDER_FILE: JSON.stringify(`./${RENDER_FILE}`),
-  },
-  banner: {
-    js: `const { pathToFileURL } = require("node:url");
-const metaUrl = pathToFileURL(__filename).href;
-const metaResolve = (name) => pathToFileURL(require.resolve(name)).href;`,
-  },
+  ...bundledMeta,
+  define: { ...bundledMeta.define, RENDER_FILE: JSON.stringify(`./${RENDER_FILE}`) },
 };
 
 await build({
@@ -174,7 +142,7 @@ await build({
   ...bundledPlaces,
   entryPoints: ["dist/render-program.js"],
   outfile: `dist/${RENDER_FILE}`,
-  plugins: [lazyBuiltins, ownFiles, installedPlaces, installedUndici, ownModules],
+  plugins: [lazyBuiltins, ownFiles, installedPlaces(THROUGH_RUNNER), installedUndici, ownModules],
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "koffi"],
 });
 

@@ -83,7 +83,8 @@ setup() {
 source_paths='package.json package-lock.json tsconfig.json tsconfig.base.json scripts/node scripts/bundle*.ts
   scripts/lazy-builtins.ts packages/*/package.json packages/*/tsconfig.json packages/*/src'
 product_paths='node_modules/.package-lock.json packages/*/dist/.tsbuildinfo packages/cli/dist/xfn.js
-  packages/cli/dist/xfn-program.js packages/cli/dist/xfn-*.cjs packages/runner/dist/host/main-bundle.js'
+  packages/cli/dist/xfn-program.js packages/cli/dist/xfn-*.cjs packages/runner/dist/host/main-bundle.js
+  packages/runner/dist/program/program-bundle.cjs'
 
 source_files() {
   cd "$root" && list $source_paths ! -name '*.test.ts'
@@ -295,7 +296,7 @@ prepare() {
 
 build() (
   cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-host.ts &&
-    quietly "$node" scripts/bundle.ts || return
+    quietly "$node" scripts/bundle-runner.ts && quietly "$node" scripts/bundle.ts || return
   # npm packs a license only from the package's own folder
   for package in packages/*; do cp -f LICENSE "$package" || return; done
 )
