@@ -3,6 +3,7 @@ import { chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { compiledFolder, HOST_BASES } from "./host-bases-folder.ts";
 import { ORDINARY_UID, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
 import { which } from "./which.ts";
 
@@ -134,6 +135,7 @@ export class Workspace implements AsyncDisposable {
       TMPDIR: join(this.root, "tmp"),
       // Without Go's own cache, each build compiles Go's library first: 20 s of processor time.
       ...(this.#switches ? {} : { GOCACHE: goCache() }),
+      ...this.#compileCache(),
       NO_COLOR: "1",
     };
   }
@@ -141,6 +143,13 @@ export class Workspace implements AsyncDisposable {
   /** Removes the folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.root, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Programs share what Node compiles. In the cache of a workspace, each first start would compile all modules. */
+  #compileCache(): NodeJS.ProcessEnv {
+    const bases = process.env[HOST_BASES];
+    if (bases === undefined) return {};
+    return { NODE_COMPILE_CACHE: compiledFolder(bases, this.#switches ? ORDINARY_UID : (process.getuid?.() ?? 0)) };
   }
 
   async #own(path: string): Promise<void> {
