@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { findBinaries } from "@xfn/dev-cluster";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { consoleCommands, fencedBlocks } from "../harness/fenced-blocks.ts";
+import { SHORT_LIVED } from "../harness/kubectl/short-lived.ts";
 import { needs } from "../harness/needs.ts";
-import { matching, PATIENCE_MS, type Shell, startShell } from "../harness/page-shell.ts";
+import { matching, runUntil, type Shell, startShell } from "../harness/page-shell.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { Workspace } from "../harness/workspace.ts";
 
@@ -40,6 +40,7 @@ describe("docs/multi-tenancy.md", needs("api-server"), () => {
       ...workspace.environment(),
       PATH: `${dirname(binaries.kubectl)}:${process.env["PATH"]}`,
       KUBECONFIG: server.admin.kubeconfig,
+      ...SHORT_LIVED,
     });
   }, 300_000);
   afterAll(async () => {
@@ -66,11 +67,7 @@ describe("docs/multi-tenancy.md", needs("api-server"), () => {
 
   test.each(commands)("$command", async ({ command, output }) => {
     const expected = matching(output);
-    let shown = "";
-    for (const end = Date.now() + 2 * PATIENCE_MS; ; await sleep(500)) {
-      shown = await shell.run(command);
-      if (expected.test(shown) || !command.startsWith("kubectl get") || Date.now() > end) break;
-    }
+    const shown = await runUntil(shell, command, expected);
     expect(shown).toMatch(expected);
   });
 

@@ -6,6 +6,7 @@ import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import { kubectlInProcess } from "./kubectl/kubectl-in-process.ts";
 import { NotImitated } from "./kubectl/not-imitated.ts";
+import { SHORT_LIVED } from "./kubectl/short-lived.ts";
 import { DISCOVERY_MS } from "./kubectl/writes.ts";
 
 /** How kubectl ends if the server's discovery lacks the kind of an object. */
@@ -95,7 +96,7 @@ export async function startApiServer(options: { readonly users?: readonly string
 function runKubectl(server: ApiServer, args: readonly string[], input: string, as: string): Promise<string> {
   const child = spawn(server.binaries.kubectl, args, {
     // kubectl's discovery cache must not be shared between servers.
-    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.user(as).kubeconfig },
+    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.user(as).kubeconfig, ...SHORT_LIVED },
     stdio: "pipe",
   });
   const stdout: Buffer[] = [];

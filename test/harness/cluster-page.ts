@@ -6,7 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { consoleCommands, fencedBlocks } from "./fenced-blocks.ts";
-import { endGroup, matching, PATIENCE_MS, type Shell, startShell } from "./page-shell.ts";
+import { SHORT_LIVED } from "./kubectl/short-lived.ts";
+import { endGroup, matching, PATIENCE_MS, runUntil, type Shell, startShell } from "./page-shell.ts";
 import { CHECKOUT, CONTROLLER_MAIN, RUNNER_MAIN } from "./paths.ts";
 import { pretendCheckout } from "./pretend-checkout.ts";
 import { Workspace } from "./workspace.ts";
@@ -65,7 +66,7 @@ export function testClusterPage(path: string, environment: () => Promise<NodeJS.
         if (child.exitCode !== null || Date.now() > end) throw new Error(`a terminal did not get ready:\n${said}`);
       }
     }
-    shell = startShell(cwd, env);
+    shell = startShell(cwd, { ...env, ...SHORT_LIVED });
   });
 
   afterAll(async () => {
@@ -76,12 +77,7 @@ export function testClusterPage(path: string, environment: () => Promise<NodeJS.
 
   test.each(commands)("$command", async ({ command, output }) => {
     const expected = matching(output);
-    let shown = "";
-    // Kubernetes looks for garbage of new kinds each half minute: do not start a kubectl all the time.
-    for (const end = Date.now() + 2 * PATIENCE_MS; ; await sleep(500)) {
-      shown = await shell.run(command);
-      if (expected.test(shown) || !command.startsWith("kubectl get") || Date.now() > end) break;
-    }
+    const shown = await runUntil(shell, command, expected);
     expect(shown, said).toMatch(expected);
   });
 }

@@ -35,6 +35,20 @@ export function startShell(cwd: string, env: NodeJS.ProcessEnv): Shell {
   };
 }
 
+// Kubernetes looks for garbage of new kinds each half minute: start kubectl ever more rarely.
+const PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 3_000;
+
+/** Runs a command of a page, and `kubectl get` until its output matches. @returns the last output */
+export async function runUntil(shell: Shell, command: string, expected: RegExp): Promise<string> {
+  const end = Date.now() + 2 * PATIENCE_MS;
+  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const shown = await shell.run(command);
+    if (expected.test(shown) || !command.startsWith("kubectl get") || Date.now() > end) return shown;
+    await sleep(pauseMs);
+  }
+}
+
 /** Ends a program with all that it started. */
 export async function endGroup(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
