@@ -205,7 +205,7 @@ exec "$@"' sh "$@"
       await ask(runner, "echo up");
       const unshare = childrenOf(process.pid).find((pid) => !earlier.has(pid));
       const call = failureOf(ask(runner, "sleep 600"));
-      await vi.waitFor(() => expect(runner.counts().running).toBe(1), PATIENCE);
+      await vi.waitFor(() => expect(functionsBelow(unshare as number)).toHaveLength(1), PATIENCE);
       process.kill(unshare as number, "SIGKILL");
       const error = await call;
       expect(error.code).toBe("Closed");
