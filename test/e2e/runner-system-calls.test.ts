@@ -219,7 +219,7 @@ func main() {
   );
   const built = await workspace.start(["go", "build", "-o", workspace.path("go", "function"), "."], {
     cwd: workspace.path("go"),
-    env: { CGO_ENABLED: "0", GOFLAGS: "-mod=mod", GOPROXY: "off", GOCACHE: workspace.path("go-cache") },
+    env: { CGO_ENABLED: "0", GOFLAGS: "-mod=mod", GOPROXY: "off" },
     killAfterMs: 280_000,
   }).finished;
   expect(built.stderr).toBe("");
