@@ -295,8 +295,8 @@ prepare() {
 }
 
 build() (
-  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-host.ts &&
-    quietly "$node" scripts/bundle-runner.ts && quietly "$node" scripts/bundle.ts || return
+  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-all.ts ||
+    return
   # npm packs a license only from the package's own folder
   for package in packages/*; do cp -f LICENSE "$package" || return; done
 )

@@ -1,0 +1,4 @@
+// Bundles all programs in one process: each start of Node would load esbuild again.
+import "./bundle-host.ts";
+import "./bundle-runner.ts";
+import "./bundle.ts";
