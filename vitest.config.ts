@@ -12,8 +12,6 @@ const CLUSTER = [
 
 // Globs, separated by spaces: `--exclude` on the command line does not reach projects.
 const EXCLUDED = (process.env["XFN_TEST_EXCLUDE"] ?? "").split(" ").filter((glob) => glob !== "");
-// A virtual machine, which takes a minute of both processors: only `npm run test:long` starts it.
-if (process.env["XFN_TEST_LONG"] === undefined) EXCLUDED.push("test/cgroup-v2/**");
 
 // Unit tests that replace a module (vi.mock). They need workers of their own: the others share loaded modules.
 const MOCKING = [

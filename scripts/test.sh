@@ -1,7 +1,8 @@
 #!/bin/sh
 # npm test: sets up as ./xfn does, installs what the tests need besides, then runs all tests under Node 24.
 # npm test -- ARGS OF VITEST: runs these tests. It installs nothing more: a test whose needs are missing is skipped.
-# npm run test:long (XFN_TEST_LONG): runs the long tests whole. Of most of them, npm test runs a sample.
+# npm run test:long (XFN_TEST_LONG): runs the long tests whole. Of most of them, npm test runs a sample, and none of
+# the others.
 # XFN_TEST_REPORT=FILE keeps vitest's JSON report.
 set -eu
 unset CDPATH
@@ -27,8 +28,15 @@ trap 'exit 143' TERM
 
 if [ $# -eq 0 ]; then
   . "$root/scripts/test-needs.sh"
-  [ -z "${XFN_TEST_LONG-}" ] || set -- test/cgroup-v2 test/e2e/runner-grpc-soak test/sweep/sweep \
-    packages/oci-rootfs/src/store/crash packages/oci-rootfs/src/store/mutated-layers
+  if [ -n "${XFN_TEST_LONG-}" ]; then
+    set -- test/cgroup-v2 test/e2e/runner-grpc-interop test/sweep/program \
+      test/e2e/runner-grpc-soak test/sweep/sweep test/e2e/init \
+      packages/oci-rootfs/src/store/crash packages/oci-rootfs/src/store/mutated-layers
+  else
+    # The first three above. Of the others, npm test runs a sample.
+    long='test/cgroup-v2/** test/e2e/runner-grpc-interop.test.ts test/sweep/program.test.ts'
+    export XFN_TEST_EXCLUDE="${XFN_TEST_EXCLUDE-} $long"
+  fi
 fi
 
 # The tests make and remove tens of thousands of small files, which takes most file systems ten times the processor time

@@ -13,6 +13,7 @@ let checkout: FakeCheckout;
 const VITEST = `import fs from "node:fs";
 fs.appendFileSync(process.env.CALLS, "vitest " + process.argv.slice(2).join(" ") + "\\n");
 fs.appendFileSync(process.env.CALLS, "cluster " + (process.env.XFN_TEST_CLUSTER ?? "any time") + "\\n");
+fs.appendFileSync(process.env.CALLS, "excluded " + (process.env.XFN_TEST_EXCLUDE ?? "") + "\\n");
 const file = process.argv.find((argument) => argument.startsWith("--outputFile.json=")).split("=")[1];
 fs.writeFileSync(file, '{"testResults":[]}');
 `;
@@ -56,7 +57,7 @@ describe("npm test with arguments", () => {
     const { code, stdout, stderr } = await npmTest(...args);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "0 passed, 0 failed, 0 skipped\n", stderr: "" });
     const vitest = expect.stringMatching(`^vitest run ${args.join(" ")} --reporter=default`);
-    expect(checkout.calls()).toEqual([vitest, "cluster any time"]);
+    expect(checkout.calls()).toEqual([vitest, "cluster any time", "excluded "]);
   });
 });
 
@@ -87,6 +88,7 @@ describe("npm test alone", () => {
     expect(calls).toContain("cluster any time");
     expect(calls).not.toContain("server");
     expect(calls).not.toContain("kernel");
+    expect(calls).toContainEqual(expect.stringMatching(/^excluded .*cgroup-v2.* .*program/));
   });
 });
 
@@ -99,6 +101,7 @@ describe("npm run test:long", () => {
     expect(calls).toContainEqual(
       expect.stringMatching(/^vitest run test\/cgroup-v2 .*soak .*sweep .*crash .*--reporter/),
     );
+    expect(calls).toContain("excluded ");
     if (process.arch === "x64") expect(calls).toContain("kernel");
   });
 });

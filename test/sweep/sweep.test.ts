@@ -15,6 +15,7 @@ const LONG = process.env["XFN_TEST_LONG"] !== undefined;
 const CRASHES = LONG ? 40 : 10;
 const SCHEDULES = LONG ? 100 : 10;
 const BUDGET_MS = LONG ? 100_000 : 15_000;
+const SAMPLED = SCENARIOS.filter((_, index) => LONG || index % 3 === 0);
 // Always the same sample, so that a failure is due to a change. XFN_SWEEP_SEED selects another one.
 const SEED = Number(process.env["XFN_SWEEP_SEED"] ?? 1);
 const TIMEOUT_MS = 600_000;
@@ -28,7 +29,7 @@ describe("the crash sweep", needs("api-server"), () => {
     testbed = await openTestbed();
     baselines = new Baselines(testbed);
     // Most of a run is waiting. The tests below report failures.
-    const rest = [...SCENARIOS];
+    const rest = [...SAMPLED];
     const worker = async (): Promise<void> => {
       for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
         await baselines.of(next).catch(() => undefined);
@@ -45,7 +46,7 @@ describe("the crash sweep", needs("api-server"), () => {
     expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
   });
 
-  test.each(SCENARIOS)("undisturbed: $name", { timeout: TIMEOUT_MS }, async (scenario) => {
+  test.each(SAMPLED)("undisturbed: $name", { timeout: TIMEOUT_MS }, async (scenario) => {
     await baselines.of(scenario);
     sound.push(scenario);
   });
