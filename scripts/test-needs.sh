@@ -13,7 +13,7 @@ command -v runsc >/dev/null || ! apt-cache show runsc >/dev/null 2>&1 || missing
 command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing="$missing chromium-headless-shell"
 # Tests call the runner from other languages.
 python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
-# Root's long tests start a small virtual machine as a host with cgroup v2 alone.
+# The long tests of root start a small virtual machine as a host with cgroup v2 alone.
 virtual_machine=
 if [ -n "${XFN_TEST_LONG-}" ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
   virtual_machine=yes
@@ -21,7 +21,7 @@ if [ -n "${XFN_TEST_LONG-}" ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 
   command -v cpio >/dev/null || missing="$missing cpio"
 fi
 cat >&2 <<TEXT
-xfn: npm test runs every test, and installs what they need:
+xfn: npm test installs what the tests need:
 xfn:   with apt-get:${missing:- nothing, all is installed}
 xfn:   in $cache/xfn: an API server, built with Go once (about five minutes, beside the tests)${virtual_machine:+, and a kernel for a virtual machine}
 xfn: To run some tests and install nothing, name them: npm test -- PATH

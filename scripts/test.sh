@@ -1,8 +1,7 @@
 #!/bin/sh
 # npm test: sets up as ./xfn does, installs what the tests need besides, then runs all tests under Node 24.
 # npm test -- ARGS OF VITEST: runs these tests. It installs nothing more: a test whose needs are missing is skipped.
-# npm run test:long (XFN_TEST_LONG): runs the long tests whole. Of most of them, npm test runs a sample, and none of
-# the others.
+# npm run test:long (XFN_TEST_LONG=only): runs the long tests, which npm test leaves out. XFN_TEST_LONG=too: runs all.
 # XFN_TEST_REPORT=FILE keeps vitest's JSON report.
 set -eu
 unset CDPATH
@@ -26,17 +25,36 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# Many calls, crashes, mutations and large values, other languages, a virtual machine, and commands as the documentation
+# and the examples print them. They take as long as all others together.
+long='
+test/cgroup-v2/cgroup-v2.test.ts
+test/sweep/sweep.test.ts
+test/sweep/program.test.ts
+test/e2e/runner-grpc-soak.test.ts
+test/e2e/runner-grpc-interop.test.ts
+test/e2e/runner-memory.test.ts
+test/e2e/xfn-controller-memory.test.ts
+test/e2e/init.test.ts
+test/e2e/examples.test.ts
+test/e2e/pages.test.ts
+test/e2e/testing-page.test.ts
+test/e2e/trace-page.test.ts
+test/e2e/multi-tenancy-page.test.ts
+test/e2e/xfn-controller-page.test.ts
+test/e2e/controller-packages-page.test.ts
+packages/function-grpc/src/message/response-size.test.ts
+packages/functionio/src/function-io/output-limits.test.ts
+packages/oci-rootfs/src/store/crash.test.ts
+packages/oci-rootfs/src/store/mutated-layers.test.ts
+'
 if [ $# -eq 0 ]; then
   . "$root/scripts/test-needs.sh"
-  if [ -n "${XFN_TEST_LONG-}" ]; then
-    set -- test/cgroup-v2 test/e2e/runner-grpc-interop test/sweep/program \
-      test/e2e/runner-grpc-soak test/sweep/sweep test/e2e/init \
-      packages/oci-rootfs/src/store/crash packages/oci-rootfs/src/store/mutated-layers
-  else
-    # The first three above. Of the others, npm test runs a sample.
-    long='test/cgroup-v2/** test/e2e/runner-grpc-interop.test.ts test/sweep/program.test.ts'
-    export XFN_TEST_EXCLUDE="${XFN_TEST_EXCLUDE-} $long"
-  fi
+  case ${XFN_TEST_LONG-} in
+    only) set -- $long ;;
+    too) ;;
+    *) export XFN_TEST_EXCLUDE="${XFN_TEST_EXCLUDE-} $(echo $long)" ;;
+  esac
 fi
 
 # The tests make and remove tens of thousands of small files, which takes most file systems ten times the processor time

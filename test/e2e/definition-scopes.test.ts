@@ -100,7 +100,7 @@ describe("the scope of a definition", needs("api-server"), () => {
         team,
       );
       // The author's own field of this name is no bookkeeping of the controller's.
-      expect(await field(".status.connectionDetails", "app/shop", "-n", team)).toBe(team);
+      await expect.poll(() => field(".status.connectionDetails", "app/shop", "-n", team)).toBe(team);
     }
     const machinery = JSON.parse(await field(".spec.crossplane", "app/shop", "-n", "team-a"));
     const name = await field(

@@ -6,9 +6,6 @@ import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { XFN_MAIN } from "../harness/paths.ts";
 
-// `npm run test:long` tries all templates.
-const LONG = process.env["XFN_TEST_LONG"] !== undefined;
-
 let folder = "";
 
 beforeAll(() => {
@@ -45,15 +42,12 @@ describe("xfn init", { timeout: 300_000 }, () => {
     expect(run("npm", ["run", "types"], project).status).toBe(0);
   });
 
-  test.each(LONG ? ["function", "composition"] : ["composition"])(
-    "makes a %s whose tests and types pass",
-    (template) => {
-      expectSuccess(xfn("init", `a-${template}`, "--template", template));
-      const project = join(folder, `a-${template}`);
-      symlinkSync(join(folder, "shop-api", "node_modules"), join(project, "node_modules"));
-      for (const script of ["test", "check", "validate"]) expectSuccess(run("npm", ["run", script], project));
-    },
-  );
+  test.each(["function", "composition"])("makes a %s whose tests and types pass", (template) => {
+    expectSuccess(xfn("init", `a-${template}`, "--template", template));
+    const project = join(folder, `a-${template}`);
+    symlinkSync(join(folder, "shop-api", "node_modules"), join(project, "node_modules"));
+    for (const script of ["test", "check", "validate"]) expectSuccess(run("npm", ["run", script], project));
+  });
 
   test("writes the types that `xfn types` writes", () => {
     const project = join(folder, "a-function");

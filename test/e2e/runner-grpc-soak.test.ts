@@ -1,12 +1,10 @@
-import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { Workspace } from "../harness/workspace.ts";
 import { problemsOf, soak } from "../soak/soak.ts";
 
-// 1,000 calls have every kind of fault three times. `npm run test:long` makes enough calls to compare memory, too, and
-// `npm run soak` makes 100,000.
-const CALLS = process.env["XFN_TEST_LONG"] === undefined ? 1_000 : 5_000;
+// `npm run soak` makes 100,000 calls. Each tenth contains every kind of fault.
+const CALLS = 5_000;
 
 // A bound that a runner must survive.
 const MEMORY_BYTES = needs("root", "cgroup-limits").skip ? undefined : 1024 * 1024 * 1024;

@@ -67,9 +67,6 @@ const FREE_MEMORY_MS = 7_000;
 /** The permitted growth of memory between the warm-up and the end. */
 const MEMORY_FACTOR = 1.05;
 
-/** After the warm-up of fewer calls, memory has not reached its final size. */
-const CALLS_FOR_MEMORY = 5_000;
-
 const FIRST_WRONG = 5;
 
 // Calls before the quiet ones, which start servers and fill the warm pool. Both have every kind of good call.
@@ -80,7 +77,7 @@ const QUIET_CALLS = 420;
 const MAX_MS = 24 * 60 * 60 * 1_000;
 
 /** The problems of a report, one line each. */
-export function problemsOf({ calls, wrong, usages, serving, said, memoryKills, left }: SoakReport): string[] {
+export function problemsOf({ wrong, usages, serving, said, memoryKills, left }: SoakReport): string[] {
   const [warm, end] = [usages.slice(WARM_UP_LOOKS - 1, -WARM_UP_LOOKS), usages.slice(-WARM_UP_LOOKS)];
   const problems = wrong.count === 0 ? [] : [`${wrong.count} calls had an unexpected outcome`, ...wrong.first];
   for (const name of ["processes", "threads", "zombies", "descriptors", "mounts", "cgroups"] as const) {
@@ -89,7 +86,7 @@ export function problemsOf({ calls, wrong, usages, serving, said, memoryKills, l
     if (after > before) problems.push(`${name}: ${before} after the warm-up, ${after} at the end`);
   }
   const [before = 0, after = 0] = MEMORY_LOOKS.map((look) => usages[look - 1]?.memoryMiB);
-  if (calls >= CALLS_FOR_MEMORY && after > before * MEMORY_FACTOR)
+  if (after > before * MEMORY_FACTOR)
     problems.push(`memory: ${before.toFixed(1)} MiB after the warm-up, ${after.toFixed(1)} MiB at the end`);
   if (said !== "") problems.push(`it logged errors: ${said.slice(0, 1_000)}`);
   if (memoryKills > 0) problems.push(`the kernel killed a process ${memoryKills} times for lack of memory`);

@@ -9,10 +9,7 @@ import { directory, file, hardlink, symlink, tarball } from "../../testing/tarba
 import { openStore } from "../transfer/open-store.ts";
 import type { Image } from "./store.ts";
 
-// Kills a process with SIGKILL before its changes to the store, each of which is also after the preceding one.
-
-// The first of every so many changes. `npm run test:long` tries all.
-const STEP = process.env["XFN_TEST_LONG"] === undefined ? 4 : 1;
+// Kills a process with SIGKILL before each of its changes to the store, which is also after the preceding one.
 
 let box: Sandbox;
 let name: string;
@@ -47,7 +44,7 @@ async function run(store: string, at: number, ...what: string[]): Promise<number
 
 const PARALLEL = 4;
 
-/** Kills a process before its changes, and checks the store each time. */
+/** Kills a process at every change, and checks the store each time. */
 async function sweep(
   prepare: (store: string) => Promise<void>,
   what: string[],
@@ -56,8 +53,7 @@ async function sweep(
   const total = (await run(await fresh(prepare, 0), 0, ...what)) as number;
   let next = 1;
   const worker = async (): Promise<void> => {
-    for (let at = next; at <= total; at = next) {
-      next += STEP;
+    for (let at = next++; at <= total; at = next++) {
       const store = await fresh(prepare, at);
       await run(store, at, ...what);
       await look(store);
@@ -82,7 +78,7 @@ function expectWhole({ layers }: Image): void {
   ]);
 }
 
-describe("killed at a write", () => {
+describe("killed at every write", () => {
   test("while an image is prepared: the next process prepares it, and nothing incomplete is used", {
     timeout: 300_000,
   }, async () => {
