@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
@@ -11,4 +11,12 @@ test("unit tests that replace modules have workers of their own, and no other do
     /^vi\.(mock|doMock)\(/m.test(readFileSync(join(CHECKOUT, path), "utf8")),
   );
   expect([...listed.matchAll(/"(.*?)"/g)].map(([, path]) => path).toSorted()).toEqual(mocking.toSorted());
+});
+
+// Under another name, `npm test` would run a long test, and `npm run test:long` would not.
+test("the files of long tests exist", () => {
+  const listed = /^long='\n(.*?)'$/ms.exec(readFileSync(join(CHECKOUT, "scripts/test.sh"), "utf8"))?.[1] ?? "";
+  const paths = listed.trim().split("\n");
+  expect(paths.length).toBeGreaterThan(1);
+  expect(paths.filter((path) => !existsSync(join(CHECKOUT, path)))).toEqual([]);
 });
