@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -62,7 +61,8 @@ const MODULES = [
  * root is an overlay of this host's files (read-only) and memory. It is emulated, because test machines lack KVM.
  */
 export async function runInVm(layout: string): Promise<Report> {
-  const folder = await mkdtemp(join(tmpdir(), "xfn-vm-"));
+  // Not in tmpdir(), which may be in /dev/shm: the machine has a /dev of its own.
+  const folder = await mkdtemp("/var/tmp/xfn-vm-");
   try {
     await chmod(folder, 0o755);
     const initramfs = await makeInitramfs(folder);
