@@ -59,6 +59,10 @@ describe.runIf(process.platform === "linux")("the pages of a memory", () => {
 
   test("are freed with those prepared behind it, which V8 does not count", () => {
     const prepared = pages();
+    // Nothing is prepared behind a first memory that ends where a huge page ends, as one in 32 does.
+    const last = memoryOf(1 / PAGES_PER_MIB);
+    grow(last, 8);
+    prepared.release(last.buffer);
     const memory = memoryOf(1 / PAGES_PER_MIB);
     prepared.prepare(memory.buffer);
     expect(residentBytes(memory)).toBeGreaterThan(memory.buffer.byteLength);
