@@ -25,8 +25,8 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Many calls, crashes, mutations and large values, other languages, a virtual machine, and commands as the documentation
-# and the examples print them. They take as long as all others together.
+# Many calls, crashes, mutations and large values, other languages and tools, a virtual machine, new clones, and
+# commands as the documentation and the examples print them. They take as long as all others together.
 long='
 test/cgroup-v2/cgroup-v2.test.ts
 test/sweep/sweep.test.ts
@@ -36,6 +36,8 @@ test/e2e/runner-grpc-interop.test.ts
 test/e2e/runner-memory.test.ts
 test/e2e/xfn-controller-memory.test.ts
 test/e2e/init.test.ts
+test/e2e/launcher.test.ts
+test/e2e/layers-umoci.test.ts
 test/e2e/examples.test.ts
 test/e2e/pages.test.ts
 test/e2e/testing-page.test.ts
