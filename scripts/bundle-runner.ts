@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
-import { bundledMeta, installedPlaces, installedUndici } from "./bundled-places.ts";
+import { bundledMeta, installedUndici, installedUrls } from "./bundle-plugins.ts";
 import { lazyBuiltins } from "./lazy-builtins.ts";
 
 /** These packages of gRPC read their .proto files at run time. */
@@ -39,6 +39,6 @@ await build({
   minifyWhitespace: true,
   charset: "ascii",
   external: ["koffi"],
-  plugins: [lazyBuiltins, installedPlaces(), installedUndici, installedProtos],
+  plugins: [lazyBuiltins, installedUrls(), installedUndici, installedProtos],
   logLevel: "warning",
 });

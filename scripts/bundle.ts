@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
-import { bundledMeta, installedPlaces, installedUndici } from "./bundled-places.ts";
+import { bundledMeta, installedUndici, installedUrls } from "./bundle-plugins.ts";
 import { lazyBuiltins } from "./lazy-builtins.ts";
 
 const CLI = fileURLToPath(new URL("../packages/cli/", import.meta.url));
@@ -142,7 +142,7 @@ await build({
   ...bundledPlaces,
   entryPoints: ["dist/render-program.js"],
   outfile: `dist/${RENDER_FILE}`,
-  plugins: [lazyBuiltins, ownFiles, installedPlaces(THROUGH_RUNNER), installedUndici, ownModules],
+  plugins: [lazyBuiltins, ownFiles, installedUrls(THROUGH_RUNNER), installedUndici, ownModules],
   external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "koffi"],
 });
 

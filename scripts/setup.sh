@@ -295,8 +295,7 @@ prepare() {
 }
 
 build() (
-  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-all.ts ||
-    return
+  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-all.ts || return
   # npm packs a license only from the package's own folder
   for package in packages/*; do cp -f LICENSE "$package" || return; done
 )

@@ -20,19 +20,19 @@ const metaResolve = (name) => pathToFileURL(require.resolve(name)).href;`,
 const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs|wasm)[/\\]dist[/\\].*\.js$/;
 
 /**
- * Replaces `import.meta.url` by the place of the module in its installed package.
+ * Replaces `import.meta.url` by the URL of the module in its installed package.
  *
- * @param places - code that finds packages on which the bundle's own package does not depend itself
+ * @param bases - code that finds packages on which the bundle's own package does not depend itself
  */
-export function installedPlaces(places: ReadonlyMap<string, string> = new Map()): Plugin {
+export function installedUrls(bases: ReadonlyMap<string, string> = new Map()): Plugin {
   return {
-    name: "installed-places",
+    name: "installed-urls",
     setup(bundler) {
       bundler.onLoad({ filter: LOCATED }, ({ path }) => {
         const [name = "", , ...inDist] = relative(PACKAGES, path).split(sep);
-        const base = places.get(name) ?? `import.meta.resolve("@xfn/${name}")`;
-        const place = `new URL(${JSON.stringify(inDist.join("/"))}, ${base}).href`;
-        return { contents: readFileSync(path, "utf8").replaceAll("import.meta.url", place), loader: "js" };
+        const base = bases.get(name) ?? `import.meta.resolve("@xfn/${name}")`;
+        const url = `new URL(${JSON.stringify(inDist.join("/"))}, ${base}).href`;
+        return { contents: readFileSync(path, "utf8").replaceAll("import.meta.url", url), loader: "js" };
       });
     },
   };
