@@ -36,8 +36,13 @@ export class PlainCaller {
       resolve();
     });
     onTestFinished(() => void this.socket.destroy());
-    const whole = { path: `/${SERVICE_NAME}/RunFunction`, timeoutMs: 60_000, length: 0, metadata: {}, ...head };
-    if (head !== undefined) this.socket.write(plainHead(whole));
+    if (head !== undefined) this.begin(head);
+  }
+
+  /** Sends the head of a call. */
+  begin(head: object): void {
+    const defaults = { path: `/${SERVICE_NAME}/RunFunction`, timeoutMs: 60_000, length: 0, metadata: {} };
+    this.socket.write(plainHead({ ...defaults, ...head }));
   }
 
   /** The next head of the server; undefined if the connection ends before. */

@@ -139,6 +139,7 @@ class GrpcRunnerClient implements RunnerClient {
   close(): void {
     this.#closed = true;
     for (const call of this.#calls) call.cancel();
+    this.#plain.close();
     this.#channel.close();
   }
 

@@ -1,5 +1,8 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { testAuthority, testCertificate } from "../../test/certificates.ts";
 import { plainHead } from "../../test/plain-caller.ts";
@@ -7,6 +10,7 @@ import { protocolProxy } from "../../test/protocol-proxy.ts";
 import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
 import { type ForwardCall, MAX_PAYLOAD_BYTES, type RunnerGrpcError } from "../index.ts";
 
+const GO = plainHead({ go: true });
 const LARGE = Buffer.alloc(200_000, "0123456789abcdefg");
 
 test("large messages are plain calls, each on a connection that ends with it; small ones are gRPC", async () => {
@@ -21,25 +25,170 @@ test("large messages are plain calls, each on a connection that ends with it; sm
   expect(proxy.seen).toEqual(["plain", "plain", "gRPC"]);
 });
 
-test("on a local socket, small calls of function packages are plain, too; on TCP they are gRPC", async () => {
-  const path = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
-  const small = Buffer.from("small");
-  await using serving = new Serving();
+const PATH = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
+const SMALL = Buffer.from("small");
+
+describe("calls of function packages", () => {
   const forward: ForwardCall = async (_image, _path, request) => request;
-  const { server } = await serving.server({ forward });
-  const local = await protocolProxy(serving);
-  const client = serving.client(local.endpoint);
-  expect(await client.callFunction("example.org/f:1", path, small)).toEqual(small);
-  expect(await client.run("x", small)).toEqual(small);
-  expect(local.seen).toEqual(["plain", "gRPC"]);
-  // With the client's margin, this timeout is longer than a timer can be.
-  expect(await client.callFunction("example.org/f:1", path, small, { timeoutMs: 2 ** 31 - 1 })).toEqual(small);
-  expect(local.seen).toEqual(["plain", "gRPC", "plain"]);
-  expect(server.counts()).toEqual({ running: 0, waiting: 0 });
-  const { address } = await serving.server({ addresses: ["127.0.0.1:0"], forward, insecureNoAuth: true });
-  const remote = await protocolProxy(serving, "pass", Number(address.split(":").at(-1)));
-  expect(await serving.client(remote.endpoint).callFunction("example.org/f:1", path, small)).toEqual(small);
-  expect(remote.seen).toEqual(["gRPC"]);
+
+  test("are plain on a local socket, whatever their size; on TCP, small ones are gRPC", async () => {
+    await using serving = new Serving();
+    const { server } = await serving.server({ forward });
+    const local = await protocolProxy(serving);
+    const client = serving.client(local.endpoint);
+    expect(await client.callFunction("example.org/f:1", PATH, SMALL)).toEqual(SMALL);
+    expect(await client.run("x", SMALL)).toEqual(SMALL);
+    expect(local.seen).toEqual(["plain", "gRPC"]);
+    // With the client's margin, this timeout is longer than a timer can be.
+    expect(await client.callFunction("example.org/f:1", PATH, SMALL, { timeoutMs: 2 ** 31 - 1 })).toEqual(SMALL);
+    await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+    const { address } = await serving.server({ addresses: ["127.0.0.1:0"], forward, insecureNoAuth: true });
+    const remote = await protocolProxy(serving, "pass", Number(address.split(":").at(-1)));
+    expect(await serving.client(remote.endpoint).callFunction("example.org/f:1", PATH, SMALL)).toEqual(SMALL);
+    expect(remote.seen).toEqual(["gRPC"]);
+  });
+
+  test("follow one another on a connection, until the client or the server closes it", async () => {
+    await using serving = new Serving();
+    await serving.server({ forward, idleTimeoutMs: 1_000 });
+    const proxy = await protocolProxy(serving);
+    const client = serving.client(proxy.endpoint);
+    const call = async (message: Buffer): Promise<void> =>
+      expect(await client.callFunction("example.org/f:1", PATH, message)).toEqual(message);
+    for (const message of [SMALL, Buffer.alloc(0), LARGE, SMALL]) await call(message);
+    expect(proxy.seen).toEqual(["plain"]);
+    await Promise.all([call(SMALL), call(LARGE)]);
+    expect(proxy.seen).toEqual(["plain", "plain"]);
+    // The server's timeout.
+    await expect.poll(() => proxy.open(), { timeout: 5_000 }).toBe(0);
+    await call(SMALL);
+    expect(proxy.seen).toEqual(["plain", "plain", "plain"]);
+    client.close();
+    await expect.poll(() => proxy.open()).toBe(0);
+  });
+
+  test("leave a connection that does not keep their process running", async () => {
+    await using serving = new Serving();
+    const { address } = await serving.server({ forward });
+    const code = `
+      import { createRunnerClient } from ${JSON.stringify(fileURLToPath(new URL("../index.ts", import.meta.url)))};
+      const client = createRunnerClient({ endpoint: ${JSON.stringify(address)} });
+      for (const text of ["one", "two"]) {
+        const answer = await client.callFunction("x", ${JSON.stringify(PATH)}, Buffer.from(text));
+        console.log(Buffer.from(answer).toString());
+      }
+    `;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", code], {
+      timeout: 30_000,
+    });
+    expect(stdout).toBe("one\ntwo\n");
+  });
+
+  test("that fail leave no connection behind", async () => {
+    await using serving = new Serving();
+    await serving.server({
+      forward: async () => {
+        throw new Error("boom");
+      },
+    });
+    const proxy = await protocolProxy(serving);
+    await expect(serving.client(proxy.endpoint).callFunction("x", PATH, SMALL)).rejects.toThrow(
+      "the runner failed unexpectedly",
+    );
+    await expect.poll(() => proxy.open()).toBe(0);
+  });
+
+  test("are sent once more on a new connection, if the server closed the last one before it had the message", async () => {
+    await using serving = new Serving();
+    const messages: string[] = [];
+    // Serves a first call, and closes the connection at the head of a second one.
+    const endpoint = await fakeServer(serving, (socket) => {
+      socket.once("data", () => {
+        socket.write(GO);
+        socket.once("data", (message) => {
+          messages.push(message.toString());
+          socket.write(answerHead(0, true));
+          socket.once("data", () => socket.destroy());
+        });
+      });
+    });
+    const client = serving.client(endpoint);
+    for (const message of ["a", "b", "c"]) await client.callFunction("x", PATH, Buffer.from(message));
+    expect(messages).toEqual(["a", "b", "c"]);
+    client.close();
+  });
+
+  test("are sent once more if the server resets the connection, and not a third time", async () => {
+    await using serving = new Serving();
+    const connections: Socket[] = [];
+    const endpoint = await fakeServer(serving, (socket) => {
+      connections.push(socket);
+      socket.once("data", () => {
+        // A server that closes each connection at the first head.
+        if (connections.length === 3) return void socket.destroy();
+        socket.write(GO);
+        socket.once("data", () => socket.pause().write(answerHead(0, true)));
+      });
+    });
+    const client = serving.client(endpoint);
+    const call = (): Promise<Uint8Array> => client.callFunction("x", PATH, SMALL, { timeoutMs: 10_000 });
+    await call();
+    const second = call();
+    // The end of a socket with unread bytes resets its connection.
+    connections[0]?.destroy();
+    await second;
+    expect(connections).toHaveLength(2);
+    const third = call();
+    connections[1]?.destroy();
+    // Calls by gRPC go on with a fourth connection, and this is no server of gRPC.
+    await expect(third).rejects.toMatchObject({ code: "Unavailable" });
+    expect(connections.length).toBeGreaterThan(2);
+    client.close();
+  });
+
+  test("are not sent again, if the connection is lost after the message", async () => {
+    await using serving = new Serving();
+    const messages: string[] = [];
+    const endpoint = await fakeServer(serving, (socket) => {
+      const serve = (): void => {
+        socket.once("data", () => {
+          socket.write(GO);
+          socket.once("data", (message) => {
+            messages.push(message.toString());
+            if (messages.length === 2) return void socket.destroy();
+            socket.write(answerHead(0, true));
+            serve();
+          });
+        });
+      };
+      serve();
+    });
+    const client = serving.client(endpoint);
+    await client.callFunction("x", PATH, Buffer.from("a"));
+    await expect(client.callFunction("x", PATH, Buffer.from("b"))).rejects.toMatchObject({ code: "Unavailable" });
+    expect(messages).toEqual(["a", "b"]);
+    client.close();
+  });
+
+  test("have no connection whose server sends bytes between two calls", async () => {
+    await using serving = new Serving();
+    let connections = 0;
+    const endpoint = await fakeServer(serving, (socket) => {
+      connections++;
+      socket.once("data", () => {
+        socket.write(GO);
+        socket.once("data", () => socket.write(Buffer.concat([answerHead(0, true), answerHead(0, true)])));
+      });
+      socket.once("close", () => closed.resolve());
+    });
+    const closed = Promise.withResolvers<void>();
+    const client = serving.client(endpoint);
+    await client.callFunction("x", PATH, SMALL);
+    await closed.promise;
+    await client.callFunction("x", PATH, SMALL);
+    expect(connections).toBe(2);
+    client.close();
+  });
 });
 
 test.each(["close", "ignore"] as const)(
@@ -220,42 +369,29 @@ describe("errors and ends of plain calls", () => {
       },
     });
     const proxy = await protocolProxy(serving);
-    const path = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
     const auth = { registryToken: "x".repeat(32_000) };
-    const answer = await serving.client(proxy.endpoint).callFunction("example.org/f:1", path, LARGE, { auth });
+    const answer = await serving.client(proxy.endpoint).callFunction("example.org/f:1", PATH, LARGE, { auth });
     expect(Buffer.from(answer)).toEqual(LARGE);
-    expect(calls).toEqual([["example.org/f:1", path, LARGE.length, auth]]);
+    expect(calls).toEqual([["example.org/f:1", PATH, LARGE.length, auth]]);
     expect(proxy.seen).toEqual(["plain"]);
   });
 });
 
 describe("a hostile or broken server", () => {
   /** Answers plain calls: with bytes on their heads, and then on their messages. */
-  async function fake(serving: Serving, onHead: Uint8Array, onMessage: (socket: Socket) => void): Promise<string> {
-    const sockets = new Set<Socket>();
-    const server = createServer((socket) => {
-      sockets.add(socket.on("error", () => undefined).on("close", () => sockets.delete(socket)));
+  const fake = (serving: Serving, onHead: Uint8Array, onMessage: (socket: Socket) => void): Promise<string> =>
+    fakeServer(serving, (socket) => {
       socket.once("data", () => {
         socket.write(onHead);
         socket.once("data", () => onMessage(socket));
       });
     });
-    await once(server.listen(serving.path("fake.sock")), "listening");
-    onTestFinished(async () => {
-      // The client must have closed its connections, whatever the server did.
-      await expect.poll(() => sockets.size).toBe(0);
-      server.close();
-    });
-    return `unix:${serving.path("fake.sock")}`;
-  }
-  const GO = plainHead({ go: true });
-  const answer = (length: number): Buffer => plainHead({ status: 0, text: "", length, metadata: {} });
   const half = (head: Buffer): Buffer => Buffer.concat([head, Buffer.from("half")]);
 
   test.each([
-    ["half an answer", half(answer(1_000))],
+    ["half an answer", half(answerHead(1_000))],
     ["no byte", Buffer.alloc(0)],
-    ["half a head", answer(4).subarray(0, 20)],
+    ["half a head", answerHead(4).subarray(0, 20)],
     ["bytes of another protocol", Buffer.from("HTTP/1.1 200 OK\r\n\r\n")],
     ["an answer without a status", plainHead({ length: 4 })],
     ["another request for the message", plainHead({ go: true })],
@@ -267,7 +403,7 @@ describe("a hostile or broken server", () => {
   });
 
   test.each([
-    ["that is longer than the client's limit", answer(Number.MAX_SAFE_INTEGER), "OutputTooLarge"],
+    ["that is longer than the client's limit", answerHead(Number.MAX_SAFE_INTEGER), "OutputTooLarge"],
     ["with a head of 4 GiB", plainHead("{}", 0xffffffff), "Unavailable"],
   ])("cannot exhaust a client by an answer %s", async (_, bytes, code) => {
     await using serving = new Serving();
@@ -277,7 +413,7 @@ describe("a hostile or broken server", () => {
 
   test.each([
     ["never answers", Buffer.alloc(0)],
-    ["sends half of its answer", half(answer(1_000))],
+    ["sends half of its answer", half(answerHead(1_000))],
   ])("that %s holds a call until its deadline", async (_, bytes) => {
     await using serving = new Serving();
     const endpoint = await fake(serving, GO, (socket) => socket.write(bytes));
@@ -285,3 +421,23 @@ describe("a hostile or broken server", () => {
     await expect(call).rejects.toMatchObject({ code: "Timeout" });
   });
 });
+
+function answerHead(length: number, keep = false): Buffer {
+  return plainHead({ status: 0, text: "", length, metadata: {}, keep });
+}
+
+/** Lets a test serve connections. @returns the endpoint */
+async function fakeServer(serving: Serving, serve: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined).on("close", () => sockets.delete(socket)));
+    serve(socket);
+  });
+  await once(server.listen(serving.path("fake.sock")), "listening");
+  onTestFinished(async () => {
+    // The client must have closed its connections, whatever the server did.
+    await expect.poll(() => sockets.size).toBe(0);
+    server.close();
+  });
+  return `unix:${serving.path("fake.sock")}`;
+}

@@ -2,23 +2,24 @@ import type { Endpoint } from "../setup/endpoint.ts";
 import { lengthOf } from "../wire/large-message.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { OutgoingCall } from "./answer.ts";
-import { type Connect, PlainCall } from "./plain-call.ts";
+import { type IdleConnections, PlainCall } from "./plain-call.ts";
+import type { Connect, PlainConnection } from "./plain-connection.ts";
 
 // A smaller message takes as long by gRPC, on the connection that is there.
 const MIN_BYTES = 64 * 1024;
 
-// The server of a function answers in a fraction of a millisecond. In a burst, gRPC's client and server take longer
-// than that. A new connection of a local socket takes half as long as they do.
-const MIN_LOCAL_FUNCTION_BYTES = 0;
-
 // After a server without plain calls, try again at this interval: it may have been replaced.
 const RETRY_MS = 60_000;
+
+// As many calls as a controller makes at a time.
+const MAX_IDLE = 16;
 
 /** Makes the calls that are faster without HTTP/2 as plain calls, to servers that serve them. */
 export class PlainPath {
   readonly #connect: Connect;
   readonly #maxBytes: number;
   readonly #isLocal: boolean;
+  readonly #idle = new IdlePlainConnections();
   #notBefore = 0;
 
   /** @param maxBytes of an answer's message */
@@ -30,11 +31,13 @@ export class PlainPath {
 
   /** Starts a call if it is worth it. */
   start(call: OutgoingCall): PlainCall | undefined {
-    const isFunction = call.path !== RUN_FUNCTION.path;
-    const minBytes = this.#isLocal && isFunction ? MIN_LOCAL_FUNCTION_BYTES : MIN_BYTES;
-    if (lengthOf(call.message) < minBytes || performance.now() < this.#notBefore) return undefined;
+    if (performance.now() < this.#notBefore) return undefined;
+    // The server of a function answers in a fraction of a millisecond. In a burst, gRPC's client and server take longer
+    // than that.
+    const isQuick = this.#isLocal && call.path !== RUN_FUNCTION.path;
+    if (!isQuick && lengthOf(call.message) < MIN_BYTES) return undefined;
     try {
-      return new PlainCall(this.#connect, call, this.#maxBytes);
+      return new PlainCall(this.#connect, call, this.#maxBytes, isQuick ? this.#idle : undefined);
     } catch {
       // Certificate files that do not match at the moment, for which gRPC keeps the last good ones.
       return undefined;
@@ -44,5 +47,37 @@ export class PlainPath {
   /** Records that no server of plain calls has answered. */
   unsupported(): void {
     this.#notBefore = performance.now() + RETRY_MS;
+  }
+
+  /** Closes the connections that wait for a call. */
+  close(): void {
+    this.#idle.close();
+  }
+}
+
+class IdlePlainConnections implements IdleConnections {
+  readonly #connections: PlainConnection[] = [];
+  #closed = false;
+
+  take(onLost: (why: string) => void): PlainConnection | undefined {
+    const connection = this.#connections.pop();
+    connection?.use(onLost);
+    return connection;
+  }
+
+  add(connection: PlainConnection): void {
+    if (this.#closed || this.#connections.length >= MAX_IDLE) return connection.close();
+    connection.release(() => this.#remove(connection));
+    this.#connections.push(connection);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const connection of this.#connections.splice(0)) connection.close();
+  }
+
+  #remove(connection: PlainConnection): void {
+    const index = this.#connections.indexOf(connection);
+    if (index !== -1) this.#connections.splice(index, 1);
   }
 }

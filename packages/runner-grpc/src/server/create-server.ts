@@ -111,7 +111,7 @@ class GrpcRunnerServer implements RunnerServer {
   async stop(graceMs: number): Promise<void> {
     this.#health?.set(false);
     this.#drain.refuse();
-    for (const plainCalls of this.#plainCalls) plainCalls.closeSilent();
+    for (const plainCalls of this.#plainCalls) plainCalls.closeIdle();
     // Sends GOAWAY on every connection and stops listening. It may never settle, because a stream that watches the
     // health keeps its connection open: the end of all calls is observed through #drain.
     const closed = Promise.all(this.#servers.map((server) => new Promise<unknown>((done) => server.tryShutdown(done))));

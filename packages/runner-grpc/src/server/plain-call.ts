@@ -1,11 +1,10 @@
-import { Socket, type SocketConstructorOpts } from "node:net";
-import { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
 import { status } from "@grpc/grpc-js";
 import { MAX_TIMER_MS } from "@xfn/units";
-import { ExactReader } from "../wire/exact-reader.ts";
+import type { ExactReader } from "../wire/exact-reader.ts";
 import { lengthOf, type MessagePieces } from "../wire/large-message.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/limits.ts";
-import { encodeAnswerHead, type RequestHead, readRequestHead } from "../wire/plain-call.ts";
+import { encodeAnswerHead, type RequestHead } from "../wire/plain-call.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Ticket } from "./admission.ts";
@@ -13,71 +12,70 @@ import { ANSWERED, authenticate, gone, messageMissing, refusalOf } from "./authe
 import type { Admitted, CallInterceptorOptions } from "./call-interceptor.ts";
 import { failureOf } from "./failure.ts";
 import type { MessageMemory } from "./message-memory.ts";
-import { takeHandle } from "./node-internals.ts";
 import type { ReceivedCall, SendAnswer } from "./run-call.ts";
 
 /** Serves a call whose message has arrived. Settles once its run no longer uses the message. */
 export type ServePlainCall = (call: ReceivedCall, admitted: Admitted, answer: SendAnswer) => Promise<void>;
 
-type PlainCallOptions = CallInterceptorOptions & {
-  readonly paths: ReadonlySet<string>;
+/** What plain calls require, and who serves them. */
+export interface PlainCallOptions extends CallInterceptorOptions {
   readonly memory: MessageMemory;
+  /** The methods that are served. */
+  readonly paths: ReadonlySet<string>;
   readonly serve: ServePlainCall;
-};
+}
 
-/** One plain call, from the first bytes of its connection to its end. */
+/** One plain call, from its head until its answer has left. */
 export class PlainCall {
-  readonly #options: PlainCallOptions;
+  readonly #head: RequestHead;
   readonly #socket: Socket;
-  readonly #reader = new ExactReader(() => this.close());
+  readonly #reader: ExactReader;
+  readonly #options: PlainCallOptions;
+  readonly #onNext: () => void;
   readonly #aborter = new AbortController();
-  /** Until the head has arrived, then until the message has, and then until the answer has left. */
-  #timer: NodeJS.Timeout;
+  /** Until the message has arrived, and then until the answer has left. */
+  #timer: NodeJS.Timeout | undefined;
   #deadline = Infinity;
   #deadlineTimer: NodeJS.Timeout | undefined;
   #ticket: Ticket | undefined;
   #answering = false;
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
 
-  /**
-   * @param first the bytes that were read from the socket
-   * @param onClosed called at the end of the connection
-   */
-  constructor(socket: Socket, first: Buffer, options: PlainCallOptions, onClosed: () => void) {
+  /** @param onNext called at the end of a call that leaves its connection to the next one */
+  constructor(head: RequestHead, socket: Socket, reader: ExactReader, options: PlainCallOptions, onNext: () => void) {
+    this.#head = head;
+    this.#socket = socket;
+    this.#reader = reader;
     this.#options = options;
-    this.#timer = setTimeout(() => this.close(), options.messageTimeoutMs);
-    this.#socket = readInto(this.#reader, socket);
-    this.#socket.on("error", () => this.close());
-    this.#socket.once("close", () => {
-      this.#end();
-      onClosed();
-    });
-    readRequestHead(this.#reader, (head) => this.#begin(head));
-    this.#reader.feed(first);
-  }
-
-  /** Closes the connection, which ends the call. */
-  close(): void {
-    this.#socket.destroy();
+    this.#onNext = onNext;
   }
 
   /** Admits the call by its head, then reads its message. */
-  #begin(head: RequestHead | undefined): void {
-    // Not a client of plain calls.
-    if (head === undefined) return this.close();
+  begin(): void {
+    const { timeoutMs, length } = this.#head;
     try {
-      this.#admit(head);
+      this.#admit(this.#head);
     } catch (thrown) {
       const error = refusalOf(thrown);
       this.#answer(failureOf(error));
       this.#options.onRefused(error);
       return;
     }
-    const { messageTimeoutMs } = this.#options;
+    const { messageTimeoutMs, memory } = this.#options;
     this.#restartTimer(() => this.#answer(failureOf(messageMissing(messageTimeoutMs))));
-    this.#deadlineTimer = setTimeout(() => this.#deadlinePassed(), head.timeoutMs);
-    this.#reader.expectInto(this.#options.memory.take(head.length), (message) => void this.#serve(head, message));
+    this.#deadlineTimer = setTimeout(() => this.#deadlinePassed(), timeoutMs);
+    this.#reader.expectInto(memory.take(length), (message) => void this.#serve(message));
     this.#socket.write(encodeAnswerHead("go"));
+  }
+
+  /** Frees what the call occupies. The end of its connection ends it, too. */
+  end(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#deadlineTimer);
+    // Making an error is expensive, and no run of an answered call would see it.
+    this.#aborter.abort(this.#answering ? ANSWERED : gone(this.#deadline));
+    this.#ticket?.leave();
+    this.#ended.resolve();
   }
 
   #admit({ path, length, timeoutMs, metadata }: RequestHead): void {
@@ -97,7 +95,8 @@ export class PlainCall {
     this.#ticket.input(length);
   }
 
-  async #serve({ path, metadata }: RequestHead, message: Buffer): Promise<void> {
+  async #serve(message: Buffer): Promise<void> {
+    const { path, metadata } = this.#head;
     clearTimeout(this.#timer);
     // The sender of a late message has its answer already.
     if (this.#answering || this.#ticket === undefined) return;
@@ -109,7 +108,7 @@ export class PlainCall {
       this.#answer(answer);
     });
     // The answer may contain parts of the message.
-    await this.#closed.promise;
+    await this.#ended.promise;
     // A connection to a server of a function may still use both.
     if (path !== RUN_FUNCTION.path) return;
     this.#options.memory.release(message);
@@ -128,43 +127,34 @@ export class PlainCall {
     this.#answering = true;
     clearTimeout(this.#deadlineTimer);
     // A caller that does not receive its answer must not occupy memory and its admission.
-    this.#restartTimer(() => this.close());
+    this.#restartTimer(() => this.#socket.destroy());
     const socket = this.#socket;
     socket.cork();
     if ("code" in answer) {
       const { code, details, metadata } = answer;
-      socket.write(encodeAnswerHead({ status: code, text: details, length: 0, metadata }));
+      socket.write(encodeAnswerHead({ status: code, text: details, length: 0, metadata, keep: false }));
+      // Its message may still be under way.
+      socket.end();
     } else {
       const { message, trailers } = answer;
-      socket.write(encodeAnswerHead({ status: status.OK, text: "", length: lengthOf(message), metadata: trailers }));
+      const { keep } = this.#head;
+      const head = { status: status.OK, text: "", length: lengthOf(message), metadata: trailers, keep };
+      socket.write(encodeAnswerHead(head));
       for (const piece of message) socket.write(piece);
+      if (keep) socket.write("", (error) => this.#left(error));
+      else socket.end();
     }
-    socket.end();
     socket.uncork();
+  }
+
+  #left(error: Error | null | undefined): void {
+    if (error) return;
+    this.end();
+    this.#onNext();
   }
 
   #restartTimer(onTimeout: () => void): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(onTimeout, this.#options.messageTimeoutMs);
   }
-
-  #end(): void {
-    clearTimeout(this.#timer);
-    clearTimeout(this.#deadlineTimer);
-    // Making an error is expensive, and no run of an answered call would see it.
-    this.#aborter.abort(this.#answering ? ANSWERED : gone(this.#deadline));
-    this.#ticket?.leave();
-    this.#closed.resolve();
-  }
-}
-
-/** Lets a reader have the bytes of a socket. @returns the socket to use from then on */
-function readInto(reader: ExactReader, socket: Socket): Socket {
-  // TLS decrypts into chunks of its own anyway.
-  const handle = socket instanceof TLSSocket ? undefined : takeHandle(socket);
-  if (handle === undefined) return socket.on("data", (chunk: Buffer) => reader.feed(chunk));
-  const taken = new Socket({ handle, onread: reader.onread } as SocketConstructorOpts);
-  // The listener counts the first socket.
-  taken.once("close", () => socket.destroy());
-  return taken.resume();
 }

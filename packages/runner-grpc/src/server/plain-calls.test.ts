@@ -30,6 +30,97 @@ test("serves plain calls and gRPC on one socket, one call a connection", async (
   expect(await serving.client(`unix:${serving.path("runner.sock")}`).run("x", MESSAGE)).toEqual(MESSAGE);
 });
 
+test("serves calls that follow one another on a connection, each with its own admission", async () => {
+  await using serving = new Serving();
+  const { run, started, ended } = endless();
+  const abstract = abstractName();
+  const socket = `\0${abstract.slice(1)}`;
+  const { server } = await serving.server({
+    run: (image, input, options) =>
+      image === "endless" ? run(image, input, options) : Promise.resolve(image === "empty" ? Buffer.alloc(0) : input),
+    tokenFile: serving.file("token", TOKEN),
+    addresses: [abstract],
+    maxConcurrent: 1,
+    maxQueued: 0,
+  });
+  const head = { length, keep: true, metadata: { authorization: `Bearer ${TOKEN}` } };
+  const caller = new PlainCaller(serving, undefined, socket);
+  for (let count = 0; count < 3; count++) {
+    caller.begin(head);
+    expect(await caller.head()).toEqual({ go: true });
+    caller.socket.write(MESSAGE);
+    expect(await caller.head()).toMatchObject({ status: 0, length: 7, keep: true });
+    expect(await caller.bytes(7)).toEqual(Buffer.from("\x0a\x05input"));
+    await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+  }
+  const empty = messageOf("empty");
+  caller.begin({ ...head, length: empty.length });
+  expect(await caller.send(empty)).toBe(0);
+  const long = messageOf("endless");
+  const running = new PlainCaller(serving, { ...head, length: long.length }, socket);
+  expect(await running.head()).toEqual({ go: true });
+  running.socket.write(long);
+  await started;
+  caller.begin(head);
+  // Over the queue. The end of a call that failed is the end of its connection.
+  expect(await caller.head()).toMatchObject({ status: 8, keep: false });
+  await caller.closed;
+  running.socket.destroy();
+  expect(await ended).toMatchObject({ code: "Aborted" });
+  const other = new PlainCaller(serving, head, socket);
+  expect(await other.send(MESSAGE)).toBe(0);
+  expect(await other.bytes(7)).toBeDefined();
+  other.begin({ length, keep: true });
+  expect(statusIn(await other.head())).toBe(16);
+  await other.closed;
+});
+
+test("the end of a connection ends its second call as it does the first", async () => {
+  await using serving = new Serving();
+  const { run, started, ended } = endless();
+  const { server } = await serving.server({
+    run: (image, ...rest) => (image === "endless" ? run(image, ...rest) : Promise.resolve(Buffer.alloc(0))),
+  });
+  const caller = new PlainCaller(serving, { length, keep: true });
+  expect(await caller.send(MESSAGE)).toBe(0);
+  const long = messageOf("endless");
+  caller.begin({ length: long.length, keep: true });
+  expect(await caller.head()).toEqual({ go: true });
+  caller.socket.write(long);
+  await started;
+  caller.socket.destroy();
+  expect(await ended).toMatchObject({ code: "Aborted" });
+  await expect.poll(() => server.counts()).toEqual({ running: 0, waiting: 0 });
+});
+
+test("a connection without a call is closed after a while, and when the server stops", async () => {
+  await using serving = new Serving();
+  const { server } = await serving.server({ idleTimeoutMs: 300, run: async () => Buffer.alloc(0) });
+  for (const bytes of ["", "xfncall\n"]) {
+    const caller = new PlainCaller(serving, { length, keep: true });
+    expect(await caller.send(MESSAGE)).toBe(0);
+    caller.socket.write(bytes);
+    await caller.closed;
+  }
+  await server.stop(0);
+  const { run, started } = endless();
+  const { server: second } = await serving.server({
+    run: (image, ...rest) => (image === "endless" ? run(image, ...rest) : Promise.resolve(Buffer.alloc(0))),
+  });
+  const idle = new PlainCaller(serving, { length, keep: true });
+  expect(await idle.send(MESSAGE)).toBe(0);
+  const long = messageOf("endless");
+  const running = new PlainCaller(serving, { length: long.length, keep: true });
+  const status = running.send(long);
+  await started;
+  const stopped = second.stop(60_000);
+  // The running call could still go on for a minute.
+  await idle.closed;
+  second.endGrace();
+  expect(await status).toBe(14);
+  await stopped;
+});
+
 test("rejects unauthenticated, excess and oversized calls by their heads, without reading a message", async () => {
   await using serving = new Serving();
   const { run, started } = endless();

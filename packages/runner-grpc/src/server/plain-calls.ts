@@ -1,27 +1,15 @@
 import type { Http2Server } from "node:http2";
 import type { Socket } from "node:net";
-import type { CallInterceptorOptions } from "./call-interceptor.ts";
-import type { MessageMemory } from "./message-memory.ts";
-import { PlainCall, type ServePlainCall } from "./plain-call.ts";
+import { PlainConnection, type PlainConnectionOptions } from "./plain-connection.ts";
 import { type SilentSockets, splitProtocols } from "./split-protocols.ts";
-
-/** What plain calls require, and who serves them. */
-export interface PlainCallsOptions extends CallInterceptorOptions {
-  /** How long a connection may stay silent, in milliseconds. */
-  readonly silenceMs: number;
-  readonly memory: MessageMemory;
-  /** The methods that are served. */
-  readonly paths: ReadonlySet<string>;
-  readonly serve: ServePlainCall;
-}
 
 /** Serves plain calls on connections that a listener of gRPC has accepted. */
 export class PlainCalls {
-  readonly #options: PlainCallsOptions;
-  readonly #calls = new Set<PlainCall>();
+  readonly #options: PlainConnectionOptions;
+  readonly #connections = new Set<PlainConnection>();
   readonly #silent: SilentSockets[] = [];
 
-  constructor(options: PlainCallsOptions) {
+  constructor(options: PlainConnectionOptions) {
     this.#options = options;
   }
 
@@ -30,19 +18,20 @@ export class PlainCalls {
     this.#silent.push(splitProtocols(server, (...begun) => this.#accept(...begun), this.#options.silenceMs));
   }
 
-  /** Closes connections that have not sent a byte. */
-  closeSilent(): void {
+  /** Closes connections without a call. */
+  closeIdle(): void {
     for (const silent of this.#silent) silent.close();
+    for (const connection of this.#connections) if (connection.isIdle) connection.close();
   }
 
   /** Closes all connections. */
   close(): void {
-    this.closeSilent();
-    for (const call of this.#calls) call.close();
+    this.closeIdle();
+    for (const connection of this.#connections) connection.close();
   }
 
   #accept(socket: Socket, first: Buffer): void {
-    const call = new PlainCall(socket, first, this.#options, () => this.#calls.delete(call));
-    this.#calls.add(call);
+    const connection = new PlainConnection(socket, first, this.#options, () => this.#connections.delete(connection));
+    this.#connections.add(connection);
   }
 }

@@ -1,13 +1,15 @@
 import { Metadata } from "@grpc/grpc-js";
 import type { ExactReader } from "./exact-reader.ts";
 
-// A *plain call* carries one unary call over a connection of its own, without HTTP/2, which costs several times as much
-// for large messages:
+// A *plain call* carries one unary call over a connection without HTTP/2, which costs several times as much for large
+// messages:
 //
-//   client: head {path, timeoutMs, length, metadata}
+//   client: head {path, timeoutMs, length, metadata, keep}
 //   server: head {go: true}, once it has admitted the call; or its answer
 //   client: the message
-//   server: head {status, text, length, metadata}, then the message
+//   server: head {status, text, length, metadata, keep}, then the message
+//
+// After an answer with `keep: true`, the connection is there for the next call. The server closes it after another one.
 //
 // A head is the magic, the length of its JSON in 4 bytes, and the JSON. A server without plain calls closes the
 // connection or answers in its own protocol, and has received no message.
@@ -33,6 +35,8 @@ export interface RequestHead {
   /** The length of the message, in bytes. */
   readonly length: number;
   readonly metadata: Metadata;
+  /** Whether the client would use the connection again. */
+  readonly keep: boolean;
 }
 
 /** What a server sends: the request for the message, or the end of the call. */
@@ -44,6 +48,8 @@ export type AnswerHead =
       readonly text: string;
       readonly length: number;
       readonly metadata: Metadata;
+      /** Whether the connection is there for the next call. */
+      readonly keep: boolean;
     };
 
 export function encodeRequestHead({ metadata, ...head }: RequestHead): Buffer {
@@ -92,16 +98,16 @@ function parse(text: Buffer): Fields | undefined {
 }
 
 function requestHead(json: Fields | undefined): RequestHead | undefined {
-  const { path, timeoutMs, length, metadata } = json ?? {};
+  const { path, timeoutMs, length, metadata, keep } = json ?? {};
   if (typeof path !== "string" || !isCount(timeoutMs) || !isCount(length)) return undefined;
-  return { path, timeoutMs, length, metadata: metadataOf(metadata) };
+  return { path, timeoutMs, length, metadata: metadataOf(metadata), keep: keep === true };
 }
 
 function answerHead(json: Fields | undefined): AnswerHead | undefined {
-  const { go, status, text, length, metadata } = json ?? {};
+  const { go, status, text, length, metadata, keep } = json ?? {};
   if (go === true) return "go";
   if (!isCount(status) || typeof text !== "string" || !isCount(length)) return undefined;
-  return { status, text, length, metadata: metadataOf(metadata) };
+  return { status, text, length, metadata: metadataOf(metadata), keep: keep === true };
 }
 
 function isCount(value: unknown): value is number {
