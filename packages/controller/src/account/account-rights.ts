@@ -7,9 +7,7 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { AccessReviews } from "./access-reviews.ts";
-
-/** A service account that exists is read again after this time. One that is missing is read at each retry. */
-const FRESH_MS = 10_000;
+import { SharedReview } from "./shared-review.ts";
 
 /**
  * The rights of a service account that a definition or a Composition names. Reads and writes for the definition's XRs,
@@ -25,7 +23,7 @@ export class AccountRights {
   readonly #account: ServiceAccountReference;
   readonly #namedBy: string;
   readonly #reviews: AccessReviews;
-  #existence: { readonly at: number; readonly exists: Promise<boolean> } | undefined;
+  readonly #existence: SharedReview;
 
   /**
    * @param context with the controller's own rights
@@ -39,6 +37,11 @@ export class AccountRights {
     this.#namedBy = namedBy;
     const impersonating = impersonatingClient(client, `system:serviceaccount:${namespace}:${name}`);
     this.#reviews = new AccessReviews(impersonating, now);
+    const reference = referenceOf(SERVICE_ACCOUNTS, name, namespace);
+    this.#existence = new SharedReview(
+      async (signal) => (await findLive({ client }, reference, signal)) !== undefined,
+      now,
+    );
     this.context = {
       ...context,
       client: impersonating,
@@ -88,22 +91,11 @@ export class AccountRights {
   }
 
   async #exists(signal: AbortSignal): Promise<boolean> {
-    const { now } = this.context;
-    if (this.#existence === undefined || now() - this.#existence.at >= FRESH_MS)
-      this.#existence = { at: now(), exists: this.#look(signal) };
     try {
-      const exists = await this.#existence.exists;
-      if (!exists) this.#existence = undefined;
-      return exists;
+      return await this.#existence.isYes(signal);
     } catch (error) {
-      this.#existence = undefined;
       throw asCompositeError(error, `the controller cannot read ${this.title}`, false);
     }
-  }
-
-  async #look(signal: AbortSignal): Promise<boolean> {
-    const { namespace, name } = this.#account;
-    return (await findLive({ client: this.own }, referenceOf(SERVICE_ACCOUNTS, name, namespace), signal)) !== undefined;
   }
 
   #guardComposed(composed: ComposedWatches): ComposedWatches {

@@ -6,14 +6,12 @@ import type { Context } from "../objects/context.ts";
 import { SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { hasRight } from "./access-reviews.ts";
 import { AccountRights } from "./account-rights.ts";
-
-/** A right to impersonate that was withdrawn is seen after this time. A refusal is not kept: each retry asks again. */
-const FRESH_MS = 10_000;
+import { SharedReview } from "./shared-review.ts";
 
 /** The account of a Composition, as it was at one revision. */
 interface Composing {
   readonly rights: AccountRights;
-  mayImpersonate: { readonly at: number; readonly allowed: Promise<boolean> } | undefined;
+  readonly mayImpersonate: SharedReview;
 }
 
 /**
@@ -54,11 +52,11 @@ export class ComposingAccounts {
     const named = `the Composition ${composition.metadata.name ?? ""}`;
     let known = this.#byComposition.get(composition);
     if (known === undefined) {
-      known = { rights: new AccountRights(this.#context, account, named), mayImpersonate: undefined };
+      known = { rights: new AccountRights(this.#context, account, named), mayImpersonate: this.#reviewOf(account) };
       this.#byComposition.set(composition, known);
     }
     const { rights } = known;
-    if (!(await this.#mayImpersonate(known, account, signal))) {
+    if (!(await this.#mayImpersonate(known, signal))) {
       const message =
         `${this.#title} may not impersonate ${rights.title}, which ${named} names; grant the verb impersonate on this ` +
         "account, or change serviceAccountRef of the Composition";
@@ -68,29 +66,18 @@ export class ComposingAccounts {
     return rights;
   }
 
-  async #mayImpersonate(
-    known: Composing,
-    { namespace, name }: ServiceAccountReference,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const { now } = this.#context;
-    const { group, plural: resource } = SERVICE_ACCOUNTS;
-    if (known.mayImpersonate === undefined || now() - known.mayImpersonate.at >= FRESH_MS) {
-      const attributes = { verb: "impersonate", group, resource, namespace, name };
-      known.mayImpersonate = { at: now(), allowed: hasRight(this.#client, attributes, signal) };
-    }
+  async #mayImpersonate({ mayImpersonate, rights }: Composing, signal: AbortSignal): Promise<boolean> {
     try {
-      const isAllowed = await known.mayImpersonate.allowed;
-      if (!isAllowed) known.mayImpersonate = undefined;
-      return isAllowed;
+      return await mayImpersonate.isYes(signal);
     } catch (error) {
-      known.mayImpersonate = undefined;
-      throw asCompositeError(
-        error,
-        `cannot review whether ${this.#title} may impersonate ${known.rights.title}`,
-        false,
-      );
+      throw asCompositeError(error, `cannot review whether ${this.#title} may impersonate ${rights.title}`, false);
     }
+  }
+
+  #reviewOf({ namespace, name }: ServiceAccountReference): SharedReview {
+    const { group, plural: resource } = SERVICE_ACCOUNTS;
+    const attributes = { verb: "impersonate", group, resource, namespace, name };
+    return new SharedReview((signal) => hasRight(this.#client, attributes, signal), this.#context.now);
   }
 }
 

@@ -1,0 +1,36 @@
+/** A right that was withdrawn, and an account that was deleted, are seen after this time. */
+const FRESH_MS = 10_000;
+
+/** A question to the API server, with an answer that reconciles share. Only a yes is kept: each retry asks again. */
+export class SharedReview {
+  readonly #ask: (signal: AbortSignal) => Promise<boolean>;
+  readonly #now: () => number;
+  #asked: { readonly at: number; readonly signal: AbortSignal; readonly isYes: Promise<boolean> } | undefined;
+
+  /** @param now milliseconds since the epoch */
+  constructor(ask: (signal: AbortSignal) => Promise<boolean>, now: () => number) {
+    this.#ask = ask;
+    this.#now = now;
+  }
+
+  /** @throws what the question throws, unless it does so because the signal of another caller was aborted */
+  async isYes(signal: AbortSignal): Promise<boolean> {
+    if (this.#asked === undefined || this.#now() - this.#asked.at >= FRESH_MS)
+      this.#asked = { at: this.#now(), signal, isYes: this.#ask(signal) };
+    const asked = this.#asked;
+    try {
+      const isYes = await asked.isYes;
+      if (!isYes) this.#forget(asked);
+      return isYes;
+    } catch (error) {
+      this.#forget(asked);
+      if (asked.signal.aborted && !signal.aborted) return await this.isYes(signal);
+      throw error;
+    }
+  }
+
+  // Another caller may have asked again meanwhile.
+  #forget(asked: object): void {
+    if (this.#asked === asked) this.#asked = undefined;
+  }
+}
