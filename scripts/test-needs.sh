@@ -20,10 +20,16 @@ if [ -n "${XFN_TEST_LONG-}" ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 
   command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
   command -v cpio >/dev/null || missing="$missing cpio"
 fi
+api_server=
+"$node" "$root/scripts/api-server.ts" --check || api_server=", an API server, built with Go (about five minutes, beside the tests)"
+kernel=
+[ -z "$virtual_machine" ] || [ -e "$XFN_TEST_KERNEL/vmlinuz" ] || kernel=", a kernel for a virtual machine"
+cached=$api_server$kernel
+cached=${cached#,}
 cat >&2 <<TEXT
 xfn: npm test installs what the tests need:
 xfn:   with apt-get:${missing:- nothing, all is installed}
-xfn:   in $cache/xfn: an API server, built with Go once (about five minutes, beside the tests)${virtual_machine:+, and a kernel for a virtual machine}
+xfn:   in $cache/xfn:${cached:- nothing, all is there}
 xfn: To run some tests and install nothing, name them: npm test -- PATH
 TEXT
 if [ -n "$missing" ]; then
@@ -44,7 +50,7 @@ fi
 
 # Build a missing API server with Go while tests run. Then tests that need it run last (vitest.config.ts) and wait for
 # this lock (needs.ts).
-if "$node" "$root/scripts/api-server.ts" --check; then
+if [ -z "$api_server" ]; then
   :
 elif mkdir -p "$cache/xfn/api-server" && command -v flock >/dev/null; then
   export XFN_TEST_CLUSTER=last
