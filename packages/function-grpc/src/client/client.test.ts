@@ -1,5 +1,10 @@
 import { createServer, type Http2Server, type Http2Session, type ServerHttp2Stream } from "node:http2";
-import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from "node:net";
+import {
+  type AddressInfo,
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+} from "node:net";
 import { type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import { RunFunctionRequest, RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
@@ -60,6 +65,12 @@ async function connected(port: number): Promise<FunctionConnection> {
   const connection = new FunctionConnection(socket);
   closers.push(() => connection.close());
   return connection;
+}
+
+async function listening(server: TcpServer): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => server.close());
+  return (server.address() as AddressInfo).port;
 }
 
 // A server that does what no gRPC library does.
@@ -260,6 +271,15 @@ describe("a call ends", () => {
     await expect(run(connection)).rejects.toMatchObject({ code: "ConnectionLost", retryable: true });
   });
 
+  test("when its connection is closed at once, without an error that nothing catches", async () => {
+    const socket = connectTcp(await listening(createTcpServer()), "127.0.0.1");
+    await new Promise((resolve) => socket.once("connect", resolve));
+    const connection = new FunctionConnection(socket);
+    connection.close();
+    await new Promise((resolve) => socket.once("close", resolve));
+    await expect(run(connection)).rejects.toMatchObject({ code: "ConnectionLost", retryable: true });
+  });
+
   test("when nothing listens", async () => {
     const connection = new FunctionConnection("http://127.0.0.1:1");
     await expect(run(connection)).rejects.toMatchObject({ code: "ConnectionLost" });
@@ -292,9 +312,7 @@ describe("a call ends", () => {
     ["something else", "garbage garbage garbage\n"],
   ])("clearly when the server speaks %s", async (_, bytes) => {
     const server = createTcpServer((socket) => socket.on("error", () => undefined).write(bytes));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    closers.push(() => server.close());
-    const failure = run(await connected((server.address() as AddressInfo).port));
+    const failure = run(await connected(await listening(server)));
     await expect(failure).rejects.toMatchObject({ code: "NotGrpc", message: expect.stringContaining("--insecure") });
   });
 

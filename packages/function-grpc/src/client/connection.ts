@@ -29,7 +29,10 @@ export class FunctionConnection {
     this.#session.on("error", (error) => {
       this.#failure ??= error;
     });
-    this.#session.once("connect", () => this.#session.setLocalWindowSize(RECEIVE_WINDOW_BYTES));
+    this.#session.once("connect", () => {
+      // Node emits the event of a session that was destroyed meanwhile.
+      if (!this.#session.destroyed) this.#session.setLocalWindowSize(RECEIVE_WINDOW_BYTES);
+    });
   }
 
   /** Whether new calls can be made. */

@@ -51,7 +51,10 @@ export class Http2Session implements StreamOwner {
       peerMaxConcurrentStreams: STREAMS_BEFORE_SETTINGS,
     });
     this.#session = session;
-    session.once("connect", () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    session.once("connect", () => {
+      // Node emits the event of a session that was destroyed meanwhile.
+      if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+    });
     this.ready = new Promise<void>((resolve) => {
       session.once("remoteSettings", () => {
         this.#configured = true;

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { fakeApiServer } from "../../test-support/fake-api-server.ts";
+import { dialTls } from "./dial.ts";
+import { Http2Session } from "./http2-session.ts";
 import { openTransport } from "./http2-transport.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
 
@@ -134,6 +136,14 @@ test("close also ends requests on a connection that the server is closing", asyn
     .toBe(2);
   transport.close();
   await running;
+});
+
+test("a connection that is closed at once ends without an error that nothing catches", async () => {
+  await using server = await fakeApiServer(() => undefined);
+  const session = new Http2Session(server.access.server, await dialTls(server.access, ["h2"]), () => undefined);
+  session.destroy();
+  await session.ready;
+  expect(session.state).toBe("ending");
 });
 
 test("a process waits for its response, and an idle connection does not keep it alive", async () => {
