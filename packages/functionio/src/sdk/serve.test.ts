@@ -112,6 +112,17 @@ describe("a bundled function", () => {
     expect(stderr).toContain("compose()");
   });
 
+  test.each([
+    "() => {}",
+    "() => 1",
+    "async () => null",
+    "({ xr, desired }) => desired.apply(xr.metadata.name, { apiVersion: 'v1', kind: 'A' })",
+  ])("a handler without compose exits 1, prints nothing and says what to write: %s", async (handler) => {
+    const { code, stdout, stderr } = await run(await bundle(`export default ${handler};`), INPUT);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("export default compose(handler)");
+  });
+
   test("input larger than 100 MiB exits 1", async () => {
     const { code, stderr } = await run(await hello(), new Uint8Array(MAX_TEXT_BYTES + 1).fill(0x20));
     expect(code).toBe(1);

@@ -1,7 +1,8 @@
 import { checkFunctionIO } from "../function-io/check-functionio.ts";
 import type { FunctionIO } from "../function-io/functionio.ts";
 import { printFunctionIO } from "../function-io/print.ts";
-import { DocumentError } from "../json/errors.ts";
+import { DocumentError, FunctionIOError } from "../json/errors.ts";
+import { isObject, kindOf } from "../json/json-value.ts";
 import { resolveLimits } from "../json/limits.ts";
 import { positionsInJson } from "../json/parse-json.ts";
 import { readAsJson } from "../json/read-json.ts";
@@ -22,6 +23,9 @@ export interface GrpcServing {
 const LINGER_MS = 1000;
 const SOURCE = "stdin";
 const READ = { source: SOURCE, untyped: true } as const;
+
+/** The way out for functions that throw or return something else than a FunctionIO. Those of `compose` do neither. */
+const NOT_COMPOSED = "if it is a handler, write: export default compose(handler)";
 
 let serving = false;
 
@@ -46,7 +50,7 @@ export function serve(fn: Servable, loadGrpc?: () => Promise<GrpcServing>): void
       stop("only a function that `xfn build` built serves gRPC: build it, or remove the flags");
     else
       loadGrpc()
-        .then(({ serveGrpc }) => serveGrpc(fn))
+        .then(({ serveGrpc }) => serveGrpc(checked(fn)))
         .catch(stop);
     return;
   }
@@ -70,7 +74,7 @@ export function serve(fn: Servable, loadGrpc?: () => Promise<GrpcServing>): void
   });
   const handle = (input: FunctionIO): void => {
     io = input;
-    const output = fn(input);
+    const output = checked(fn)(input);
     if (output instanceof Promise) output.then(finish).catch(fail);
     else finish(output);
   };
@@ -84,6 +88,25 @@ export function serve(fn: Servable, loadGrpc?: () => Promise<GrpcServing>): void
   } catch (error) {
     fail(error);
   }
+}
+
+/** A default export may be any function of the author, since not every build checks types. */
+function checked(fn: Servable): Servable {
+  const check = (output: FunctionIO): FunctionIO => {
+    if (isObject(output)) return output;
+    const message = `the default export returned ${kindOf(output)}, not a FunctionIO; ${NOT_COMPOSED}`;
+    throw new FunctionIOError("Invalid", [{ path: "", message }]);
+  };
+  return (io, run) => {
+    let output: FunctionIO | Promise<FunctionIO>;
+    try {
+      output = fn(io, run);
+    } catch (error) {
+      process.stderr.write(`the default export threw an error; ${NOT_COMPOSED}\n`);
+      throw error;
+    }
+    return output instanceof Promise ? output.then(check) : check(output);
+  };
 }
 
 /** The FunctionIO of a JSON text; undefined if it is not JSON. */
