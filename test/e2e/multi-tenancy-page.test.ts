@@ -198,4 +198,13 @@ spec: { color: green }
     await expect.poll(() => inShop("get", "app", "-o", "name"), { timeout: 60_000 }).not.toMatch(/batch/);
     expect(await quotas()).toBe("");
   });
+
+  test("a namespace is deleted with its XRs, their account and its roles", async () => {
+    await color("last", "blue");
+    await expect.poll(() => reason("last"), { timeout: 60_000 }).toBe("ReconcileSuccess");
+    await server.kubectl(["delete", "namespace", "shop", "--wait=false"]);
+    const remaining = async (): Promise<string> =>
+      await server.kubectl(["get", "namespace", "shop", "--ignore-not-found", "-o", "jsonpath={.status.conditions}"]);
+    await expect.poll(remaining, { timeout: 60_000 }).toBe("");
+  });
 });

@@ -2,11 +2,12 @@ import { isApiError, type LiveObject, type ObjectReference, type Outcome } from 
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { isTrue } from "../objects/conditions.ts";
 import { deleteConnectionSecret, secretReferenceOf } from "../objects/connection-secrets.ts";
+import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, finalizersOf } from "../objects/finalizers.ts";
-import { CRDS } from "../objects/kinds.ts";
+import { CRDS, NAMESPACES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { textAt } from "../objects/read-objects.ts";
+import { findLive, textAt } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";
@@ -16,6 +17,52 @@ import { writeStatus } from "./apply/composite-status.ts";
 import { deleteComposed } from "./apply/delete-composed.ts";
 import { readRecorded } from "./observe/read-recorded.ts";
 import { type ReconcileContext, withComposingRights, withOwnRights } from "./state/reconcile-context.ts";
+
+/**
+ * Deletes what an XR composed with the rights of its accounts, and removes its finalizer: see {@link deleteWithRights}.
+ *
+ * Kubernetes deletes the accounts and roles of a namespace in any order with its XRs, and refuses to create them again.
+ * It deletes what these XRs composed too, because that is in the same namespace. So an XR that lacks the rights only
+ * loses its finalizer, with the controller's own rights.
+ *
+ * @throws {CompositeError} if the server refuses a deletion, or does not list a kind that it serves. All other
+ *   deletions have begun by then, and the XR remains
+ * @throws {ApiError} `Conflict` if the XR has changed since it was read
+ */
+export async function deleteComposite(context: ReconcileContext): Promise<Outcome | undefined> {
+  const { definition, rights, signal, xr } = context;
+  try {
+    await rights?.require(compositeKindOf(definition), xr, signal);
+    return await deleteWithRights(context);
+  } catch (error) {
+    if (!(await isLeftToNamespace(context, error))) throw error;
+    await removeFinalizer(withOwnRights(context)).catch((cause: unknown) => {
+      if (isApiError(cause, "Conflict")) throw cause;
+      const action =
+        `cannot remove the finalizer ${FINALIZER_COMPOSITE} of ${describeReference(referenceTo(xr))}, whose namespace is ` +
+        "being deleted with its roles; grant the controller the verb patch on this kind in a ClusterRole";
+      throw asCompositeError(cause, action, false);
+    });
+    return undefined;
+  }
+}
+
+/** Whether an XR lacks rights that the deletion of its namespace may have withdrawn. */
+async function isLeftToNamespace(context: ReconcileContext, error: unknown): Promise<boolean> {
+  const { namespace } = context.xr.metadata;
+  const isRefused =
+    isApiError(error, "Forbidden") ||
+    (error instanceof CompositeError && ["Forbidden", "ServiceAccountNotFound"].includes(error.code));
+  if (namespace === undefined || !isRefused) return false;
+  try {
+    const found = await findLive(withOwnRights(context), referenceOf(NAMESPACES, namespace), context.signal);
+    return found !== undefined && isBeingDeleted(found);
+  } catch (cause) {
+    // Without the right to read namespaces, the first error counts.
+    if (isApiError(cause, "Forbidden")) return false;
+    throw cause;
+  }
+}
 
 /**
  * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the
@@ -28,7 +75,7 @@ import { type ReconcileContext, withComposingRights, withOwnRights } from "./sta
  *   deletions have begun by then, and the XR remains
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
-export async function deleteComposite(context: ReconcileContext): Promise<Outcome | undefined> {
+async function deleteWithRights(context: ReconcileContext): Promise<Outcome | undefined> {
   const finalizers = finalizersOf(context.xr);
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);

@@ -162,8 +162,8 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   let failure: CompositeError | undefined;
   let ttlMs: number | undefined;
   try {
-    await context.rights?.require(compositeKindOf(context.definition), context.xr, context.signal);
     if (isBeingDeleted(context.xr)) return await deleteComposite(context);
+    await context.rights?.require(compositeKindOf(context.definition), context.xr, context.signal);
     const composed = await compose(context);
     const { desired, published, failures, ...applied } = await applyRun(context, composed);
     readiness = applied.readiness;

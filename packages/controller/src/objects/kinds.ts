@@ -129,6 +129,13 @@ export const CLUSTER_ROLE_BINDINGS: ResourceKind = {
   plural: "clusterrolebindings",
   namespaced: false,
 };
+export const NAMESPACES: ResourceKind = {
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false,
+};
 export const SECRETS: ResourceKind = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
 export const SERVICE_ACCOUNTS: ResourceKind = {
   group: "",
