@@ -157,6 +157,16 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await healthy("configuration/app");
   });
 
+  test("and changes their labels with the package's", async () => {
+    const team = (): Promise<string> => get("composition", "app", "-o", "jsonpath={.metadata.labels.team}");
+    const label = (commonLabels: object | null): Promise<string> =>
+      kubectl("patch", "configuration/app", "--type=merge", "-p", JSON.stringify({ spec: { commonLabels } }));
+    await label({ team: "a" });
+    await poll(team).toBe("a");
+    await label(null);
+    await poll(team).toBe("");
+  });
+
   test("and activates a revision when the user says so", async () => {
     await install("Configuration", "app", "acme/app:v2.0.0", { revisionActivationPolicy: "Manual" });
     await poll(() => message("configuration/app", "Installed")).toContain("set its spec.desiredState to Active");
@@ -175,7 +185,7 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     );
     await install("Configuration", "thief", "acme/thief:v1.0.0");
     await poll(() => message("configuration/thief")).toMatch(
-      /cannot take over objects that another owner controls: Composition app of the ConfigurationRevision app-\w+; delete/,
+      /cannot take over objects that another owner controls: Composition app of the ConfigurationRevision app-\w+; remove/,
     );
     expect(await get("xrd", "-o", "name")).not.toContain("thief.org");
     expect(await valueOf("app")).toBe("v2.0.0");
@@ -263,7 +273,7 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await publish("acme/foreign:v1.0.0", stream(meta("Provider"), crd("foreign.org"), crd("mine.org")));
     await install("Provider", "foreign", "acme/foreign:v1.0.0");
     await poll(() => message("provider/foreign")).toMatch(
-      /another owner controls: CustomResourceDefinition buckets\.foreign\.org of the Namespace default; delete/,
+      /another owner controls: CustomResourceDefinition buckets\.foreign\.org of the Namespace default; remove/,
     );
     expect(await get("crd", "-o", "name")).not.toContain("buckets.mine.org");
     await kubectl("delete", "provider/foreign", "--timeout=60s");

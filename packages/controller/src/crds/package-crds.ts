@@ -167,6 +167,7 @@ function revisionSchema(secrets?: JsonObject, more: JsonObject = {}): JsonObject
           properties: { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT },
         },
       },
+      commonMetadataHash: TEXT,
       foundDependencies: NUMBER,
       installedDependencies: NUMBER,
       invalidDependencies: NUMBER,

@@ -143,7 +143,10 @@ function recordOf({ apiVersion, kind, metadata: { name, uid } }: LiveObject): Js
 function takenMessage(taken: readonly string[]): string {
   const rest = taken.length > MAX_NAMED ? `, and ${taken.length - MAX_NAMED} more` : "";
   const list = `${taken.slice(0, MAX_NAMED).join(", ")}${rest}`;
-  return `cannot take over objects that another owner controls: ${list}; delete them, or remove them from the package`;
+  return (
+    `cannot take over objects that another owner controls: ${list}; remove them from this package, or delete that owner, ` +
+    "which may delete them"
+  );
 }
 
 /** @throws {PackageInstallError} if the object is at fault, otherwise the error */

@@ -1,12 +1,14 @@
+import { createHash } from "node:crypto";
 import { type JsonObject, someOf } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
+import { canonicalJson } from "../objects/canonical-json.ts";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, DEFINITIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
+import { objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { type CheckedPackage, checkPackage } from "./check-package.ts";
 import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
 import { isActive } from "./package-conditions.ts";
@@ -93,7 +95,8 @@ export class RevisionContents {
     const owners = { revision, siblings };
     const objectRefs = await establishObjects(context, this.#applies, owners, objects, signal);
     const conditions = [VALID, ...signatureConditions(revision, contents)];
-    return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, objectRefs } };
+    const established = { objectRefs, commonMetadataHash: commonMetadataHash(revision) ?? null };
+    return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, ...established } };
   }
 
   /** Checks the package of a revision whose objects belong to a newer one, or to none. */
@@ -127,18 +130,19 @@ export class RevisionContents {
 
   /** Definitions and Compositions are watched. The controller does not look for changes of CRDs. */
   #isEstablished(revision: LiveObject): boolean {
+    const objects = objectRefsOf(revision);
+    const isMarked = textAt(revision, "status", "commonMetadataHash") === commonMetadataHash(revision);
+    if (objects === undefined || (!isMarked && objects.length > 0)) return false;
     const siblings = siblingsOf(this.#context, this.#kinds, revision).map(({ metadata }) => metadata.uid);
-    return (
-      objectRefsOf(revision)?.every((reference) => {
-        const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference["kind"]);
-        const cache = watched && this.#context.informers.peek(watched);
-        if (cache === undefined) return true;
-        const object = cache.get(textAt(reference, "name") ?? "");
-        const owner = object && controllerOf(object)?.uid;
-        if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
-        return owner === revision.metadata.uid || siblings.includes(owner);
-      }) ?? false
-    );
+    return objects.every((reference) => {
+      const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference["kind"]);
+      const cache = watched && this.#context.informers.peek(watched);
+      if (cache === undefined) return true;
+      const object = cache.get(textAt(reference, "name") ?? "");
+      const owner = object && controllerOf(object)?.uid;
+      if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
+      return owner === revision.metadata.uid || siblings.includes(owner);
+    });
   }
 
   #entryIn(packages: readonly LockedPackage[], revision: LiveObject): LockedPackage | undefined {
@@ -173,6 +177,13 @@ export function imageOf(revision: LiveObject): string {
 /** Whether the package of a revision may be for another version of Crossplane. */
 export function ignoresConstraints(revision: LiveObject): boolean {
   return objectAt(revision, "spec")["ignoreCrossplaneConstraints"] === true;
+}
+
+/** Identifies the labels and annotations that a package adds to its objects; undefined if there are none. */
+function commonMetadataHash(revision: LiveObject): string | undefined {
+  const added = [textsAt(revision, "spec", "commonLabels"), textsAt(revision, "spec", "commonAnnotations")];
+  if (added.every((texts) => Object.keys(texts).length === 0)) return undefined;
+  return createHash("sha256").update(canonicalJson(added)).digest("hex").slice(0, 16);
 }
 
 function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {

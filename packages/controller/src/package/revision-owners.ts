@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { LABEL_PACKAGE } from "../objects/labels.ts";
-import { controllerOf, controllerReferenceTo } from "../objects/owner.ts";
+import { type ControllerReference, controllerOf, controllerReferenceTo } from "../objects/owner.ts";
 import { isActive, numberOf } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 
@@ -44,7 +44,7 @@ export function claimOf(
 ): Claim {
   const holder = existing && controllerOf(existing);
   const sibling = siblings.find(({ metadata }) => metadata.uid === holder?.uid);
-  if (holder !== undefined && holder.uid !== revision.metadata.uid) {
+  if (holder !== undefined && holder.uid !== revision.metadata.uid && !isNamesake(holder, revision)) {
     if (sibling === undefined) return { may: false, by: "other", controller: `${holder.kind} ${holder.name}` };
     if (isActive(sibling) && numberOf(sibling) > numberOf(revision)) return { may: false, by: "newer" };
   }
@@ -60,6 +60,11 @@ export function claimOf(
       controllerReferenceTo(revision),
     ],
   };
+}
+
+/** Whether an owner was an earlier revision of this name, which is deleted: a name belongs to one object at a time. */
+function isNamesake({ apiVersion, kind, name }: ControllerReference, revision: LiveObject): boolean {
+  return apiVersion === revision.apiVersion && kind === revision.kind && name === revision.metadata.name;
 }
 
 /** The owner references with one that is no longer the controller. */
