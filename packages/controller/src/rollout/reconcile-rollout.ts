@@ -10,6 +10,7 @@ import { timestamp } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf } from "../objects/kinds.ts";
+import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { sameJson } from "../objects/same-json.ts";
@@ -49,6 +50,7 @@ export function rolloutReconciler(context: Context): Reconcile {
     const composition = context.informers.peek(COMPOSITIONS)?.get(name);
     const cached = context.informers.peek(REVISIONS)?.list();
     if (composition === undefined || cached === undefined || isBeingDeleted(composition)) return undefined;
+    if (composition.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
     const [newest, ...older] = newestFirst(composition, cached);
     for (const one of older) await supersede(context, one, signal);
     if (newest === undefined || isForAll(newest) || phaseOf(newest) === "RolledBack") return undefined;
