@@ -1,5 +1,6 @@
 import { isObject } from "@xfn/functionio";
 import type { Client, ResourceKind } from "@xfn/kubernetes";
+import { hasElapsed } from "../objects/elapsed.ts";
 
 /** The path of reviews. A POST to it answers a question and stores nothing. */
 export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -81,7 +82,7 @@ export class AccessReviews {
   }
 
   #isFresh({ allowed }: Review): boolean {
-    return allowed !== undefined && this.#now() - allowed.at < FRESH_MS;
+    return allowed !== undefined && !hasElapsed(allowed.at, this.#now(), FRESH_MS);
   }
 }
 

@@ -33,6 +33,17 @@ test("callers share a question, and its yes for ten seconds", async () => {
   expect(await again).toBe(false);
 });
 
+test("a yes is not kept when the clock goes back", async () => {
+  const { review, questions, wait } = stage();
+  const first = review.isYes(never);
+  questions[0]?.resolve(true);
+  await first;
+  wait(-3_600_000);
+  const again = review.isYes(never);
+  questions[1]?.resolve(false);
+  expect(await again).toBe(false);
+});
+
 test("a no and an error are not kept", async () => {
   const { review, questions } = stage();
   const no = review.isYes(never);

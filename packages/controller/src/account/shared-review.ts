@@ -1,3 +1,5 @@
+import { hasElapsed } from "../objects/elapsed.ts";
+
 /** A right that was withdrawn, and an account that was deleted, are seen after this time. */
 const FRESH_MS = 10_000;
 
@@ -15,7 +17,7 @@ export class SharedReview {
 
   /** @throws what the question throws, unless it does so because the signal of another caller was aborted */
   async isYes(signal: AbortSignal): Promise<boolean> {
-    if (this.#asked === undefined || this.#now() - this.#asked.at >= FRESH_MS)
+    if (this.#asked === undefined || hasElapsed(this.#asked.at, this.#now(), FRESH_MS))
       this.#asked = { at: this.#now(), signal, isYes: this.#ask(signal) };
     const asked = this.#asked;
     try {

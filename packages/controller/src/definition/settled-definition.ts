@@ -2,6 +2,7 @@ import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/defini
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
+import { hasElapsed } from "../objects/elapsed.ts";
 import { CRDS, definitionKey } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
@@ -65,7 +66,7 @@ export function isStillPending(
   kind: ResourceKind,
   name: string,
 ): boolean {
-  if (pending === undefined || now() - pending.readAt >= REQUEUE_AFTER_MS.watchedCrdPending) return false;
+  if (pending === undefined || hasElapsed(pending.readAt, now(), REQUEUE_AFTER_MS.watchedCrdPending)) return false;
   const object = informers.peek(kind)?.get(name);
   if (object === undefined || isBeingDeleted(object) || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true")
     return false;

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { findSchema } from "@xfn/pipeline";
+import { hasElapsed } from "../objects/elapsed.ts";
 
 /** A schema changes with its CRD, or with a new version of the API server. */
 const FRESH_MS = 60_000;
@@ -25,7 +26,7 @@ export class RequiredSchemas {
   ): Promise<JsonObject | undefined> {
     const key = `${selector.apiVersion}/${selector.kind}`;
     const known = this.#schemas.get(key);
-    if (known !== undefined && this.#now() - known.at < FRESH_MS) return known.schema;
+    if (known !== undefined && !hasElapsed(known.at, this.#now(), FRESH_MS)) return known.schema;
     const schema = await readSchema(client, selector, signal);
     this.#schemas.delete(key);
     for (const oldest of this.#schemas.keys()) if (this.#schemas.size >= MAX_SCHEMAS) this.#schemas.delete(oldest);

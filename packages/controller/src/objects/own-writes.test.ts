@@ -65,3 +65,11 @@ test("a write is found in every version of the kind", () => {
   own.saw(thing("10"));
   expect(own.newest({ ...REFERENCE, apiVersion: "example.org/v2" }, undefined)).toBeDefined();
 });
+
+test("an object that no cache shows does not count as existing when the clock goes back", () => {
+  let now = 3_600_000;
+  const own = new OwnWrites(() => now);
+  own.saw(thing("10"));
+  now = 0;
+  expect(own.newest(REFERENCE, undefined)).toBeUndefined();
+});

@@ -1,4 +1,5 @@
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
+import { hasElapsed } from "./elapsed.ts";
 import { objectKey, referenceTo } from "./references.ts";
 
 /** An informer with a working watch shows a write within this time. After it, the cache wins. */
@@ -28,7 +29,7 @@ export class OwnWrites {
   begin(): void {
     this.#ahead = false;
     for (const [key, { at }] of this.#objects) if (this.#isLate(at)) this.#objects.delete(key);
-    for (const [uid, at] of this.#deleted) if (this.#now() - at > GONE_MS) this.#deleted.delete(uid);
+    for (const [uid, at] of this.#deleted) if (hasElapsed(at, this.#now(), GONE_MS)) this.#deleted.delete(uid);
   }
 
   /** Records the server's answer to a write or a live read. */
@@ -70,7 +71,7 @@ export class OwnWrites {
   }
 
   #isLate(at: number): boolean {
-    return this.#now() - at > LAG_MS;
+    return hasElapsed(at, this.#now(), LAG_MS);
   }
 }
 

@@ -2,6 +2,7 @@ import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
+import { hasElapsed } from "../objects/elapsed.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_PAUSED, LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
@@ -72,7 +73,7 @@ interface Answer {
 function isFresh({ now }: Context, object: LiveObject, answer: Answer | undefined): answer is Answer {
   if (answer === undefined || pullPolicyOf(object) !== "Always") return false;
   const isSame = answer.uid === object.metadata.uid && answer.source === textAt(object, "spec", "package");
-  return isSame && now() - answer.at < PULL_MS;
+  return isSame && !hasElapsed(answer.at, now(), PULL_MS);
 }
 
 function dueIn({ now }: Context, answer: Answer | undefined): { requeueAfterMs: number } | undefined {

@@ -1,3 +1,5 @@
+import { hasElapsed } from "../../objects/elapsed.ts";
+
 // Repeated writes of one object within this time are a fight with another writer.
 const WINDOW_MS = 5 * 60_000;
 // A person who edits an object by hand causes fewer repeated writes than this; a provider causes them within seconds.
@@ -62,7 +64,7 @@ export class FightBreaker {
 
   #current(object: string): Fight | undefined {
     const fight = this.#fights.get(object);
-    if (fight === undefined || this.#now() - fight.lastWriteAt <= WINDOW_MS) return fight;
+    if (fight === undefined || !hasElapsed(fight.lastWriteAt, this.#now(), WINDOW_MS)) return fight;
     this.#fights.delete(object);
     return undefined;
   }

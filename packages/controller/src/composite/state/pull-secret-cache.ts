@@ -1,5 +1,6 @@
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import type { Context } from "../../objects/context.ts";
+import { hasElapsed } from "../../objects/elapsed.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import { objectKey } from "../../objects/references.ts";
 
@@ -13,7 +14,7 @@ export class PullSecretCache {
   async read(context: Context, reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
     const key = objectKey(reference);
     const now = context.now();
-    for (const [other, { at }] of this.#entries) if (now - at > FRESH_MS) this.#entries.delete(other);
+    for (const [other, { at }] of this.#entries) if (hasElapsed(at, now, FRESH_MS)) this.#entries.delete(other);
     const entry = this.#entries.get(key);
     if (entry !== undefined) return entry.object;
     const object = await findLive(context, reference, signal);

@@ -3,6 +3,7 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import type { Context } from "../../objects/context.ts";
+import { hasElapsed } from "../../objects/elapsed.ts";
 import { isBeingDeleted, isControlledBy } from "../../objects/owner.ts";
 import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
@@ -44,7 +45,7 @@ export class SettledInputs {
    * earlier writes.
    */
   isDue({ now, pollIntervalMs }: Pick<Context, "now" | "pollIntervalMs">): boolean {
-    return now() - this.#since >= pollIntervalMs * DUE_AFTER_INTERVALS;
+    return hasElapsed(this.#since, now(), pollIntervalMs * DUE_AFTER_INTERVALS);
   }
 
   /** What an XR has recorded, if it is as in the last reconcile that settled it. */

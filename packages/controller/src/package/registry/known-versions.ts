@@ -1,5 +1,6 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../../objects/context.ts";
+import { hasElapsed } from "../../objects/elapsed.ts";
 import { askRegistry } from "./ask-registry.ts";
 
 /** How long the versions of a package are known: packages with the same dependency resolve at the same time. */
@@ -19,7 +20,7 @@ export class KnownVersions {
    */
   async of(context: Context, object: LiveObject, source: string, signal: AbortSignal): Promise<readonly string[]> {
     const now = context.now();
-    for (const [one, { at }] of this.#known) if (now - at > KNOWN_MS) this.#known.delete(one);
+    for (const [one, { at }] of this.#known) if (hasElapsed(at, now, KNOWN_MS)) this.#known.delete(one);
     const known = this.#known.get(source);
     if (known !== undefined) return known.tags;
     const action = `cannot list the versions of the dependency ${source}`;
