@@ -35,7 +35,7 @@ export async function runCopy(
   return interruptible(async (signal) => {
     const { copyImage } = await import("@xfn/oci-rootfs/registry");
     try {
-      const title = `${verbs[0]} ${oneLine(from, 200)}`;
+      const title = `${verbs[0]} ${oneLine(from.replace(/^store:/, ""), 200)} to ${oneLine(to, 200)}`;
       const copied = await withElapsedTime(
         output,
         () => title,

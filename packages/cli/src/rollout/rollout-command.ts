@@ -2,9 +2,10 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
-import { escapeControls } from "@xfn/program/terminal-text";
+import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { type ClusterFlags, withCluster } from "../cluster/with-cluster.ts";
 import { CliError } from "../errors/cli-error.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
@@ -24,7 +25,7 @@ const REVISIONS: ResourceKind = { ...CROSSPLANE, kind: "CompositionRevision", pl
  * @throws CliError `Failed` if there is no such Composition
  */
 export async function runRollout(name: string, flags: RolloutFlags, output: Output): Promise<number> {
-  return interruptible((signal) =>
+  const read = (signal: AbortSignal): Promise<string> =>
     withCluster(flags, async (client) => {
       try {
         await client.get({ ...COMPOSITION, name }, { signal });
@@ -38,10 +39,19 @@ export async function runRollout(name: string, flags: RolloutFlags, output: Outp
         .filter((one) => isOf(one, name))
         .toSorted((a, b) => numberOf(b) - numberOf(a))
         .at(0);
-      await output.product(flags.output === "json" ? json(name, newest) : text(name, newest));
-      return ExitCode.ok;
-    }),
+      return flags.output === "json" ? json(name, newest) : text(name, newest);
+    });
+  const title = `reading the rollout of ${oneLine(name, 200)}`;
+  await output.product(
+    await interruptible((signal) =>
+      withElapsedTime(
+        output,
+        () => title,
+        () => read(signal),
+      ),
+    ),
   );
+  return ExitCode.ok;
 }
 
 function isOf({ metadata }: LiveObject, composition: string): boolean {

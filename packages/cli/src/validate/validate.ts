@@ -1,7 +1,9 @@
 import { PUBLICATION_KIND } from "@xfn/composition/definition";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { ExitCode } from "@xfn/program/exit-code";
+import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
 import { withBuiltinKinds } from "./builtin-kinds.ts";
 import { checkResource, compositionFindings } from "./check-resource.ts";
@@ -29,7 +31,12 @@ export async function validate(
   if (readsStdin(extensions) && readsStdin(resources)) {
     throw usageError("stdin (-) can be read only once: for EXTENSIONS or for RESOURCES");
   }
-  const definitions = await readExtensionSources(extensions, options);
+  const title = `reading ${oneLine(extensions, 200)}`;
+  const definitions = await withElapsedTime(
+    output,
+    () => title,
+    () => readExtensionSources(extensions, options),
+  );
   const documents = await readSources(resources);
   if (!definitions.some(hasSchema) && documents.some(hasSchema)) {
     throw usageError(`no definition or CRD in EXTENSIONS (${extensions}), but in RESOURCES (${resources})`, [

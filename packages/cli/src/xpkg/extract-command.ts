@@ -2,8 +2,10 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { InputError } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
+import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
 import { messageOf } from "../errors/message-of.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { onlyPackageIn } from "./package-arguments.ts";
@@ -26,10 +28,13 @@ export async function runXpkgExtract(
     throw usageError("--from-daemon: xfn uses no daemon; save the image (docker save -o FILE) and use --from-xpkg");
   const file = outputFile(flags.output);
   return interruptible(async (signal) => {
-    const stream =
-      flags.fromXpkg === true
-        ? await streamOfFile(name ?? onlyPackageIn(process.cwd()), signal)
-        : await streamOfImage(named(name), flags, signal);
+    const source = flags.fromXpkg === true ? (name ?? onlyPackageIn(process.cwd())) : named(name);
+    const title = `reading ${oneLine(source, 200)}`;
+    const stream = await withElapsedTime(
+      output,
+      () => title,
+      () => (flags.fromXpkg === true ? streamOfFile(source, signal) : streamOfImage(source, flags, signal)),
+    );
     writeWhole(file, gzipSync(stream));
     await output.product(`${file}\n`);
     return ExitCode.ok;

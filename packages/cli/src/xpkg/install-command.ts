@@ -3,6 +3,7 @@ import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { CliError, usageError } from "../errors/cli-error.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { withPackageCluster } from "./package-cluster.ts";
@@ -25,7 +26,7 @@ export type PackageArguments = readonly [kind: string, reference: string, name: 
 export async function runXpkgInstall(args: PackageArguments, flags: XpkgInstallFlags, output: Output): Promise<number> {
   const object = packageObject(...args);
   const created = objectOf(object, specOf(object, flags));
-  return interruptible((signal) =>
+  const write = (shown: Output, signal: AbortSignal): Promise<void> =>
     withPackageCluster(flags, async (client) => {
       try {
         await client.create(created, { signal, fieldValidation: "Strict" });
@@ -36,12 +37,17 @@ export async function runXpkgInstall(args: PackageArguments, flags: XpkgInstallF
       }
       const { wait: timeoutMs } = flags;
       if (timeoutMs !== undefined)
-        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => output.status(waiting(object)) });
-      output.status(undefined);
-      await output.product(`${printed(object)} created\n`);
-      return ExitCode.ok;
-    }),
+        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => shown.status(waiting(object)) });
+    });
+  await interruptible((signal) =>
+    withElapsedTime(
+      output,
+      () => waiting(object),
+      (shown) => write(shown, signal),
+    ),
   );
+  await output.product(`${printed(object)} created\n`);
+  return ExitCode.ok;
 }
 
 /** The line while a command waits. */

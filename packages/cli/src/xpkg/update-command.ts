@@ -2,6 +2,7 @@ import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { CliError } from "../errors/cli-error.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { type PackageArguments, waiting } from "./install-command.ts";
@@ -17,7 +18,7 @@ export interface XpkgUpdateFlags extends ClusterFlags {
 /** `xfn xpkg update`: changes the package of an object, and nothing else. Prints `KIND/NAME updated`. */
 export async function runXpkgUpdate(args: PackageArguments, flags: XpkgUpdateFlags, output: Output): Promise<number> {
   const object = packageObject(...args);
-  return interruptible((signal) =>
+  const write = (shown: Output, signal: AbortSignal): Promise<void> =>
     withPackageCluster(flags, async (client) => {
       try {
         await client.patch(referenceOf(object), "merge", { spec: { package: object.package } }, { signal });
@@ -28,10 +29,15 @@ export async function runXpkgUpdate(args: PackageArguments, flags: XpkgUpdateFla
       }
       const { wait: timeoutMs } = flags;
       if (timeoutMs !== undefined)
-        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => output.status(waiting(object)) });
-      output.status(undefined);
-      await output.product(`${printed(object)} updated\n`);
-      return ExitCode.ok;
-    }),
+        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => shown.status(waiting(object)) });
+    });
+  await interruptible((signal) =>
+    withElapsedTime(
+      output,
+      () => waiting(object),
+      (shown) => write(shown, signal),
+    ),
   );
+  await output.product(`${printed(object)} updated\n`);
+  return ExitCode.ok;
 }
