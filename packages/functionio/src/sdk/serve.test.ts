@@ -197,6 +197,13 @@ describe("a bundled function", () => {
     expect(stderr).toContain("after the handler ended");
   });
 
+  test("an error that nothing catches fails the run, and stderr has only its stack", async () => {
+    const file = await bundle('export default compose(() => void Promise.reject(new Error("lost")));');
+    const { code, stderr } = await run(file, INPUT);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Error: lost\n(?: +at .*\n)+$/);
+  });
+
   test("a function that also runs itself is served once", async () => {
     const file = await bundle("const fn = compose(() => {}); export default fn; run(import.meta, fn);");
     const { stdout } = await run(file, INPUT);

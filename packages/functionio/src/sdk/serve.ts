@@ -41,6 +41,11 @@ export function serve(fn: Servable, loadGrpc?: () => Promise<GrpcServing>): void
   if (serving) return;
   serving = true;
   keepStdoutClean();
+  // Node would print the bundle's line too, which is thousands of characters long.
+  process.on("uncaughtException", (error) => {
+    stop(error);
+    process.exit(1);
+  });
   if (typeof fn !== "function") {
     stop("the function's file has no default export made by compose()");
     return;
