@@ -31,6 +31,21 @@ spec:
       image: registry.example.org/first:v1
 `;
 
+const TEMPLATES = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata:
+  name: things
+spec:
+  compositeTypeRef:
+    apiVersion: example.org/v1
+    kind: XThing
+  resources:
+  - name: a
+    base:
+      apiVersion: v1
+      kind: ConfigMap
+`;
+
 const ALIAS_BOMB = Array.from({ length: 12 }, (_, level) => {
   const inner =
     level === 0
@@ -69,6 +84,18 @@ async function run(...args: string[]): Promise<{ code: number; stdout: string; s
 function render(...args: string[]): ReturnType<typeof run> {
   return run("render", ...args, "--cache-dir", join(dir, "store"));
 }
+
+test("--trace takes a form with a space, too, and never the name of a file", async () => {
+  const files = [join(dir, "xr.yaml"), join(dir, "templates.yaml")];
+  write("templates.yaml", TEMPLATES);
+  const { code, stderr } = await run("render", ...files, "--trace", "json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stderr)).toMatchObject({ composition: "things" });
+  expect(await run("render", "--trace", ...files)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("things"),
+  });
+});
 
 describe("usage", () => {
   test.each([

@@ -91,14 +91,23 @@ function helpWidth(): number {
 }
 
 /**
- * Without this, commander reads `XR` of `--trace XR` as the form of the trace. `--trace-file` implies a trace whose
- * form depends on the name of the file, so that a bare `--trace` beside it has no effect.
+ * Without this, commander reads `XR` of `--trace XR` as the form of the trace. `--trace html` is a form, too.
+ * `--trace-file` implies a trace whose form depends on the name of the file, so that a bare `--trace` beside it has no
+ * effect.
  */
-function withTraceForms(args: readonly string[]): readonly string[] {
+function withTraceForms(given: readonly string[]): readonly string[] {
+  const args = given.flatMap((argument, index) => {
+    if (argument === "--trace" && isTraceForm(given[index + 1])) return [`--trace=${given[index + 1]}`];
+    return given[index - 1] === "--trace" && isTraceForm(argument) ? [] : [argument];
+  });
   const hasFile = args.some((argument) => argument === "--trace-file" || argument.startsWith("--trace-file="));
   return hasFile
     ? args.filter((argument) => argument !== "--trace")
     : args.map((argument) => (argument === "--trace" ? "--trace=text" : argument));
+}
+
+function isTraceForm(text: string | undefined): boolean {
+  return text === "text" || text === "json" || text === "html";
 }
 
 /**

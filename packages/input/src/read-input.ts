@@ -19,7 +19,10 @@ export function sourceName(path: string): string {
  * @throws InputError that names the file
  */
 export async function readInput(path: string): Promise<Uint8Array> {
-  if (path === STDIN) return readAll(process.stdin, path);
+  if (path === STDIN) {
+    if (process.stdin.isTTY) process.stderr.write("xfn: reading stdin from the terminal; Ctrl-D ends it\n");
+    return readAll(process.stdin, path);
+  }
   const stats = statInput(path);
   if (stats.isDirectory()) throw new InputError(`${sourceName(path)} is a folder; a file is needed here`);
   return readAll(stats.isFile() ? chunksOf(path) : createReadStream(path), path);

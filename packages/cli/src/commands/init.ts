@@ -14,7 +14,7 @@ Templates:
   composition   a Composition of templates, and its test
   project       a Composition of templates and a function, and tests of both
 
-The project needs npm only. Run from a checkout, it contains the packages that it depends on as tarballs.
+The project needs npm and Node 24 only. Run from a checkout, it contains the packages that it depends on as tarballs.
 
 Example:
   $ xfn init greeter

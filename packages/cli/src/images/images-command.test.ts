@@ -56,7 +56,7 @@ test("rm removes images by name, and reports a missing one", async () => {
   expect(stdout).toBe("one:latest\n");
   expect(stderr).toContain("freed");
   expect(await xfn("rm", "one")).toBe(1);
-  expect(stderr).toContain("no image of this name");
+  expect(stderr).toContain("no image of this name\n`xfn images` lists the names\n");
   await xfn();
   expect(stdout).not.toContain("one:latest");
 });

@@ -1,6 +1,7 @@
-import type { PruneResult, StoredImage } from "@xfn/oci-rootfs";
+import type { PruneResult, Store, StoredImage } from "@xfn/oci-rootfs";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
+import { CliError } from "../errors/cli-error.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
 import type { Output } from "../terminal/output.ts";
@@ -41,12 +42,22 @@ export async function removeImages(names: readonly string[], flags: RemoveFlags,
   await withExplanation(async () => {
     const store = await openImageStore(flags.cacheDir);
     for (const name of names) {
-      const { images, bytes } = store.remove(name);
+      const { images, bytes } = remove(store, name);
       await output.product(`${images.join(" ")}\n`);
       output.note(`${oneLine(name, 200)}: ${readableBytes(bytes)} freed`);
     }
   });
   return ExitCode.ok;
+}
+
+function remove(store: Store, name: string): ReturnType<Store["remove"]> {
+  try {
+    return store.remove(name);
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "NotFound";
+    if (!isMissing) throw error;
+    throw new CliError("Failed", error.message, { details: ["`xfn images` lists the names"], cause: error });
+  }
 }
 
 /** `xfn images prune`: removes images by age and size. Prints one name a line. */
@@ -66,7 +77,7 @@ async function withExplanation<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw explainImageError(error);
+    throw error instanceof CliError ? error : explainImageError(error);
   }
 }
 

@@ -5,7 +5,7 @@ import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { PackageFlags } from "../xpkg/package-stream.ts";
 import { isFileSource } from "./extension-source.ts";
-import { readSources } from "./read-sources.ts";
+import { readSources, sourcesOf } from "./read-sources.ts";
 
 /** Flags that say how to reach registries and the API server. */
 export type ExtensionFlags = PackageFlags & ClusterFlags;
@@ -18,7 +18,7 @@ export type ExtensionFlags = PackageFlags & ClusterFlags;
  * @throws CliError
  */
 export async function readExtensionSources(list: string, flags: ExtensionFlags): Promise<readonly ParsedDocument[]> {
-  const sources = list.split(",").filter((source) => source !== "");
+  const sources = sourcesOf(list);
   const files = sources.filter(isFileSource);
   const documents = files.length > 0 || sources.length === 0 ? [...(await readSources(files.join(",")))] : [];
   for (const source of sources.filter((one) => !isFileSource(one)))

@@ -16,7 +16,7 @@ const MAX_FOLDERS = 1000;
  * @throws InputError with `file:line:column` lines
  */
 export async function readSources(list: string): Promise<readonly ParsedDocument[]> {
-  const sources = list.split(",").filter((source) => source !== "");
+  const sources = sourcesOf(list);
   if (sources.length === 0) throw usageError("the list of files is empty");
   const files = sources.flatMap((source) =>
     source !== STDIN && statInput(source).isDirectory() ? filesOf(source) : [source],
@@ -29,7 +29,15 @@ export async function readSources(list: string): Promise<readonly ParsedDocument
 
 /** Whether a list reads stdin. */
 export function readsStdin(list: string): boolean {
-  return list.split(",").includes(STDIN);
+  return sourcesOf(list).includes(STDIN);
+}
+
+/** The items of a comma-separated list. A space after a comma is no part of a name. */
+export function sourcesOf(list: string): string[] {
+  return list
+    .split(",")
+    .map((source) => source.trim())
+    .filter((source) => source !== "");
 }
 
 function filesOf(root: string): string[] {

@@ -92,6 +92,12 @@ test("valid resources are exit code 0; defaults are applied before validation", 
   );
 });
 
+test("a list may have spaces after its commas", async () => {
+  const good = join(dir, "good.yaml");
+  const { code, stdout } = await run(`${join(dir, "definition.yaml")}, ${join(dir, "crd.yaml")}`, `${good}, ${good}`);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("Total 2 resources") });
+});
+
 test("each error of an XR, a claim or any other resource has its line and column", async () => {
   const { code, stdout } = await check(`apiVersion: example.org/v1
 kind: XThing

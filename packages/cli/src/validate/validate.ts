@@ -1,7 +1,7 @@
 import { PUBLICATION_KIND } from "@xfn/composition/definition";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { sourceName } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
-import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
@@ -31,7 +31,7 @@ export async function validate(
   if (readsStdin(extensions) && readsStdin(resources)) {
     throw usageError("stdin (-) can be read only once: for EXTENSIONS or for RESOURCES");
   }
-  const title = `reading ${oneLine(extensions, 200)}`;
+  const title = `reading ${sourceName(extensions)}`;
   const definitions = await withElapsedTime(
     output,
     () => title,
