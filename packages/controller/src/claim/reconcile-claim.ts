@@ -12,7 +12,7 @@ import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.t
 import { mergePatch } from "../objects/merge-patch.ts";
 import { OwnWrites } from "../objects/own-writes.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { applyComposite } from "./apply-composite.ts";
@@ -87,7 +87,7 @@ async function findClaim(
 async function reconcile(context: ClaimContext): Promise<Outcome | undefined> {
   const { claim } = context;
   try {
-    if (claim.metadata.annotations?.[ANNOTATION_PAUSED] === "true") {
+    if (isPaused(claim)) {
       const message = `reconciliation is paused by the annotation ${ANNOTATION_PAUSED}`;
       await setNotSynced(context, "ReconcilePaused", message, "Normal");
       return undefined;

@@ -16,9 +16,8 @@ import { type Condition, conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { referenceOf } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
 import type { PolledOutcome, PolledReconcile } from "../objects/requeue-after.ts";
 import { applyRun } from "./apply/apply-run.ts";
@@ -153,7 +152,7 @@ class CompositeReconciler {
 }
 
 async function reconcileComposite(context: ReconcileContext): Promise<Outcome | undefined> {
-  if (context.xr.metadata.annotations?.[ANNOTATION_PAUSED] === "true") {
+  if (isPaused(context.xr)) {
     await writeStatus(context, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
     return undefined;
   }

@@ -15,9 +15,9 @@ import {
   referenceOf,
   typeMeta,
 } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
+import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { ensureCrd, findCrd } from "./definition-crd.ts";
 import { type DefinitionMemory, ensureRoles } from "./definition-roles.ts";
@@ -37,7 +37,7 @@ export function publicationReconciler(context: Context): Reconcile {
   return async (name, signal) => {
     const object = await findLive(context, referenceOf(PUBLICATIONS, name), signal);
     if (object === undefined) memories.delete(name);
-    if (object === undefined || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
+    if (object === undefined || isPaused(object)) return undefined;
     const definition = await findLive(context, referenceOf(INFRASTRUCTURE_DEFINITIONS, name), signal);
     if (isBeingDeleted(object)) return terminate(context, object, signal);
     const refusal = await refusalOf(context, object, definition, signal);

@@ -4,8 +4,9 @@ import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
 import { hasElapsed } from "../objects/elapsed.ts";
 import { CRDS, definitionKey } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, DEFINED_SELECTOR } from "../objects/labels.ts";
+import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { isPaused } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { isCrdSettled, stateOf } from "./definition-crd.ts";
 import { areRolesSettled, type DefinitionMemory, type PendingCrd } from "./definition-roles.ts";
@@ -36,7 +37,7 @@ export function remainingWork(
 ): Remaining {
   const object = context.informers.peek(kind)?.get(name);
   if (object === undefined || isBeingDeleted(object)) return UNKNOWN;
-  if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return NOTHING;
+  if (isPaused(object)) return NOTHING;
   const checked = checkLiveDefinition(object);
   if (!("definition" in checked)) {
     const isReported = changedStatus(context, object, [invalidCondition(checked.problem)], {}) === undefined;
@@ -68,8 +69,7 @@ export function isStillPending(
 ): boolean {
   if (pending === undefined || hasElapsed(pending.readAt, now(), REQUEUE_AFTER_MS.watchedCrdPending)) return false;
   const object = informers.peek(kind)?.get(name);
-  if (object === undefined || isBeingDeleted(object) || object.metadata.annotations?.[ANNOTATION_PAUSED] === "true")
-    return false;
+  if (object === undefined || isBeingDeleted(object) || isPaused(object)) return false;
   if (object.metadata.uid !== pending.uid || object.metadata["generation"] !== pending.generation) return false;
   const crd = informers.peek(CRDS, DEFINED_SELECTOR)?.get(pending.name);
   return crd !== undefined && isControlledBy(crd, object) && !isBeingDeleted(crd) && stateOf(crd).is === "pending";

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "./context.ts";
 import { referenceOf } from "./kinds.ts";
-import { selectorText } from "./labels.ts";
+import { ANNOTATION_PAUSED, selectorText } from "./labels.ts";
 
 /**
  * Lists the objects of a cluster-scoped kind that have these labels: from the cache if the kind is watched, otherwise
@@ -81,4 +81,9 @@ function valueAt(object: JsonValue | undefined, path: readonly string[]): JsonVa
 export function hasLabels({ metadata }: LiveObject, labels: Readonly<Record<string, string>>): boolean {
   const has = metadata.labels ?? {};
   return Object.keys(labels).every((key) => Object.hasOwn(has, key) && has[key] === labels[key]);
+}
+
+/** Whether a user has paused the reconciles of an object. */
+export function isPaused({ metadata }: LiveObject): boolean {
+  return metadata.annotations?.[ANNOTATION_PAUSED] === "true";
 }

@@ -5,9 +5,9 @@ import type { Context } from "../objects/context.ts";
 import { hasElapsed } from "../objects/elapsed.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
+import { LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
@@ -39,7 +39,7 @@ export function packageReconciler(context: Context, kinds: PackageKinds): Reconc
       answers.delete(name);
       return undefined;
     }
-    if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
+    if (isPaused(object)) return undefined;
     const labelSelector = selectorText({ [LABEL_PACKAGE]: labelValue(name) });
     const { items: revisions } = await context.client.list(kinds.revisionKind, { labelSelector, signal });
     try {
@@ -92,7 +92,7 @@ function isPackageSettled(
   const object = informers.peek(kind)?.get(name);
   const revisions = informers.peek(revisionKind)?.list();
   if (object === undefined || revisions === undefined || isBeingDeleted(object)) return false;
-  if (object.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return true;
+  if (isPaused(object)) return true;
   const digest = knownDigest(object);
   const isAsked = pullPolicyOf(object) === "Always";
   if (digest === undefined || (isAsked && !isFresh(context, object, answer))) return false;

@@ -2,9 +2,8 @@ import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { CONFIGURATION_REVISIONS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused, textAt } from "../objects/read-objects.ts";
 import { hostEndpoint } from "./check-package.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
@@ -87,10 +86,6 @@ export function packageRevisionReconciler(
     if (failure !== undefined && failure.code !== "InvalidPackage") throw failure;
     return undefined;
   };
-}
-
-function isPaused({ metadata }: LiveObject): boolean {
-  return metadata.annotations?.[ANNOTATION_PAUSED] === "true";
 }
 
 /** What decides whether a revision's package is valid. */

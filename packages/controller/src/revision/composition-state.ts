@@ -3,8 +3,9 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED, LABEL_COMPOSITION_HASH } from "../objects/labels.ts";
+import { LABEL_COMPOSITION_HASH } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { isPaused } from "../objects/read-objects.ts";
 import { numberOf } from "./read-revision.ts";
 import { contentHash, hashLabel } from "./revision-name.ts";
 
@@ -50,7 +51,7 @@ export function isCompositionSettled(context: Context, name: string): boolean {
   const composition = context.informers.peek(COMPOSITIONS)?.get(name);
   const revisions = context.informers.peek(REVISIONS)?.list();
   if (composition === undefined || revisions === undefined || isBeingDeleted(composition)) return false;
-  if (composition.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return true;
+  if (isPaused(composition)) return true;
   const problem = problemOf(composition);
   if (withConditions(composition, [syncedCondition(problem)], context.now()) !== undefined) return false;
   if (problem !== undefined) return true;

@@ -5,7 +5,6 @@ import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import {
-  ANNOTATION_PAUSED,
   ANNOTATION_ROLLOUT,
   LABEL_COMPOSITION_HASH,
   LABEL_COMPOSITION_NAME,
@@ -13,7 +12,7 @@ import {
   selectorText,
 } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt } from "../objects/read-objects.ts";
+import { findLive, isPaused, objectAt } from "../objects/read-objects.ts";
 import { adoptRevision, isOrphan } from "./adopt-revision.ts";
 import {
   currentRevision,
@@ -44,7 +43,7 @@ export function revisionReconciler(context: Context): Reconcile {
     // it.
     const composition = await findLive(context, referenceOf(COMPOSITIONS, name), signal);
     if (composition === undefined || isBeingDeleted(composition)) return undefined;
-    if (composition.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return undefined;
+    if (isPaused(composition)) return undefined;
     const problem = problemOf(composition);
     try {
       if (problem === undefined) await ensureRevision(context, composition, signal);

@@ -3,9 +3,8 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import type { LiveObject } from "@xfn/kubernetes";
 import { compositesOf, type RevisionComposites } from "../definition/find-definition.ts";
 import type { Context } from "../objects/context.ts";
-import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { textAt } from "../objects/read-objects.ts";
+import { isPaused, textAt } from "../objects/read-objects.ts";
 import { followsNewest } from "../revision/rollout-state.ts";
 
 /**
@@ -27,7 +26,7 @@ export function followersOf(
 }
 
 function isFollower(definition: Definition, xr: LiveObject, composition: string): boolean {
-  if (isBeingDeleted(xr) || xr.metadata.annotations?.[ANNOTATION_PAUSED] === "true") return false;
+  if (isBeingDeleted(xr) || isPaused(xr)) return false;
   const { enforcedCompositionRef } = definition.spec;
   const recorded = textAt(machineryOf(xr, layoutOfDefinition(definition)), "compositionRef", "name");
   return (enforcedCompositionRef?.name ?? recorded) === composition && followsNewest(definition, xr);

@@ -4,9 +4,8 @@ import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf } from "../objects/kinds.ts";
-import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "../package/check-package.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { ownersOf } from "../package/runtime-object.ts";
@@ -86,10 +85,6 @@ async function serve(
 
 function unhealthy(message: string): Condition {
   return { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message };
-}
-
-function isPaused({ metadata }: LiveObject): boolean {
-  return metadata.annotations?.[ANNOTATION_PAUSED] === "true";
 }
 
 async function isSettled(
