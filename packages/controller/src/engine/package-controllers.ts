@@ -14,7 +14,7 @@ import {
   REVISIONS,
 } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
-import { controllerOf } from "../objects/owner.ts";
+import { controllerOf, ownerReferencesOf } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { KindController, type KindControllerOptions } from "./kind-controller.ts";
 
@@ -193,9 +193,8 @@ export class PackageControllers {
 }
 
 /** The kinds and names of an object's owners. */
-function ownersOf({ metadata }: LiveObject): { kind: string; name: string }[] {
-  const references = metadata["ownerReferences"];
-  return (Array.isArray(references) ? references : []).flatMap((one) => {
+function ownersOf(object: LiveObject): { kind: string; name: string }[] {
+  return ownerReferencesOf(object).flatMap((one) => {
     const [kind, name] = [textAt(one, "kind"), textAt(one, "name")];
     return kind === undefined || name === undefined ? [] : [{ kind, name }];
   });

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 
 /** The controller of an object, as its owner references name it (Kubernetes, "Owners and Dependents"). */
@@ -9,12 +9,16 @@ export interface ControllerReference {
   readonly uid: string;
 }
 
+/** The owner references of an object. Values of other types are left out. */
+export function ownerReferencesOf({ metadata }: LiveObject): JsonObject[] {
+  const references = metadata["ownerReferences"];
+  return Array.isArray(references) ? references.filter(isObject) : [];
+}
+
 /** The owner reference with `controller: true`; undefined if there is none or it is incomplete. */
 export function controllerOf(object: LiveObject): ControllerReference | undefined {
-  const references: JsonValue | undefined = object.metadata["ownerReferences"];
-  if (!Array.isArray(references)) return undefined;
-  for (const reference of references) {
-    if (!isObject(reference) || reference["controller"] !== true) continue;
+  for (const reference of ownerReferencesOf(object)) {
+    if (reference["controller"] !== true) continue;
     const { apiVersion, kind, name, uid } = reference;
     if (
       typeof apiVersion === "string" &&

@@ -2,14 +2,14 @@ import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, timestamp, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { REVISIONS, referenceOf } from "../objects/kinds.ts";
-import { isBeingDeleted } from "../objects/owner.ts";
+import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findCached, findLive, textAt } from "../objects/read-objects.ts";
 import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-packages.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
 import { isUsed } from "./revision-use.ts";
-import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, ownersOf, runtimeName } from "./runtime-object.ts";
+import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
 import { setPackageStatus } from "./set-status.ts";
 
 /**
@@ -70,7 +70,9 @@ function owns(context: Context, revision: LiveObject): boolean {
   const runtimes = pinnedPackages(revision).map(({ resolvedPackage }) =>
     knownRuntime(context, resolvedPackage, revision),
   );
-  return runtimes.some((one) => one !== undefined && ownersOf(one).some(({ uid }) => uid === revision.metadata.uid));
+  return runtimes.some(
+    (one) => one !== undefined && ownerReferencesOf(one).some(({ uid }) => uid === revision.metadata.uid),
+  );
 }
 
 /**

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { LABEL_PACKAGE } from "../objects/labels.ts";
-import { type ControllerReference, controllerOf, controllerReferenceTo } from "../objects/owner.ts";
+import { type ControllerReference, controllerOf, controllerReferenceTo, ownerReferencesOf } from "../objects/owner.ts";
 import { isActive, numberOf } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 
@@ -49,7 +49,7 @@ export function claimOf(
     if (isActive(sibling) && numberOf(sibling) > numberOf(revision)) return { may: false, by: "newer" };
   }
   const parent = controllerOf(revision);
-  const kept = (existing === undefined ? [] : referencesOf(existing)).filter(({ uid }) =>
+  const kept = (existing === undefined ? [] : ownerReferencesOf(existing)).filter(({ uid }) =>
     siblings.some(({ metadata }) => metadata.uid === uid),
   );
   return {
@@ -69,14 +69,9 @@ function isNamesake({ apiVersion, kind, name }: ControllerReference, revision: L
 
 /** The owner references with one that is no longer the controller. */
 export function withoutControl(object: LiveObject, uid: string): JsonObject[] {
-  return referencesOf(object).map((one) => (one["uid"] === uid ? asPlainOwner(one) : one));
+  return ownerReferencesOf(object).map((one) => (one["uid"] === uid ? asPlainOwner(one) : one));
 }
 
 function asPlainOwner({ apiVersion = null, kind = null, name = null, uid = null }: JsonObject): JsonObject {
   return { apiVersion, kind, name, uid, controller: false, blockOwnerDeletion: false };
-}
-
-function referencesOf({ metadata }: LiveObject): JsonObject[] {
-  const references = metadata["ownerReferences"];
-  return Array.isArray(references) ? references.filter(isObject) : [];
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { revisionName } from "@xfn/package";
@@ -7,7 +7,7 @@ import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTION_RUNTIMES, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
-import { isBeingDeleted } from "../objects/owner.ts";
+import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
@@ -47,7 +47,7 @@ export function knownRuntime({ informers }: Context, image: string, owner: LiveO
 /** Whether an object is an owner of a runtime. A runtime without the label was made by a user, and has no owners. */
 export function isOwnedRuntime(runtime: LiveObject, owner: LiveObject): boolean {
   if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return true;
-  return ownersOf(runtime).some(({ uid }) => uid === owner.metadata.uid);
+  return ownerReferencesOf(runtime).some(({ uid }) => uid === owner.metadata.uid);
 }
 
 /** Whether a runtime has an object as owner, and its pull secrets. */
@@ -105,7 +105,7 @@ export async function ensureRuntime(
   }
   if (isJoined(existing, owner)) return existing;
   const isOwned = isOwnedRuntime(existing, owner);
-  const owners = isOwned ? ownersOf(existing) : [...ownersOf(existing), ownerReferenceTo(owner)];
+  const owners = isOwned ? ownerReferencesOf(existing) : [...ownerReferencesOf(existing), ownerReferenceTo(owner)];
   return setOwners(context, existing, owners, signal, [...secretsOf(existing), ...missingSecrets(existing, owner)]);
 }
 
@@ -118,7 +118,7 @@ export async function disownRuntime(
 ): Promise<void> {
   const runtime = await findLive(context, referenceOf(runtimeKind(owner), runtimeName(image)), signal);
   if (runtime === undefined || runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return;
-  const owners = ownersOf(runtime);
+  const owners = ownerReferencesOf(runtime);
   const others = owners.filter(({ uid }) => uid !== owner.metadata.uid);
   if (others.length === owners.length) return;
   if (others.length > 0) {
@@ -164,12 +164,6 @@ function runtimeOf(context: Context, image: string, owner: LiveObject): JsonObje
       ...(runtimeConfigRef !== undefined && { runtimeConfigRef }),
     },
   };
-}
-
-/** The owner references of a runtime. */
-export function ownersOf({ metadata }: LiveObject): JsonObject[] {
-  const references = metadata["ownerReferences"];
-  return Array.isArray(references) ? references.filter(isObject) : [];
 }
 
 function ownerReferenceTo({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {

@@ -5,10 +5,9 @@ import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, PROVIDER_REVISIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
-import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
+import { controllerReferenceTo, isControlledBy, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { ownersOf } from "../package/runtime-object.ts";
 import type { Manifest } from "./manifests.ts";
 import { annotated, hashOf, isApplied } from "./workload-objects.ts";
 
@@ -127,7 +126,7 @@ export class ProviderRoles {
   /** The plurals of the CRDs that the revisions of a runtime established, by group. A CRD is named by both. */
   #resources(runtime: LiveObject): Map<string, string[]> {
     const revisions = this.#context.informers.peek(PROVIDER_REVISIONS);
-    const names = ownersOf(runtime).flatMap((owner) => {
+    const names = ownerReferencesOf(runtime).flatMap((owner) => {
       const { objectRefs } = objectAt(revisions?.get(textAt(owner, "name") ?? ""), "status");
       const references = Array.isArray(objectRefs) ? objectRefs : [];
       return references.flatMap((one) =>

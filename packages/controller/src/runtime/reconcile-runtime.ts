@@ -4,11 +4,10 @@ import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf } from "../objects/kinds.ts";
-import { isBeingDeleted } from "../objects/owner.ts";
+import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "../package/check-package.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
-import { ownersOf } from "../package/runtime-object.ts";
 import { setPackageStatus } from "../package/set-status.ts";
 import { ensureWorkload, isDeploymentEndpoint, knownWorkload, usesDeployment } from "./deployment-substrate.ts";
 import { ProviderRoles } from "./provider-roles.ts";
@@ -106,7 +105,7 @@ async function isSettled(
 
 /** FunctionRevisions check whether a package is for this version of Crossplane: users can make them ignore that. */
 function hasFunctionRevision(runtime: LiveObject): boolean {
-  return ownersOf(runtime).some(({ kind }) => kind === FUNCTION_REVISIONS.kind);
+  return ownerReferencesOf(runtime).some(({ kind }) => kind === FUNCTION_REVISIONS.kind);
 }
 
 /** The package of a runtime never changes, so it is resolved and checked once. @throws {PackageInstallError} */
