@@ -58,7 +58,12 @@ export function imageConfig(
   };
 }
 
+/** The field `annotations` of a manifest or index; no field if there are none. */
+export function annotationsField(annotations: Readonly<Record<string, string>> = {}): { annotations?: object } {
+  return Object.keys(annotations).length === 0 ? {} : { annotations: sorted(annotations) };
+}
+
 /** Sorts by key, so that the digest does not depend on the caller's order. */
-export function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
+function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

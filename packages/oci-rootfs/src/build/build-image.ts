@@ -12,7 +12,7 @@ import {
 import { hostPlatform, type Platform, printPlatform } from "../image/platform.ts";
 import { readImageConfig, readImageManifest } from "../store/read-image.ts";
 import type { Image, Store } from "../store/store.ts";
-import { type BuildConfig, imageConfig, sorted } from "./build-config.ts";
+import { annotationsField, type BuildConfig, imageConfig } from "./build-config.ts";
 import type { BuildLayer, BuiltLayer } from "./build-layer.ts";
 import { type BuildTarget, buildTarget, copyBlob } from "./build-target.ts";
 
@@ -97,7 +97,7 @@ export async function buildIndex(options: BuildIndexOptions): Promise<BuiltIndex
       platforms.add(platform);
       manifests.push(descriptor);
     }
-    const index = { schemaVersion: 2, mediaType: OCI_INDEX, manifests, ...annotated(annotations) };
+    const index = { schemaVersion: 2, mediaType: OCI_INDEX, manifests, ...annotationsField(annotations) };
     const bytes = Buffer.from(JSON.stringify(index));
     const top = { mediaType: OCI_INDEX, digest: digestOf(bytes), size: bytes.length };
     target.write(top.digest, bytes);
@@ -146,7 +146,7 @@ async function writeImage(
     mediaType: OCI_MANIFEST,
     config: configDescriptor,
     layers: all,
-    ...annotated(annotations),
+    ...annotationsField(annotations),
   };
   const bytes = Buffer.from(JSON.stringify(manifest));
   const descriptor = { mediaType: OCI_MANIFEST, digest: digestOf(bytes), size: bytes.length, platform };
@@ -171,10 +171,6 @@ function inheritedLayers(store: Store, target: BuildTarget, base: Manifest | und
   const layers = base?.layers ?? [];
   for (const layer of layers) copyBlob(store, target, layer);
   return layers.map(asOci);
-}
-
-function annotated(annotations: Readonly<Record<string, string>> | undefined): { annotations?: object } {
-  return annotations === undefined || Object.keys(annotations).length === 0 ? {} : { annotations: sorted(annotations) };
 }
 
 /** The platform of a base; undefined without one, and for one that names none. */

@@ -2,7 +2,7 @@ import { ImageError } from "../base/errors.ts";
 import { digestOf } from "../image/digest.ts";
 import type { Descriptor } from "../image/manifest.ts";
 import { OCI_MANIFEST, WASM_CONFIG, WASM_LAYER } from "../image/media-types.ts";
-import { sorted } from "./build-config.ts";
+import { annotationsField } from "./build-config.ts";
 import type { BuildOptions, BuiltImage } from "./build-image.ts";
 import { type BuildTarget, buildTarget } from "./build-target.ts";
 
@@ -18,14 +18,19 @@ export interface BuildModuleOptions extends Pick<BuildOptions, "store" | "name" 
  *
  * @throws ImageError BuildFailed
  */
-export function buildModule({ store, name, module, annotations = {} }: BuildModuleOptions): BuiltImage {
+export function buildModule({ store, name, module, annotations }: BuildModuleOptions): BuiltImage {
   try {
     const target = buildTarget(store, name);
     const layer = write(target, WASM_LAYER, module);
     // Without a time, so that the same module gives the same digest.
     const config = write(target, WASM_CONFIG, { architecture: "wasm", os: "wasip1", layerDigests: [layer.digest] });
-    const described = Object.keys(annotations).length === 0 ? {} : { annotations: sorted(annotations) };
-    const manifest = { schemaVersion: 2, mediaType: OCI_MANIFEST, config, layers: [layer], ...described };
+    const manifest = {
+      schemaVersion: 2,
+      mediaType: OCI_MANIFEST,
+      config,
+      layers: [layer],
+      ...annotationsField(annotations),
+    };
     const top = write(target, OCI_MANIFEST, manifest);
     return { name: target.finish(top), digest: top.digest, layers: [layer] };
   } catch (error) {

@@ -46,7 +46,7 @@ export async function extractFiles(
   const reader = new TarReader({
     add(entry) {
       entries += 1;
-      if (entries > MAX_ENTRIES) throw invalid(`more than ${MAX_ENTRIES} entries: not an archive of one image`);
+      if (entries > MAX_ENTRIES) throw invalidArchive(`more than ${MAX_ENTRIES} entries: not an archive of one image`);
       const name = posix.normalize(entry.path);
       if (entry.kind === "symlink" || entry.kind === "link") {
         const base = entry.kind === "symlink" ? posix.dirname(name) : ".";
@@ -54,7 +54,7 @@ export async function extractFiles(
       }
       if (entry.kind !== "file") return;
       // A reader that uses the other file would see another image.
-      if (files.has(name) || links.has(name)) throw invalid(`two files have the name ${JSON.stringify(name)}`);
+      if (files.has(name) || links.has(name)) throw invalidArchive(`two files have the name ${JSON.stringify(name)}`);
       const temporary = writer.temporary();
       open = { name, temporary, fd: openSync(temporary, "wx", 0o600) };
       hash = createHash("sha256");
@@ -87,10 +87,12 @@ export async function extractFiles(
 export function findFile({ files, links }: ArchiveFiles, name: string): ArchiveFile {
   const path = posix.normalize(name);
   const file = files.get(path) ?? files.get(links.get(path) ?? "");
-  if (file === undefined) throw invalid(`manifest.json names ${JSON.stringify(name)}, which is not in the archive`);
+  if (file === undefined)
+    throw invalidArchive(`manifest.json names ${JSON.stringify(name)}, which is not in the archive`);
   return file;
 }
 
-function invalid(why: string): ImageError {
+/** The error of a file that is no archive of an image. */
+export function invalidArchive(why: string): ImageError {
   return new ImageError("InvalidManifest", why);
 }

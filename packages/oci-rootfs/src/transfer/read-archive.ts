@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, readFileSync, statSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
-import { sorted } from "../build/build-config.ts";
+import { annotationsField } from "../build/build-config.ts";
 import { digestOf } from "../image/digest.ts";
 import { parseLayoutName } from "../image/image-name.ts";
 import { type Descriptor, type ImageConfig, MAX_CONFIG_BYTES, MAX_LAYERS, parseConfig } from "../image/manifest.ts";
@@ -11,7 +11,7 @@ import { type Platform, printPlatform } from "../image/platform.ts";
 import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
 import { type LayoutWriter, layoutWriter } from "../store/layout.ts";
-import { type ArchiveFile, type ArchiveFiles, extractFiles, findFile } from "./archive-files.ts";
+import { type ArchiveFile, type ArchiveFiles, extractFiles, findFile, invalidArchive } from "./archive-files.ts";
 
 export interface ReadArchiveOptions {
   /** Archives of `docker save` or `writeArchive`. Several archives become an index. */
@@ -67,7 +67,7 @@ async function readOne(
   // Opening a FIFO would block.
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new ImageError("NotFound", "the file does not exist");
-  if (!stats.isFile()) throw invalid("not a regular file");
+  if (!stats.isFile()) throw invalidArchive("not a regular file");
   const archive: ArchiveFiles = { files: new Map(), links: new Map() };
   try {
     await extractFiles(path, writer, archive, options.signal);
@@ -103,7 +103,7 @@ async function toImage(
   const descriptor = writeDocument(writer, OCI_MANIFEST, {
     config: { mediaType: OCI_CONFIG, digest: configFile.digest, size: configFile.size },
     layers,
-    ...annotated(annotations),
+    ...annotationsField(annotations),
   });
   const { os = "", architecture = "", variant } = config;
   const platform = { os, architecture, ...(variant && { variant }) };
@@ -139,7 +139,7 @@ async function toLayer(file: ArchiveFile, diffId: string, writer: LayoutWriter):
 function readList({ files }: ArchiveFiles): { Config: string; Layers: readonly string[] } {
   const file = files.get("manifest.json");
   if (file === undefined)
-    throw invalid(
+    throw invalidArchive(
       files.has("index.json")
         ? "this is an archive of an OCI layout: extract it and use oci:DIR, or run `skopeo copy oci-archive:FILE docker-archive:FILE`"
         : "it has no manifest.json: not an image archive such as docker save and xpkg build write",
@@ -153,11 +153,11 @@ function readList({ files }: ArchiveFiles): { Config: string; Layers: readonly s
     throw new ImageError("InvalidManifest", "manifest.json is not JSON", { cause });
   }
   if (!Array.isArray(list) || list.length !== 1)
-    throw invalid(`manifest.json names ${Array.isArray(list) ? list.length : "no"} images, not one`);
+    throw invalidArchive(`manifest.json names ${Array.isArray(list) ? list.length : "no"} images, not one`);
   const { Config, Layers } = (list[0] ?? {}) as { Config?: unknown; Layers?: unknown };
   const isNames = Array.isArray(Layers) && Layers.every((name) => typeof name === "string");
   if (typeof Config !== "string" || !isNames || Layers.length > MAX_LAYERS)
-    throw invalid("manifest.json does not name a config and layers");
+    throw invalidArchive("manifest.json does not name a config and layers");
   return { Config, Layers };
 }
 
@@ -169,13 +169,14 @@ function writeIndex(
   const platforms = new Set<string>();
   for (const { descriptor } of images) {
     const platform: Platform | undefined = descriptor.platform;
-    if (platform === undefined) throw invalid("an index needs the platform of each image, and one image has none");
+    if (platform === undefined)
+      throw invalidArchive("an index needs the platform of each image, and one image has none");
     const text = printPlatform(platform);
-    if (platforms.has(text)) throw invalid(`there are two images for ${text}`);
+    if (platforms.has(text)) throw invalidArchive(`there are two images for ${text}`);
     platforms.add(text);
   }
   const manifests = images.map(({ descriptor }) => descriptor);
-  return writeDocument(writer, OCI_INDEX, { manifests, ...annotated(annotations) });
+  return writeDocument(writer, OCI_INDEX, { manifests, ...annotationsField(annotations) });
 }
 
 function writeDocument(writer: LayoutWriter, mediaType: string, content: object): Descriptor {
@@ -183,12 +184,4 @@ function writeDocument(writer: LayoutWriter, mediaType: string, content: object)
   const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.length };
   writer.write(descriptor.digest, bytes);
   return descriptor;
-}
-
-function annotated(annotations: ReadArchiveOptions["annotations"]): { annotations?: object } {
-  return annotations === undefined || Object.keys(annotations).length === 0 ? {} : { annotations: sorted(annotations) };
-}
-
-function invalid(why: string): ImageError {
-  return new ImageError("InvalidManifest", why);
 }
