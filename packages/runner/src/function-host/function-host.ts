@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Image } from "@xfn/oci-rootfs";
 import {
   type FunctionHost,
-  RunnerError,
+  type RunnerError,
   type RunOptions,
   type ServedFunction,
   type ServeOptions,
@@ -14,7 +14,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { SandboxHost } from "../sandbox/sandbox-host.ts";
 import type { SandboxSpec, ServerProcess } from "../sandbox/sandbox-spec.ts";
 import type { RunnerEvent } from "../warm-pool/runner-event.ts";
-import { FunctionServer } from "./function-server.ts";
+import { FunctionServer, throwIfAborted } from "./function-server.ts";
 import { checkPackage } from "./package-file.ts";
 import { ServerPool, type ServerPoolLimits, type ServerUsage } from "./server-pool.ts";
 
@@ -223,8 +223,4 @@ interface Leased {
 function describe(error: unknown, image: string, options: ServeOptions): RunnerError {
   const { step, signal } = options;
   return describeFailure(error, image, { step, signal });
-}
-
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw new RunnerError("Aborted", "the call was cancelled", { phase: "start" });
 }

@@ -110,7 +110,8 @@ export class FunctionServer {
   }
 }
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
+/** @throws RunnerError `Aborted` */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new RunnerError("Aborted", "the call was cancelled", { phase: "start" });
 }
 
