@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { compare, type SemVer } from "semver";
 import { DependencyError } from "../errors/dependency-error.ts";
 import { parseTag } from "../version/version.ts";
-import { describeWants, sourcesOf, type Want } from "./wants.ts";
+import { describeWants, sourcesOf, unreadableWants, type Want } from "./wants.ts";
 
 /**
  * Chooses the version of a package that is not installed: the newest tag that all wants admit, or the digest that all
@@ -15,13 +15,10 @@ export function chooseVersion(
   wants: readonly Want[],
   tags: readonly string[] | undefined,
 ): string | DependencyError | undefined {
-  const fail = (code: "Conflict" | "Invalid" | "Missing", problem: string, remedy: string): DependencyError =>
+  const fail = (code: "Conflict" | "Missing", problem: string, remedy: string): DependencyError =>
     new DependencyError(code, problem, { package: source, remedy, packages: sourcesOf(wants) });
-  const invalid = wants.filter(({ read }) => read.kind === "invalid");
-  if (invalid.length > 0) {
-    const problem = `the version of ${source} that a package needs is no constraint: ${describeWants(invalid)}`;
-    return fail("Invalid", problem, "correct spec.dependsOn of that package, such as >=v1.2.0");
-  }
+  const unreadable = unreadableWants(source, wants);
+  if (unreadable !== undefined) return unreadable;
   const digests = new Set(wants.flatMap(({ read }) => (read.kind === "digest" ? [read.digest] : [])));
   if (digests.size > 0) {
     const [digest] = digests;

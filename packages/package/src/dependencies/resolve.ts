@@ -5,7 +5,7 @@ import { isDigest } from "../version/version.ts";
 import { chooseVersion, versionsIn } from "./choose-version.ts";
 import { cyclesIn } from "./cycles.ts";
 import type { LockedPackage } from "./lock.ts";
-import { admits, describeWants, installedVersion, sourcesOf, type Want, wantsOf } from "./wants.ts";
+import { admits, describeWants, installedVersion, sourcesOf, unreadableWants, type Want, wantsOf } from "./wants.ts";
 
 /** A package to install. */
 export interface Installation {
@@ -115,11 +115,8 @@ export function installedProblems(
     const problem = `${source} is a ${kind}, and ${wrongKind.by.source} wants it as a ${wrongKind.kind}`;
     return fail("Conflict", problem, "correct spec.dependsOn of the package that names the wrong kind");
   }
-  const invalid = wants.filter(({ read }) => read.kind === "invalid");
-  if (invalid.length > 0) {
-    const problem = `the version of ${source} that a package needs is no constraint: ${describeWants(invalid)}`;
-    return fail("Invalid", problem, "correct spec.dependsOn of that package, such as >=v1.2.0");
-  }
+  const unreadable = unreadableWants(source, wants);
+  if (unreadable !== undefined) return [unreadable];
   const unmet = wants.filter((want) => !admits(want, version));
   if (unmet.length === 0) return [];
   if (installedVersion(version) === undefined && unmet.every(({ read }) => read.kind === "constraint")) {

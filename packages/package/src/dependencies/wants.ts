@@ -1,4 +1,5 @@
 import type { SemVer } from "semver";
+import { DependencyError } from "../errors/dependency-error.ts";
 import { type Constraint, parseConstraint } from "../version/constraint.ts";
 import { isDigest, parseVersion } from "../version/version.ts";
 import type { Dependency } from "./dependency.ts";
@@ -41,6 +42,15 @@ export function admits({ read }: Want, version: string): boolean {
   if (read.kind === "digest") return read.digest === version;
   const parsed = installedVersion(version);
   return read.kind === "constraint" && parsed !== undefined && read.constraint.allows(parsed);
+}
+
+/** The error of wants whose constraint cannot be read; undefined if all can. */
+export function unreadableWants(source: string, wants: readonly Want[]): DependencyError | undefined {
+  const invalid = wants.filter(({ read }) => read.kind === "invalid");
+  if (invalid.length === 0) return undefined;
+  const problem = `the version of ${source} that a package needs is no constraint: ${describeWants(invalid)}`;
+  const remedy = "correct spec.dependsOn of that package, such as >=v1.2.0";
+  return new DependencyError("Invalid", problem, { package: source, remedy, packages: sourcesOf(wants) });
 }
 
 /** `acme/configuration-a wants >=v1.0.0, acme/configuration-b wants <v1.0.0`. */

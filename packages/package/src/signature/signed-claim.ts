@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
 import { parseReference } from "@xfn/oci-rootfs/image-name";
+import { readJson } from "./read-json.ts";
 
-/** The image of which a signature must be. */
+/** The image that a signature must name. */
 export interface SignedImage {
   readonly digest: string;
   /** The repositories by which the image is known: as users name it, and where it is pulled. Without tag or digest. */
@@ -25,7 +26,7 @@ const STATEMENT_TYPE = /^https:\/\/in-toto\.io\/Statement\/v/;
  * @returns why it is not about the image; undefined if it is
  */
 export function claimProblem(payload: Uint8Array, image: SignedImage): string | undefined {
-  const critical = objectIn(parse(payload), "critical");
+  const critical = objectIn(readJson(payload), "critical");
   if (!CLAIM_TYPES.has(critical["type"])) return `its type is ${JSON.stringify(critical["type"])}`;
   const digest = objectIn(critical, "image")["docker-manifest-digest"];
   if (digest !== image.digest) return `it is for ${JSON.stringify(digest)}`;
@@ -36,7 +37,7 @@ export function claimProblem(payload: Uint8Array, image: SignedImage): string | 
 
 /** Checks an in-toto statement. @returns why it is not cosign's signature of the image; undefined if it is */
 export function statementProblem(payload: Uint8Array, { digest }: SignedImage): string | undefined {
-  const { _type: type, predicateType, subject } = parse(payload);
+  const { _type: type, predicateType, subject } = readJson(payload);
   if (typeof type !== "string" || !STATEMENT_TYPE.test(type)) return "it is no in-toto statement";
   if (predicateType !== SIGN_PREDICATE) return `it states ${JSON.stringify(predicateType)}`;
   const subjects = (Array.isArray(subject) ? subject : []).map((one) => objectIn(one, "digest")["sha256"]);
@@ -51,15 +52,6 @@ function isNameOf(name: string, { repositories }: SignedImage): boolean {
     return repositories.some((one) => `/${one}`.endsWith(`/${repository}`));
   } catch {
     return false;
-  }
-}
-
-function parse(payload: Uint8Array): JsonObject {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(payload).toString("utf8"));
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
   }
 }
 

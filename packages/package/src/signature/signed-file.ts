@@ -1,5 +1,6 @@
 import { isObject } from "@xfn/functionio";
 import type { ArtifactFile } from "@xfn/oci-rootfs/registry";
+import { readJson } from "./read-json.ts";
 import { claimProblem, type SignedImage, statementProblem } from "./signed-claim.ts";
 import type { TrustedKey } from "./trusted-key.ts";
 
@@ -43,7 +44,7 @@ function simpleProblem(
 
 /** https://github.com/sigstore/protobuf-specs/blob/main/protos/sigstore_bundle.proto */
 function bundleProblem({ content }: ArtifactFile, keys: readonly TrustedKey[], image: SignedImage): string | undefined {
-  const { dsseEnvelope: envelope } = parse(content);
+  const { dsseEnvelope: envelope } = readJson(content);
   if (!isObject(envelope)) return "the bundle has no DSSE envelope";
   const { payload, payloadType, signatures } = envelope;
   if (typeof payload !== "string" || payloadType !== STATEMENT_TYPE) return "the bundle has no in-toto statement";
@@ -68,13 +69,4 @@ function isSigned(data: Uint8Array, signature: string, keys: readonly TrustedKey
 /** What a signature of a DSSE envelope signs (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md). */
 function preAuthentication(type: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `), body]);
-}
-
-function parse(content: Uint8Array): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(content).toString("utf8"));
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
