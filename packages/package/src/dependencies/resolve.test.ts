@@ -52,7 +52,6 @@ describe("what is missing", () => {
         name: "acme-p",
         package: "r.example/acme/p:v1.0.0",
         source: "r.example/acme/p",
-        wantedBy: ["r.example/acme/c"],
       },
     ]);
   });

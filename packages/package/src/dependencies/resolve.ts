@@ -15,8 +15,6 @@ export interface Installation {
   /** The value of `spec.package`. */
   readonly package: string;
   readonly source: string;
-  /** The sources of the packages that want it. */
-  readonly wantedBy: readonly string[];
 }
 
 /** The result of {@link resolveDependencies}. */
@@ -55,7 +53,7 @@ export function resolveDependencies(
     else if (wants.some(({ by }) => !inCycle.has(by.source))) {
       const version = chooseVersion(source, wants, tags.get(source));
       if (version === undefined) unlisted.push(source);
-      else if (typeof version === "string") install.push(installation(kind, source, version, wants));
+      else if (typeof version === "string") install.push(installation(kind, source, version));
       else problems.push(version);
     }
   }
@@ -132,13 +130,12 @@ export function installedProblems(
   return fail("Conflict", `${source} is installed at ${version}: ${describeWants(unmet)}`, remedy);
 }
 
-function installation(kind: PackageKind, source: string, version: string, wants: readonly Want[]): Installation {
+function installation(kind: PackageKind, source: string, version: string): Installation {
   return {
     kind,
     name: dnsLabel(source.slice(source.indexOf("/") + 1)),
     package: `${source}${isDigest(version) ? "@" : ":"}${version}`,
     source,
-    wantedBy: sourcesOf(wants),
   };
 }
 
