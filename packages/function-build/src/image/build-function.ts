@@ -15,6 +15,7 @@ import {
   platformOf,
   printPlatform,
 } from "@xfn/oci-rootfs";
+import { BASE_LAYER, STREAM_FILE, XPKG_KEY } from "@xfn/package";
 import { hostBase } from "../base/host-base.ts";
 import { type HostBaseKind, NODE_PATH } from "../base/host-tree.ts";
 import { BUNDLE_FILE, bundle } from "../bundle/bundle.ts";
@@ -31,7 +32,6 @@ import type { BuildFunctionOptions, BuiltFunction, FunctionTarget } from "./buil
 
 /** The folder of the function's files in the image. */
 const FUNCTION_DIR = "/function";
-const XPKG_ANNOTATION = { "io.crossplane.xpkg": "base" } as const;
 
 /**
  * Builds the image of a function. Bundles TypeScript and JavaScript, copies any other folder with an executable, and
@@ -95,7 +95,7 @@ function metadataLayers(
   dir: string,
 ): BuildLayer[] {
   const layers: BuildLayer[] = [
-    { entries: [{ path: "/package.yaml", content: metadata.content }], annotations: XPKG_ANNOTATION },
+    { entries: [{ path: `/${STREAM_FILE}`, content: metadata.content }], annotations: { [XPKG_KEY]: BASE_LAYER } },
   ];
   if (options.sbom !== true) return layers;
   if (packages === undefined)

@@ -1,13 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
-import { unreadable } from "@xfn/input";
+import { isObject } from "@xfn/functionio";
 import type { Image } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
+import { readPackageJson } from "./package-json.ts";
 import type { PackageMetadata } from "./package-yaml.ts";
 
-// Larger files are ignored, and so are longer texts, which are no titles or descriptions.
-const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
+// Longer texts are ignored: they are no titles or descriptions.
 const MAX_TEXT = 4096;
 
 const KEY = "org.opencontainers.image.";
@@ -19,7 +16,7 @@ const KEY = "org.opencontainers.image.";
  * @throws InputError if `package.json` is not JSON
  */
 export function packageAnnotations(dir: string, metadata: PackageMetadata): Record<string, string> {
-  const json = readPackageJson(join(dir, "package.json"));
+  const json = readPackageJson(dir);
   const own = (name: string): string | undefined => metadata.annotations[`meta.crossplane.io/${name}`];
   const author = json["author"];
   const found: Record<string, unknown> = {
@@ -52,17 +49,6 @@ export function baseAnnotations(base: Image | undefined): Record<string, string>
 function isAtRegistry(name: string): boolean {
   const parsed = tryParseImageName(name);
   return parsed?.kind === "registry" && parsed.qualified;
-}
-
-function readPackageJson(path: string): JsonObject {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isFile() || stat.size > MAX_PACKAGE_JSON_BYTES) return {};
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return isObject(value) ? value : {};
-  } catch (error) {
-    throw unreadable(path, error);
-  }
 }
 
 /** The web address of an npm repository. Other forms, such as `github:owner/name`, are left out. */

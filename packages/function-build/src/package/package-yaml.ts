@@ -3,11 +3,14 @@ import { basename, join } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { printYaml } from "@xfn/functionio/document";
 import { documentsOf, InputError, positionOf, readInput } from "@xfn/input";
-import { isPackageName } from "@xfn/package";
+import { isPackageName, META_GROUP } from "@xfn/package";
 
-const GROUP = "meta.pkg.crossplane.io";
 /** The accepted versions: all that Crossplane has had. */
-const API_VERSIONS: ReadonlySet<unknown> = new Set([`${GROUP}/v1alpha1`, `${GROUP}/v1beta1`, `${GROUP}/v1`]);
+const API_VERSIONS: ReadonlySet<unknown> = new Set([
+  `${META_GROUP}/v1alpha1`,
+  `${META_GROUP}/v1beta1`,
+  `${META_GROUP}/v1`,
+]);
 /** Metadata in the folder. The second name is that of a package's source (Crossplane xpkg specification). */
 const FILES = ["package.yaml", "crossplane.yaml"] as const;
 
@@ -32,7 +35,7 @@ export async function packageMetadata(dir: string, version: "v1" | "v1alpha1"): 
   const path = FILES.map((file) => join(dir, file)).find((file) => statSync(file, { throwIfNoEntry: false }));
   if (path === undefined) {
     const name = nameOf(dir);
-    const document = { apiVersion: `${GROUP}/${version}`, kind: "Function", metadata: { name } };
+    const document = { apiVersion: `${META_GROUP}/${version}`, kind: "Function", metadata: { name } };
     return { name, annotations: {}, content: Buffer.from(printYaml(document)) };
   }
   const [document, second] = await documentsOf(path);

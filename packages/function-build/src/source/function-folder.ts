@@ -1,7 +1,8 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
-import { InputError, statInput, unreadable } from "@xfn/input";
+import { InputError, statInput } from "@xfn/input";
+import { readPackageJson } from "../package/package-json.ts";
 import { type FolderContents, folderFiles, IGNORED_FILES } from "./folder-files.ts";
 import { type ModuleSource, moduleSource } from "./module-source.ts";
 
@@ -15,8 +16,6 @@ export type FunctionFolder =
 const ENTRIES = ["function.ts", "src/function.ts", "index.ts", "src/index.ts", "function.js", "index.js"] as const;
 const SOURCE = /\.[cm]?[jt]s$/;
 const MODULE = /\.wasm$/;
-// Larger files are ignored.
-const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
 
 /**
  * Finds the entry of a folder, in this order: `--entrypoint`; an executable file named `function`; the `exports` or
@@ -87,16 +86,7 @@ function executable(dir: string, entry: string): FunctionFolder {
 }
 
 function packageEntry(dir: string): string | undefined {
-  const path = join(dir, "package.json");
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isFile() || stat.size > MAX_PACKAGE_JSON_BYTES) return undefined;
-  let manifest: unknown;
-  try {
-    manifest = JSON.parse(readFileSync(path, "utf8"));
-  } catch (error) {
-    throw unreadable(path, error);
-  }
-  if (!isObject(manifest)) return undefined;
+  const manifest = readPackageJson(dir);
   const exported = isObject(manifest["exports"])
     ? (manifest["exports"]["."] ?? manifest["exports"])
     : manifest["exports"];
