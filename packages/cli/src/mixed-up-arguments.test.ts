@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { main } from "./program.ts";
+import { type Finished, runXfn } from "../testing/run-xfn.ts";
 
 const FILES = {
   "xr.yaml": "{apiVersion: example.org/v1, kind: XThing, metadata: {name: thing}, spec: {}}",
@@ -30,26 +30,8 @@ beforeAll(() => {
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const printed = { stdout: "", stderr: "" };
-  const output = {
-    product: async (text: string | Uint8Array) => {
-      printed.stdout += String(text);
-      await Promise.resolve();
-    },
-    note: (line: string) => {
-      printed.stderr += `${line}\n`;
-    },
-    status: () => undefined,
-    interactive: false,
-    columns: 80,
-  };
-  const code = await main(
-    args.map((arg) => (Object.hasOwn(FILES, arg) ? join(dir, arg) : arg)),
-    output,
-  );
-  return { code, ...printed };
-}
+const run = (...args: string[]): Promise<Finished> =>
+  runXfn(args.map((arg) => (Object.hasOwn(FILES, arg) ? join(dir, arg) : arg)));
 
 test("validate names swapped arguments", async () => {
   const { code, stdout, stderr } = await run("validate", "xr.yaml", "xrd.yaml");

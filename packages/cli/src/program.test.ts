@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { main } from "./program.ts";
-import type { Output } from "./terminal/output.ts";
+import { type Finished, runXfn } from "../testing/run-xfn.ts";
 
 let dir: string;
 
@@ -62,28 +61,10 @@ function write(name: string, content: string | Uint8Array): string {
   return path;
 }
 
-async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  let stdout = "";
-  let stderr = "";
-  const output: Output = {
-    interactive: false,
-    columns: 80,
-    product: async (text) => {
-      stdout += String(text);
-    },
-    note: (line) => {
-      stderr += `${line}\n`;
-    },
-    status: () => undefined,
-  };
-  // A separate store, so that the user's is not changed.
-  const code = await main(args, output);
-  return { code, stdout, stderr };
-}
+const run = (...args: string[]): Promise<Finished> => runXfn(args);
 
-function render(...args: string[]): ReturnType<typeof run> {
-  return run("render", ...args, "--cache-dir", join(dir, "store"));
-}
+// A separate store, so that the user's is not changed.
+const render = (...args: string[]): Promise<Finished> => run("render", ...args, "--cache-dir", join(dir, "store"));
 
 test("--trace takes a form with a space, too, and never the name of a file", async () => {
   const files = [join(dir, "xr.yaml"), join(dir, "templates.yaml")];

@@ -3,25 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildImage } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { main } from "../program.ts";
+import { runXfn } from "../../testing/run-xfn.ts";
 import { openImageStore } from "../store/open-store.ts";
-import type { Output } from "../terminal/output.ts";
 import { readableBytes } from "./images-command.ts";
 
 let dir: string;
 let stdout: string;
 let stderr: string;
-const output: Output = {
-  product: async (text) => {
-    stdout += String(text);
-  },
-  note: (line) => {
-    stderr += `${line}\n`;
-  },
-  status: () => undefined,
-  interactive: false,
-  columns: 80,
-};
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "xfn-images-"));
@@ -36,9 +24,9 @@ afterEach(() => {
 });
 
 async function xfn(...args: string[]): Promise<number> {
-  stdout = "";
-  stderr = "";
-  return main(["images", ...args, "--cache-dir", dir], output);
+  const finished = await runXfn(["images", ...args, "--cache-dir", dir]);
+  ({ stdout, stderr } = finished);
+  return finished.code;
 }
 
 test("lists images as a table and as JSON", async () => {

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Output } from "../terminal/output.ts";
+import { SILENT } from "../../testing/run-xfn.ts";
 import { type BuiltSources, buildFolderSteps, type FolderSources } from "./folder-steps.ts";
 import { readInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
@@ -25,14 +25,6 @@ kind: Function
 metadata: {name: function-a}
 spec: {package: ./other-function}
 `;
-const SILENT: Output = {
-  interactive: false,
-  columns: 80,
-  product: async () => undefined,
-  note: () => undefined,
-  status: () => undefined,
-};
-
 let dir: string;
 
 beforeEach(() => {

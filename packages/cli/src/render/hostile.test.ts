@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { main } from "../program.ts";
+import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 // Hostile XRs and Compositions of templates alone. Each must give a result or an error soon, and must not control the
 // terminal.
@@ -36,17 +36,7 @@ spec:
   );
 }
 
-async function render(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const written = { stdout: "", stderr: "" };
-  const code = await main(["render", ...args], {
-    interactive: false,
-    columns: 80,
-    product: async (chunk) => void (written.stdout += Buffer.from(chunk).toString()),
-    note: (line) => void (written.stderr += `${line}\n`),
-    status: () => undefined,
-  });
-  return { code, ...written };
-}
+const render = (...args: string[]): Promise<Finished> => runXfn(["render", ...args]);
 
 test("redos: (a+)+$ of a Composition on 100 kB of an XR", async () => {
   const spec = { text: `${"a".repeat(100_000)}!` };

@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { main } from "../program.ts";
-import type { Output } from "../terminal/output.ts";
+import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 // Compositions of templates alone, which need no container.
 
@@ -82,20 +81,8 @@ function write(name: string, content: string): string {
   return path;
 }
 
-async function render(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  let stdout = "";
-  let stderr = "";
-  const output: Output = {
-    interactive: false,
-    columns: 80,
-    product: async (text) => void (stdout += String(text)),
-    note: (line) => void (stderr += `${line}\n`),
-    status: () => undefined,
-  };
-  // This folder cannot be created, so that no image store can be opened.
-  const code = await main(["render", ...args, "--cache-dir", "/dev/null/store"], output);
-  return { code, stdout, stderr };
-}
+// This folder cannot be created, so that no image store can be opened.
+const render = (...args: string[]): Promise<Finished> => runXfn(["render", ...args, "--cache-dir", "/dev/null/store"]);
 
 describe("a composition of templates alone", () => {
   test("is rendered without opening the image store", async () => {

@@ -10,7 +10,7 @@ import { readDocuments } from "@xfn/functionio/document";
 import { render } from "@xfn/pipeline";
 import { RunRecorder, writeRecording } from "@xfn/pipeline/recording";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { main } from "../program.ts";
+import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 // Replays of a Composition with a container, a chroot, a module, a webhook and a function package. None of them exists.
 
@@ -90,17 +90,7 @@ function write(name: string, content: string): string {
   return path;
 }
 
-async function xfn(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const written = { stdout: "", stderr: "" };
-  const code = await main(["render", ...args], {
-    interactive: false,
-    columns: 80,
-    product: async (chunk) => void (written.stdout += Buffer.from(chunk).toString()),
-    note: (line) => void (written.stderr += `${line}\n`),
-    status: () => undefined,
-  });
-  return { code, ...written };
-}
+const xfn = (...args: string[]): Promise<Finished> => runXfn(["render", ...args]);
 
 /** The names of what a task starts outside of this process. */
 async function startedBy(task: () => unknown): Promise<string[]> {

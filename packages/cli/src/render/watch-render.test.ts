@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SILENT } from "../../testing/run-xfn.ts";
 import type { Output } from "../terminal/output.ts";
 import { fingerprint } from "./fingerprint.ts";
 import type { RenderOptions } from "./render-options.ts";
@@ -53,14 +54,6 @@ test("prints the first result, then only differences, and survives a run that fa
   expect(notes).toContain("xfn: it cannot be rendered");
   expect(notes).toContain("xfn: rendered again: no difference");
 });
-
-const SILENT: Output = {
-  interactive: false,
-  columns: 80,
-  product: async () => undefined,
-  note: () => undefined,
-  status: () => undefined,
-};
 
 /** The flags that name files, with a path. */
 const FLAGS: [flag: string, naming: (path: string) => Partial<RenderOptions>][] = [

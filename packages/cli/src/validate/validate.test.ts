@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { main } from "../program.ts";
+import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 let dir: string;
 
@@ -65,18 +65,7 @@ function write(name: string, content: string): string {
   return path;
 }
 
-async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  let stdout = "";
-  let stderr = "";
-  const code = await main(["validate", ...args], {
-    interactive: false,
-    columns: 80,
-    product: async (text) => void (stdout += String(text)),
-    note: (line) => void (stderr += `${line}\n`),
-    status: () => undefined,
-  });
-  return { code, stdout, stderr };
-}
+const run = (...args: string[]): Promise<Finished> => runXfn(["validate", ...args]);
 
 /** Validates a text against the definition and the CRD. */
 function check(text: string, ...flags: string[]): ReturnType<typeof run> {
