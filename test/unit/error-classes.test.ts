@@ -4,12 +4,11 @@ import { parseSync } from "oxc-parser";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 import { files } from "./imports.ts";
+import { isNode, visit } from "./syntax-nodes.ts";
 
-// Every error class has the shape that docs/architecture.md promises. Its `name` recognises it even if two copies of a
+// Every error class has the shape that CONTRIBUTING.md requires. Its `name` recognises it even if two copies of a
 // module are loaded. Callers branch on its `code`, and its constructor passes `cause` on.
 const MEMBERS = ["name", "code", "retryable"] as const;
-
-type Node = Readonly<Record<string, unknown>>;
 
 interface ErrorClass {
   readonly at: string;
@@ -74,14 +73,4 @@ function shapeOf(body: unknown): Pick<ErrorClass, "members" | "passesCause"> {
 
 function identifier(node: unknown): string | undefined {
   return isNode(node) && typeof node["name"] === "string" ? node["name"] : undefined;
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null;
-}
-
-function visit(value: unknown, look: (node: Node) => void): void {
-  if (!isNode(value)) return;
-  look(value);
-  for (const child of Object.values(value)) visit(child, look);
 }

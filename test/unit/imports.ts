@@ -3,6 +3,7 @@ import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
 import { CHECKOUT } from "../harness/paths.ts";
+import { isNode, type Node, visit } from "./syntax-nodes.ts";
 
 /** An import of any kind: `import`, `export from`, `import()`, `import("x").T`, `import.meta.resolve("x")`. */
 export interface Import {
@@ -53,18 +54,6 @@ function resolved({ type, callee, arguments: given }: Node): unknown {
   if (type !== "CallExpression" || !isNode(callee) || !isNode(callee["object"]) || !isNode(callee["property"])) return;
   const isResolve = callee["object"]["type"] === "MetaProperty" && callee["property"]["name"] === "resolve";
   return isResolve && Array.isArray(given) ? given[0] : undefined;
-}
-
-type Node = Record<string, unknown>;
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null;
-}
-
-function visit(value: unknown, look: (node: Node) => void): void {
-  if (!isNode(value)) return;
-  look(value);
-  for (const child of Object.values(value)) visit(child, look);
 }
 
 /** Whether a specifier names a file rather than a package. */

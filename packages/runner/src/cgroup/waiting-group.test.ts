@@ -1,38 +1,21 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { cgroupFiles } from "../../testing/cgroup-files.ts";
 import { createLimitCgroup } from "./cgroups.ts";
 import { LimitUnavailableError } from "./files.ts";
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { WaitingGroup } from "./waiting-group.ts";
 
-// Plain files stand in for the kernel's. test/e2e tests that the kernel enforces them.
-
-const made: string[] = [];
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true });
-});
-
-function hierarchy(files: Record<string, string>): string {
-  const root = mkdtempSync(join(tmpdir(), "xfn-cgroups-"));
-  made.push(root);
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(root, path, ".."), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return root;
-}
-
 const version1 = (): CgroupHost => ({
-  root: hierarchy({ "memory/own/tasks": "", "cpu/tasks": "", "pids/tasks": "" }),
+  root: cgroupFiles({ "memory/own/tasks": "", "cpu/tasks": "", "pids/tasks": "" }),
   self: "4:memory:/own\n1:cpu,cpuacct:/gone\n",
   isRoot: true,
   ownProcesses: () => [],
 });
 
 const version2 = (isRoot: boolean): CgroupHost => ({
-  root: hierarchy({
+  root: cgroupFiles({
     "cgroup.controllers": "cpu memory pids",
     "a/cgroup.controllers": "cpu memory pids",
     "a/cgroup.subtree_control": "cpu memory pids",
@@ -84,6 +67,6 @@ test("version 2: a call's own group must bound its memory", () => {
 });
 
 test("without a memory controller there is none", () => {
-  const host = { ...version1(), root: hierarchy({ "cpu/tasks": "" }) };
+  const host = { ...version1(), root: cgroupFiles({ "cpu/tasks": "" }) };
   expect(() => new WaitingGroup(4096, host)).toThrow(LimitUnavailableError);
 });
