@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -79,6 +79,19 @@ test("--trace takes a form with a space, too, and never the name of a file", asy
 });
 
 describe("usage", () => {
+  test("the README has a row for each command", async () => {
+    const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    const { stdout } = await run("--help");
+    const commands = [...stdout.slice(stdout.indexOf("Commands:")).matchAll(/^ {2}([a-z]+) /gm)].map(
+      ([, name]) => name,
+    );
+    expect(commands).toContain("render");
+    const missing = commands.filter(
+      (name) => name !== "help" && !new RegExp(`^\\| .*\`xfn ${name}\\b`, "m").test(readme),
+    );
+    expect(missing).toEqual([]);
+  });
+
   test.each([
     ["an unknown command", ["rendr"], /unknown command.*\n.*render/],
     ["a command of crossplane beta", ["beta", "render"], /unknown command.*\n.*without that word/],

@@ -1,4 +1,5 @@
-// The controllers of xfn: definitions, compositions, composite resources and claims in a Kubernetes API server.
+// The controllers of xfn in a Kubernetes API server: definitions, Compositions, composite resources, claims, packages,
+// runtimes and rollouts.
 
 export { claimReconciler } from "./claim/reconcile-claim.ts";
 export { compositeReconciler } from "./composite/reconcile-composite.ts";
