@@ -161,6 +161,39 @@ describe("shown", () => {
   });
 });
 
+describe("a secret in a longer text is not shown", () => {
+  const PASSWORD = 'Tr0ub4dor & "3"/horse<staple>';
+  const LINE = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
+  const KEY = `-----BEGIN PRIVATE KEY-----\n${LINE}\n-----END PRIVATE KEY-----\n`;
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const goJson = (text: string): string => JSON.stringify(text).replaceAll("<", "\\u003c").replaceAll("&", "\\u0026");
+  const texts: Record<string, string> = {
+    "within JSON": JSON.stringify({ config: PASSWORD }),
+    "within JSON of Go": `{"config":${goJson(PASSWORD).replaceAll(">", "\\u003e")}}`,
+    "within a URL": `pg://me:${encodeURIComponent(PASSWORD)}@db`,
+    "in base64 after 1 byte": `Basic ${base64(`:${PASSWORD}`)}`,
+    "in base64 after 2 bytes": `Basic ${base64(`u:${PASSWORD}`)}`,
+    "in base64 after 3 bytes": `Basic ${base64(`me:${PASSWORD}`)}`,
+    "in base64 before 1 byte": base64(`${PASSWORD}\n`),
+    "in base64 before 2 bytes": base64(`${PASSWORD}\n\n`),
+    "in base64 in the middle": base64(`#!/bin/sh\nlogin '${PASSWORD}' && start`),
+    "in base64 of URLs": Buffer.from(`?${PASSWORD}?`).toString("base64url"),
+    "of several lines within JSON": JSON.stringify({ config: KEY }),
+    "of several lines in a block of YAML": `config: |\n${KEY.replace(/^/gm, "  ")}`,
+  };
+  test.each(Object.keys(texts))("%s", (how) => {
+    const stringData = { one: PASSWORD, two: KEY };
+    const data = { one: base64(PASSWORD), two: base64(KEY) };
+    const copy = { name: "copy", resource: { kind: "ConfigMap", data: { config: texts[how] ?? "" } } };
+    for (const secret of [{ stringData }, { data }]) {
+      const resources = [{ name: "a", resource: { kind: "Secret", ...secret } }, copy];
+      const trace = traced([{ resources }], { message: texts[how] ?? "" });
+      expect(originOf(trace, "copy", "data.config")).toMatchObject([{ hidden: true }]);
+      expect(trace.steps[0]?.results[0]?.message).toContain("(hidden)");
+    }
+  });
+});
+
 test("none of many secrets with a common start is shown", () => {
   const secrets = Array.from({ length: 100 }, (_, index) => `secret-number-${index}-x`);
   const stringData = Object.fromEntries(secrets.map((secret, index) => [`k${index}`, secret]));

@@ -1,4 +1,5 @@
 import { Hidden, type Masked } from "./masked.ts";
+import { secretForms } from "./secret-forms.ts";
 
 /**
  * Shorter texts occur by chance: if `admin` were hidden wherever it occurs, the trace would be unreadable. Shorter
@@ -25,20 +26,21 @@ export class SecretValues {
    */
   readonly #byStart: Map<string, string[] | "any"> = new Map();
   readonly #names: ReadonlySet<string>;
+  /** Each step of a run has the same secrets. */
+  readonly #seen = { base64: new Set<string>(), utf8: new Set<string>() };
 
   /** @param names the names of objects. They are public, even if a connection detail has the same value. */
   constructor(names: ReadonlySet<string>) {
     this.#names = names;
   }
 
-  /** Adds a hidden text. Base64 also adds its decoded value. */
+  /** Adds a hidden text, in the forms in which functions write it. Base64 also adds its decoded value. */
   add(text: string, base64: boolean): void {
+    const seen = this.#seen[base64 ? "base64" : "utf8"];
+    if (seen.has(text)) return;
+    seen.add(text);
     this.#add(text);
-    this.#add(text.trim());
-    const bytes = Buffer.from(text, base64 ? "base64" : "utf8");
-    if (base64) this.#add(bytes.toString("utf8").trim());
-    // The padding depends on the text after the secret if the secret is part of a longer text.
-    else this.#add(bytes.toString("base64").replace(/=+$/, ""));
+    for (const form of secretForms(Buffer.from(text, base64 ? "base64" : "utf8"))) this.#add(form);
   }
 
   #add(text: string): void {
