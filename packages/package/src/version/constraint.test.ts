@@ -91,3 +91,15 @@ test.each([
   parseConstraint(text);
   expect(parseConstraint(`${text.slice(0, 255)}!`)).toBeUndefined();
 });
+
+test.each([
+  "^9007199254740991.0.0",
+  ">9007199254740991",
+  "<=9007199254740991",
+  "9007199254740991.x",
+  "~0.9007199254740991.0",
+  "^0.0.9007199254740991",
+  ">=1.0.0, <9007199254740992.0.0",
+])("a number that is too large for its successor is no constraint: %j", (text) => {
+  expect(parseConstraint(text)).toBeUndefined();
+});

@@ -72,7 +72,9 @@ function parseBound(text: string): Bound | undefined {
   const numbers = missing < 0 ? parts.length : missing;
   const filled = parts.map((part, at) => (at < numbers ? part : "0")).join(".");
   const lowest = parseVersion(pre === undefined ? filled : `${filled}-${pre}`);
-  return lowest && { lowest, numbers };
+  // The first version that such a bound does not stand for would have a number that is not exact.
+  const isExact = lowest !== undefined && Math.max(lowest.major, lowest.minor, lowest.patch) < Number.MAX_SAFE_INTEGER;
+  return isExact ? { lowest, numbers } : undefined;
 }
 
 function comparison(operator: string, bound: Bound): Allows {
