@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FunctionClient, FunctionConnection } from "@xfn/function-grpc";
@@ -100,6 +100,21 @@ test("says which files outside the folder it bundles, and nothing of packages", 
   const { warnings } = await bundle(path, "function.ts");
   expect(warnings).toEqual([expect.stringMatching(/outer\/shared\/name\.ts is outside the function's folder/)]);
 });
+
+test.each(["../../.docker/config.json", "./link.json", "../shared/reads.ts"])(
+  "does not bundle a hidden file of the user: %s",
+  async (path) => {
+    const dir = folder("home/repository/f", { "function.ts": `import "${path}";\nexport default () => {};` });
+    folder("home/repository/shared", { "reads.ts": 'import "../../.docker/config.json";' });
+    const hidden = join(folder("home/.docker", { "config.json": '{"auths":{}}' }), "config.json");
+    rmSync(join(dir, "link.json"), { force: true });
+    symlinkSync(hidden, join(dir, "link.json"));
+    await expect(bundle(dir, "function.ts")).rejects.toMatchObject({
+      code: "Input",
+      details: [expect.stringContaining(`${hidden} is hidden and outside the function's folder`)],
+    });
+  },
+);
 
 test.each([
   ["a syntax error", { "function.ts": "export default (;" }, /bad\/function\.ts:1:17: /],

@@ -74,8 +74,13 @@ export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Re
             suffix: found.suffix,
           };
         }
-        const isImport = kind !== "entry-point" && isInside(dir, resolveDir);
-        if (isImport && !isPackage(path, found.path)) onOutside?.(found.path);
+        if (kind !== "entry-point" && !isPackage(path, found.path)) {
+          if (isHidden(relative(resolveDir, found.path))) {
+            const text = `${found.path} is hidden and outside the function's folder, so it is not bundled; copy it into the folder if it must be in the image`;
+            return { errors: [{ text }] };
+          }
+          if (isInside(dir, resolveDir)) onOutside?.(found.path);
+        }
         return outside(found.path, found.sideEffects);
       };
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
@@ -121,6 +126,11 @@ function isPackage(specifier: string, file: string): boolean {
 
 function lazyFile(module: string): string {
   return `lazy-${basename(module).replace(/\.[^.]+$/, "")}.cjs`;
+}
+
+/** Whether a file or a folder on the way to it has a name with a dot first, as those with credentials have. */
+function isHidden(path: string): boolean {
+  return path.split(sep).some((name) => name.startsWith(".") && name !== "..");
 }
 
 function isInside(dir: string, path: string): boolean {
