@@ -59,6 +59,10 @@ export function stepFunctions(
       if (caller !== undefined) return caller;
       if (functionPackages) {
         const { image, pullSecrets } = await activePackage(context, functionRef.name);
+        const { verification } = imageSettings(context, image);
+        // Revisions that Crossplane created name a tag, which the runner would resolve again.
+        if (verification !== undefined && !image.includes("@"))
+          throw new CompositeError("FunctionNotReady", withoutDigest(image, verification.config, functionRef.name));
         return (functionRuntimes ? await deployed(image) : undefined) ?? packaged(image, pullSecrets);
       }
       throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
@@ -71,6 +75,13 @@ function unverified(image: string, config: string): string {
   return (
     `the ImageConfig ${config} requires a signature of ${image}, which only FunctionRuntimes verify; start the ` +
     "controller with --enable-function-runtimes"
+  );
+}
+
+function withoutDigest(image: string, config: string, name: string): string {
+  return (
+    `the ImageConfig ${config} requires a signature of ${image}, a tag that can name another package when it runs; ` +
+    `activate a revision of the Function ${name} whose spec.image has a digest`
   );
 }
 

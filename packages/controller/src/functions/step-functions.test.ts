@@ -1,0 +1,47 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { expect, test } from "vitest";
+import type { Context } from "../objects/context.ts";
+import { stepFunctions } from "./step-functions.ts";
+
+const TAG = "registry.example.org/fns/greeting:v1";
+
+function liveObject(kind: string, name: string, rest: JsonObject): LiveObject {
+  return { apiVersion: "pkg.crossplane.io/v1", kind, metadata: { name, uid: name, resourceVersion: "1" }, ...rest };
+}
+
+/** The packages that the runner is asked for, when an ImageConfig requires a signature and a revision has an image. */
+async function packagesOf(image: string): Promise<string[]> {
+  const revision = liveObject("FunctionRevision", "greeting-1", {
+    spec: { image, desiredState: "Active", revision: 1 },
+    status: { conditions: ["RevisionHealthy", "RuntimeHealthy"].map((type) => ({ type, status: "True" })) },
+  });
+  const owner = { apiVersion: "pkg.crossplane.io/v1", kind: "Function", name: "greeting", uid: "greeting" };
+  const labels = { "pkg.crossplane.io/package": "greeting" };
+  Object.assign(revision.metadata, { labels, ownerReferences: [{ ...owner, controller: true }] });
+  const spec = { matchImages: [{ prefix: "registry.example.org/" }], verification: { provider: "Cosign" } };
+  const objects = [revision, liveObject("Function", "greeting", {}), liveObject("ImageConfig", "signed", { spec })];
+  const asked: string[] = [];
+  const context = {
+    informers: {
+      peek: ({ kind }: { kind: string }) => ({
+        get: (name: string) => objects.find((one) => one.kind === kind && one.metadata.name === name),
+        list: () => objects.filter((one) => one.kind === kind),
+      }),
+    },
+    functions: { names: [], byName: () => undefined, byPackage: (reference: string) => void asked.push(reference) },
+    functionPackages: true,
+  } as unknown as Context;
+  const connector = stepFunctions(context, liveObject("CompositionRevision", "one", {}), async () => undefined);
+  await connector.connect({ name: "greet", functionRef: { name: "greeting" } } as never);
+  return asked;
+}
+
+test("what an ImageConfig wants signed runs by the digest that was verified, and never by a tag", async () => {
+  const digest = `${TAG}@sha256:${"a".repeat(64)}`;
+  expect(await packagesOf(digest)).toEqual([digest]);
+  await expect(packagesOf(TAG)).rejects.toMatchObject({
+    code: "FunctionNotReady",
+    message: expect.stringContaining(`the ImageConfig signed requires a signature of ${TAG}, a tag that`) as string,
+  });
+});
