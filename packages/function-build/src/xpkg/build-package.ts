@@ -26,7 +26,7 @@ import {
   STREAM_FILE,
   XPKG_KEY,
 } from "@xfn/package";
-import { packageFiles } from "./package-files.ts";
+import { exampleFiles, packageFiles } from "./package-files.ts";
 
 /** Options of {@link buildPackage}. */
 export interface BuildPackageOptions {
@@ -125,7 +125,7 @@ async function readPackage(
   // Examples in such a folder could not be distinguished from the package's objects.
   if (root === folder || `${root}${sep}`.startsWith(`${folder}${sep}`))
     throw new InputError(`the examples' folder ${relative(process.cwd(), folder) || "."} contains the package itself`);
-  return { checked, examples: await documentsIn(packageFiles(folder)) };
+  return { checked, examples: await documentsIn(exampleFiles(folder)) };
 }
 
 async function documentsIn(files: readonly string[]): Promise<ParsedDocument[]> {

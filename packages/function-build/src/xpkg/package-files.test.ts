@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type PackageFilesOptions, packageFiles } from "./package-files.ts";
+import { exampleFiles, type PackageFilesOptions, packageFiles } from "./package-files.ts";
 
 let dir: string;
 
@@ -56,6 +56,20 @@ test("follows a link inside the folder, and refuses a link out of it", () => {
   expect(found()).toEqual(["link.yaml", "real.yaml"]);
   symlinkSync("/etc/hostname", join(dir, "outside.yaml"));
   expect(found).toThrow(expect.objectContaining({ code: "Input", message: expect.stringMatching(/link out of/) }));
+});
+
+test("does not read examples through a link out of the folder", () => {
+  write("home/secret.yaml", "package/real/a.yaml");
+  const examples = join(dir, "package/examples");
+  symlinkSync("real", examples);
+  expect(exampleFiles(examples)).toEqual([join(examples, "a.yaml")]);
+  for (const target of ["../home", "real/../..", "."]) {
+    rmSync(examples);
+    symlinkSync(target, examples);
+    expect(() => exampleFiles(examples)).toThrow(
+      expect.objectContaining({ code: "Input", message: expect.stringMatching(/is a link out of .*--examples-root/) }),
+    );
+  }
 });
 
 test("reports a dangling link, and a link to itself, by name", () => {

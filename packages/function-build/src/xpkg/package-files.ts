@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { extname, join, relative, resolve, sep } from "node:path";
+import { dirname, extname, join, relative, resolve, sep } from "node:path";
 import { InputError, unreadable } from "@xfn/input";
 
 // History, and npm packages, which may contain YAML files.
@@ -50,6 +50,19 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
   };
   collect(resolve(root), 0);
   return files;
+}
+
+/**
+ * The YAML files of a folder with examples, which are published with a package.
+ *
+ * @throws InputError as {@link packageFiles}, and for a link out of the folder that has it
+ */
+export function exampleFiles(folder: string): readonly string[] {
+  const parent = dirname(folder);
+  // A downloaded folder could have a link to the YAML files of its user.
+  if (lstatSync(folder).isSymbolicLink() && !realpathOf(folder).startsWith(`${realpathOf(parent)}${sep}`))
+    throw new InputError(`${folder} is a link out of ${parent}: name the folder that it links to with --examples-root`);
+  return packageFiles(folder);
 }
 
 function namesIn(folder: string): readonly string[] {
