@@ -116,6 +116,30 @@ test.each(["../../.docker/config.json", "./link.json", "../shared/reads.ts"])(
   },
 );
 
+test("a link to a hidden folder can be built", async () => {
+  folder(".hidden/f", { "function.ts": "export default () => {};" });
+  symlinkSync(join(dir, ".hidden/f"), join(dir, "link"));
+  expect((await bundle(join(dir, "link"), "function.ts")).warnings).toEqual([]);
+});
+
+test.each(["../../${file}", "./${file}"])("a pattern imports files of the folder alone: %s", async (pattern) => {
+  const dir = folder("home/f", {
+    "function.ts": `export default (file: string) => require(\`${pattern}.json\`);`,
+    "own.json": '"own"',
+    ".hidden.json": '"hidden"',
+  });
+  const { files } = await bundle(dir, "function.ts");
+  const code = Buffer.from(files.get(BUNDLE_FILE) ?? []).toString();
+  expect(code).toContain('"own"');
+  expect(code).not.toContain('"hidden"');
+  const link = join(folder("home/f/more", { "a.json": "{}" }), "link.json");
+  symlinkSync(join(folder("home", { "user.json": '{"token":"x"}' }), "user.json"), link);
+  await expect(bundle(dir, "function.ts")).rejects.toMatchObject({
+    code: "Input",
+    details: [expect.stringMatching(/\.json is outside the function's folder, and a pattern imports it/)],
+  });
+});
+
 test.each([
   ["a syntax error", { "function.ts": "export default (;" }, /bad\/function\.ts:1:17: /],
   [

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { InputError } from "@xfn/input";
 import type { BuildFailure, BuildOptions, Message, Metafile, OnResolveResult } from "esbuild";
@@ -35,12 +36,14 @@ const ENTRY_NAME = "xfn-entry.js";
  * Bundles a function with its imports, and a gRPC server for it. If the folder cannot resolve `@xfn/functionio`, xfn's
  * own is used. The same sources give the same bytes, wherever they and xfn are installed.
  *
- * @param dir - the function's folder, absolute
- * @param entry - the file with the default export, relative to `dir`
+ * @param folder - the function's folder
+ * @param entry - the file with the default export, relative to `folder`
  * @throws InputError with `file:line:column` lines
  */
-export async function bundle(dir: string, entry: string): Promise<Bundle> {
+export async function bundle(folder: string, entry: string): Promise<Bundle> {
   const { build } = await import("esbuild");
+  // esbuild resolves links. The files of a folder with a link to it would be outside of it.
+  const dir = realpathSync(folder);
   const files = new Map<string, Uint8Array>();
   const dependencies = new Map<string, Uint8Array>();
   const metafiles: Metafile[] = [];

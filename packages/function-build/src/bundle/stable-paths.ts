@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Loader, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
@@ -45,12 +45,14 @@ const OWN_LOOKUP = "xfn-own-lookup";
  * The plugin also resolves `@xfn/functionio` to xfn's own for a folder without it. Dynamic imports of the SDK (its YAML
  * reader) and of the gRPC server become separate files, so that calls do not load them.
  *
- * @param dir - the function's folder, absolute
+ * @param dir - the function's folder, absolute and without links
  */
 export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Resolved): Plugin {
   return {
     name: "xfn-stable-paths",
     setup(build) {
+      /** The files of the folder that are imported by their names. */
+      const named = new Set<string>();
       const resolve = async (args: OnResolveArgs): Promise<OnResolveResult> => {
         const importer = (args.pluginData as OutsideModule | undefined)?.file ?? args.importer;
         const resolveDir = isAbsolute(importer) ? dirname(importer) : args.resolveDir;
@@ -66,6 +68,7 @@ export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Re
         }
         if (own !== undefined) return outside(own, true);
         if (found.external || found.namespace !== "file" || isInside(dir, found.path)) {
+          named.add(found.path);
           return {
             path: found.path,
             namespace: found.namespace,
@@ -88,6 +91,22 @@ export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Re
         const module = await resolve(args);
         if (module.external !== true && module.path !== undefined) onModule?.(module);
         return module;
+      });
+      // esbuild expands a pattern, such as import(`./${name}.json`), to files without a call of onResolve.
+      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => {
+        if (named.has(path)) return undefined;
+        const file = realpathSync(path);
+        if (file.includes("/node_modules/")) return undefined;
+        if (isInside(dir, file)) {
+          const inside = relative(dir, path);
+          if (!isHidden(inside) && !isHidden(relative(dir, file))) return undefined;
+          return {
+            contents: `throw new Error(${JSON.stringify(`${inside} is hidden, and not in the image`)});`,
+            loader: "js",
+          };
+        }
+        const text = `${path} is outside the function's folder, and a pattern imports it, so it is not bundled; import it by its name`;
+        return { errors: [{ text }] };
       });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) => {
         const module = args.pluginData as OutsideModule;
