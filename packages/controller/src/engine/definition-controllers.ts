@@ -4,8 +4,8 @@ import { isTrue } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
-import { isBeingDeleted } from "../objects/owner.ts";
-import { textAt } from "../objects/read-objects.ts";
+import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { BY_COMPOSITION, hasSameKinds, InstanceControllers, type InstanceOptions } from "./instance-controllers.ts";
@@ -71,8 +71,11 @@ export class DefinitionControllers {
     return this.#byKind.get(groupKind(apiVersion, kind))?.composites;
   }
 
-  /** Reconciles the composites that use a Composition, and those that have none yet. */
-  enqueueUsers(apiVersion: string, kind: string, composition: string): void {
+  /** Reconciles the composites that use the Composition of a revision, and those that have none yet. */
+  enqueueUsersOf(revision: LiveObject): void {
+    const composition = controllerOf(revision)?.name;
+    const { apiVersion, kind } = objectAt(revision, "spec", "compositeTypeRef");
+    if (composition === undefined || typeof apiVersion !== "string" || typeof kind !== "string") return;
     const controller = this.composites(apiVersion, kind);
     if (controller === undefined) return;
     for (const key of [composition, ""]) {

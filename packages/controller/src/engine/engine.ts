@@ -15,7 +15,6 @@ import {
 } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
 import type { PolledReconcile } from "../objects/requeue-after.ts";
 import { ComposedKindWatches } from "./composed-watches.ts";
@@ -144,8 +143,8 @@ class ControllerEngine implements Engine {
     const revisions = this.#watchRevisions();
     this.#packages =
       reconcilers.packages &&
-      new PackageControllers({ ...shared, reconcilers: reconcilers.packages }, (...users) =>
-        this.#instances.enqueueUsers(...users),
+      new PackageControllers({ ...shared, reconcilers: reconcilers.packages }, (revision) =>
+        this.#instances.enqueueUsersOf(revision),
       );
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
@@ -276,9 +275,7 @@ class ControllerEngine implements Engine {
       const composition = controllerOf(revision)?.name;
       if (composition === undefined) return;
       this.#compositions.enqueue(composition);
-      const apiVersion = textAt(revision, "spec", "compositeTypeRef", "apiVersion");
-      const kind = textAt(revision, "spec", "compositeTypeRef", "kind");
-      if (apiVersion !== undefined && kind !== undefined) this.#instances.enqueueUsers(apiVersion, kind, composition);
+      this.#instances.enqueueUsersOf(revision);
     };
     const { informer, release } = this.#context.informers.acquire(REVISIONS);
     this.#unsubscribes.push(informer.subscribe({ added: changed, updated: changed, deleted: changed }));

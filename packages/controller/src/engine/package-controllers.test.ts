@@ -61,7 +61,7 @@ async function stage() {
   } as unknown as ConstructorParameters<typeof PackageControllers>[0]["reconcilers"];
   controllers = new PackageControllers(
     { context, slots: new WorkerSlots(8), observer: undefined, reconcilers },
-    (apiVersion, kind, composition) => void seen.push(`users ${apiVersion} ${kind} ${composition}`),
+    ({ metadata }) => void seen.push(`users of ${metadata.name}`),
   );
   informers.put(REVISIONS, compositionRevision("by-name", { name: "fn" }));
   informers.put(REVISIONS, compositionRevision("by-package", { package: "registry.example.org/fn:v1" }));
@@ -78,7 +78,7 @@ test("a changed revision reconciles its Function and the XRs whose Compositions 
     object(FUNCTION_REVISIONS, "fn-1", {}, { ownerReferences: [owner(FUNCTIONS, "fn")] }),
   );
   await settle();
-  expect(seen.toSorted()).toEqual(["function fn", "functionRevision fn-1", "users example.org/v1 XApp of-by-name"]);
+  expect(seen.toSorted()).toEqual(["function fn", "functionRevision fn-1", "users of by-name"]);
 });
 
 test("a changed runtime reconciles its owners, and the XRs of their Compositions", async () => {
@@ -91,7 +91,7 @@ test("a changed runtime reconciles its owners, and the XRs of their Compositions
     "compositionRevision by-package",
     "functionRevision fn-1",
     "functionRuntime runtime",
-    "users example.org/v1 XApp of-by-package",
+    "users of by-package",
   ]);
 });
 
@@ -115,5 +115,5 @@ test("a deleted Function reconciles the XRs that name it", async () => {
   const { informers, seen } = await stage();
   informers.remove(FUNCTIONS, "fn");
   await settle();
-  expect(seen).toContain("users example.org/v1 XApp of-by-name");
+  expect(seen).toContain("users of by-name");
 });

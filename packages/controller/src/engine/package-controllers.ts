@@ -46,8 +46,8 @@ export interface PackageControllersOptions extends Pick<KindControllerOptions, "
   readonly reconcilers: PackageReconcilers;
 }
 
-/** Reconciles the XRs that use a Composition. */
-type EnqueueUsers = (apiVersion: string, kind: string, composition: string) => void;
+/** Reconciles the XRs that use the Composition of a revision. */
+type EnqueueUsers = (revision: LiveObject) => void;
 
 /** The controllers of packages, their revisions, the Lock, and runtimes. */
 export class PackageControllers {
@@ -87,7 +87,7 @@ export class PackageControllers {
         for (const { kind } of [REVISIONS, FUNCTION_REVISIONS]) this.#controllers.get(kind)?.enqueueAll();
       for (const { kind, name } of ownersOf(runtime)) {
         const revision = kind === REVISIONS.kind ? this.#revision(name) : undefined;
-        if (revision !== undefined) this.#enqueueUsersOf(revision);
+        if (revision !== undefined) this.#enqueueUsers(revision);
       }
     });
   }
@@ -180,15 +180,7 @@ export class PackageControllers {
   /** Reconciles the XRs of all Compositions with a step that names the Function. */
   #enqueueCallers(name: string): void {
     for (const revision of this.#options.context.informers.peek(REVISIONS)?.list() ?? [])
-      if (calls(revision, name)) this.#enqueueUsersOf(revision);
-  }
-
-  #enqueueUsersOf(revision: LiveObject): void {
-    const composition = controllerOf(revision)?.name;
-    const apiVersion = textAt(revision, "spec", "compositeTypeRef", "apiVersion");
-    const kind = textAt(revision, "spec", "compositeTypeRef", "kind");
-    if (composition === undefined || apiVersion === undefined || kind === undefined) return;
-    this.#enqueueUsers(apiVersion, kind, composition);
+      if (calls(revision, name)) this.#enqueueUsers(revision);
   }
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { DEPLOYMENTS, referenceOf, SECRETS, SERVICE_ACCOUNTS, SERVICES } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { isControlledBy } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 
 /** The kinds of the objects that run a package. */
@@ -25,7 +25,7 @@ export function isApplied(object: LiveObject | undefined, manifest: KubernetesOb
 
 /** A manifest with an annotation by which {@link isApplied} recognises it. @param existing the object as it was read */
 export function annotated(manifest: KubernetesObject, existing: LiveObject | undefined): KubernetesObject {
-  const annotations = { ...objectOf(manifest.metadata?.["annotations"]), [ANNOTATION_APPLIED]: hashOf(manifest) };
+  const annotations = { ...objectAt(manifest, "metadata", "annotations"), [ANNOTATION_APPLIED]: hashOf(manifest) };
   // With the UID, an object of the same name that another writer creates now is not taken over.
   const uid = existing && { uid: existing.metadata.uid };
   return { ...manifest, metadata: { ...manifest.metadata, ...uid, annotations } };
@@ -101,8 +101,4 @@ export async function deleteWorkload(
 /** Reads the objects of a workload from the API server. */
 export function liveWorkload(context: Context, signal: AbortSignal): ReadWorkload {
   return (kind, name) => findLive(context, referenceOf(kind, name, context.namespace), signal);
-}
-
-function objectOf(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null ? (value as JsonObject) : {};
 }
