@@ -35,8 +35,16 @@ describe.each([
 
 test("a path socket needs no token, and reports the socket as authentication", async () => {
   await using serving = new Serving();
-  const { address } = await serving.server({ tokenFile: serving.file("token", TOKEN) });
+  const reported: string[] = [];
+  const { address } = await serving.server({
+    tokenFile: serving.file("token", TOKEN),
+    run: async (_image, input, { caller }) => {
+      reported.push(caller.authentication);
+      return input;
+    },
+  });
   await serving.client(address).run("x", INPUT);
+  expect(reported).toEqual(["socket"]);
 });
 
 test("rotates a token without a pause: accepts both while the file has both", async () => {
@@ -128,8 +136,16 @@ describe("without authentication", () => {
 
   test("a path socket alone shares its network on request", async () => {
     await using serving = new Serving();
-    const { address } = await serving.server({ insecureNoAuth: true });
+    const networks: unknown[] = [];
+    const { address } = await serving.server({
+      insecureNoAuth: true,
+      run: async (_image, input, { network }) => {
+        networks.push(network);
+        return input;
+      },
+    });
     await serving.client(address).run("x", INPUT, { network: "Accessible" });
+    expect(networks).toEqual(["Accessible"]);
   });
 });
 
