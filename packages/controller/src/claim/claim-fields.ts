@@ -44,7 +44,7 @@ function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<
 
 /** The fields of a claim's spec that its composite gets: all except those that were copied from the composite. */
 export function wantedSpec(claim: LiveObject, definition: Definition): JsonObject {
-  const copied = copiedFields(claim);
+  const copied = ownSpecFields(claim);
   const copiedOnly = copiedOnlyFields(claim, definition);
   const spec = emptyObject();
   for (const [key, value] of Object.entries(objectAt(claim, "spec"))) {
@@ -60,7 +60,7 @@ export function wantedSpec(claim: LiveObject, definition: Definition): JsonObjec
  * Composition. Fields that were copied before follow the composite.
  */
 export function completedSpec(claim: LiveObject, composite: LiveObject, definition: Definition): JsonObject {
-  const copied = copiedFields(claim);
+  const copied = ownSpecFields(claim);
   const has = objectAt(claim, "spec");
   const from = objectAt(composite, "spec");
   const spec = completed(has, from, copied, (key) => isNeverCopied(key, definition));
@@ -71,10 +71,10 @@ export function completedSpec(claim: LiveObject, composite: LiveObject, definiti
   return spec;
 }
 
-/** The fields of a claim's spec that only this controller owns: it copied them from the composite. */
-function copiedFields(claim: LiveObject): JsonObject {
-  const ours = fieldsOf(claim, (manager) => manager === FIELD_MANAGERS.claim);
-  const theirs = fieldsOf(claim, (manager) => manager !== FIELD_MANAGERS.claim);
+/** The fields of an object's spec that only the claim controller owns, as FieldsV1. In a claim, it copied them. */
+export function ownSpecFields(object: LiveObject): JsonObject {
+  const ours = fieldsOf(object, (manager) => manager === FIELD_MANAGERS.claim);
+  const theirs = fieldsOf(object, (manager) => manager !== FIELD_MANAGERS.claim);
   return exclusiveFields(objectAt(ours, "f:spec"), objectAt(theirs, "f:spec"));
 }
 

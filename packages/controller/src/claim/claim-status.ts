@@ -1,5 +1,5 @@
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, conditionOf, timestamp, withConditions } from "../objects/conditions.ts";
+import { type Condition, conditionIn, conditionOf, timestamp, withConditions } from "../objects/conditions.ts";
 import { emptyObject } from "../objects/empty-object.ts";
 import { mergePatch } from "../objects/merge-patch.ts";
 import { objectAt } from "../objects/read-objects.ts";
@@ -41,9 +41,7 @@ export async function setClaimStatus(
 
 /** The conditions of the composite that functions let the claim show too. */
 function shownConditions({ claimConditions }: ClaimContext, composite: LiveObject): Condition[] {
-  return [...(claimConditions?.get(composite.metadata.uid) ?? [])].flatMap((type): Condition[] => {
-    const { status, reason, message } = conditionOf(composite, type) ?? {};
-    if ((status !== "True" && status !== "False" && status !== "Unknown") || typeof reason !== "string") return [];
-    return [{ type, status, reason, ...(typeof message === "string" && { message }) }];
+  return [...(claimConditions?.get(composite.metadata.uid) ?? [])].flatMap((type) => {
+    return conditionIn(conditionOf(composite, type) ?? {}) ?? [];
   });
 }

@@ -5,10 +5,10 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf } from "../objects/kinds.ts";
-import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
+import { textAt } from "../objects/read-objects.ts";
 import { bindingOf, provisionedName } from "./bind-composite.ts";
 import type { ClaimContext } from "./claim-context.ts";
+import { ownSpecFields } from "./claim-fields.ts";
 
 /** What happens to a composite when its claim is deleted. */
 export type ReclaimPolicy = "Delete" | "Retain";
@@ -43,10 +43,7 @@ function presentPolicy({ definition }: ClaimContext, composite: LiveObject): Rec
 function givenPolicy(context: ClaimContext, composite: LiveObject): ReclaimPolicy | undefined {
   const policy = presentPolicy(context, composite);
   if (policy === undefined) return undefined;
-  const ours = fieldsOf(composite, (manager) => manager === FIELD_MANAGERS.claim);
-  const theirs = fieldsOf(composite, (manager) => manager !== FIELD_MANAGERS.claim);
-  const own = exclusiveFields(objectAt(ours, "f:spec"), objectAt(theirs, "f:spec"));
-  return own["f:reclaimPolicy"] === undefined ? policy : undefined;
+  return ownSpecFields(composite)["f:reclaimPolicy"] === undefined ? policy : undefined;
 }
 
 /** Depends on nothing that a crash could lose. */

@@ -53,6 +53,13 @@ export function conditionOf(object: JsonObject, type: string): JsonObject | unde
   return conditions.filter(isObject).find((condition) => condition["type"] === type);
 }
 
+/** The condition that an object of a list of conditions is, without its time; undefined if it is none. */
+export function conditionIn({ type, status, reason, message }: JsonObject): Condition | undefined {
+  if (typeof type !== "string" || typeof reason !== "string") return undefined;
+  if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
+  return { type, status, reason, ...(typeof message === "string" && { message }) };
+}
+
 /** Whether a condition of an object has the status `True`. */
 export function isTrue(object: JsonObject, type: string): boolean {
   return conditionOf(object, type)?.["status"] === "True";

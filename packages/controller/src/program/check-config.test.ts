@@ -6,7 +6,8 @@ import * as grpc from "@xfn/runner-grpc";
 import { Command } from "commander";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpointOf } from "../functions/function-directory.ts";
-import { checkConfig, checkFunctions, checkRunner, runnerOptions } from "./check-config.ts";
+import { checkConfig, checkFunctions, checkRunner } from "./check-config.ts";
+import { runnerOptions } from "./client-options.ts";
 import { START_GROUPS, START_SETTINGS, type StartConfig } from "./start-settings.ts";
 
 let folder: string;

@@ -8,15 +8,8 @@ import { allowedWebhooks } from "../functions/allowed-webhooks.ts";
 import type { PackageRegistry } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { ApiHealth } from "./api-health.ts";
-import {
-  allowedRunnerOptions,
-  certificateFiles,
-  checkConfig,
-  checkFunctions,
-  checkRunner,
-  readsPackages,
-  runnerOptions,
-} from "./check-config.ts";
+import { checkConfig, checkFunctions, checkRunner, readsPackages } from "./check-config.ts";
+import { allowedRunnerOptions, certificateFiles, runnerOptions } from "./client-options.ts";
 import { idleHeap } from "./idle-heap.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";

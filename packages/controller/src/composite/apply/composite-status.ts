@@ -1,6 +1,6 @@
 import { publishesDetails } from "@xfn/composition";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
-import { type Condition, timestamp, withConditions } from "../../objects/conditions.ts";
+import { isObject, type KubernetesObject } from "@xfn/functionio";
+import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectAt } from "../../objects/read-objects.ts";
 import { applyChanged, type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
@@ -63,10 +63,4 @@ function conditionsOf(desired: KubernetesObject): Condition[] {
     const condition = isObject(one) ? conditionIn(one) : undefined;
     return condition === undefined || RESERVED.includes(condition.type) ? [] : [condition];
   });
-}
-
-function conditionIn({ type, status, reason, message }: JsonObject): Condition | undefined {
-  if (typeof type !== "string" || typeof reason !== "string") return undefined;
-  if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
-  return { type, status, reason, ...(typeof message === "string" && { message }) };
 }
