@@ -135,6 +135,7 @@ function linkTarget(dir: string, link: string): string {
   const target = readlinkSync(link);
   const inside = relative(dir, resolve(dirname(link), target));
   // In the image, the link would have another target or none.
-  if (inside.startsWith("..")) throw new InputError(`${link} is a link out of the function's folder to ${target}`);
+  if (inside === ".." || inside.startsWith(`..${sep}`))
+    throw new InputError(`${link} is a link out of the function's folder to ${target}`);
   return relative(dirname(link), join(dir, inside));
 }

@@ -109,6 +109,12 @@ test("keeps a link inside the folder, and refuses a link out of it", () => {
   expect(() => folderFiles(dir)).toThrow(/link out of/);
 });
 
+test("keeps a link to a name that begins with two dots", () => {
+  write("..data/part.awk");
+  symlinkSync("..data/part.awk", join(dir, "part.awk"));
+  expect(folderFiles(dir).files).toContainEqual({ path: "part.awk", executable: false, link: "..data/part.awk" });
+});
+
 test("does not follow a link to the folder itself", () => {
   write("lib/a.txt");
   symlinkSync("..", join(dir, "lib/up"));
