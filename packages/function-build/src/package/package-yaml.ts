@@ -59,7 +59,7 @@ export async function packageMetadata(dir: string, version: "v1" | "v1alpha1"): 
   return { name: name as string, annotations: textsOf(annotations), content: await readInput(path) };
 }
 
-/** What a Kubernetes API server would refuse of annotations. */
+/** Why a Kubernetes API server would refuse annotations; undefined if it would not. */
 function faultOf(annotations: unknown): string | undefined {
   if (annotations === undefined || annotations === null) return undefined;
   if (!isObject(annotations)) return "metadata.annotations must be an object";

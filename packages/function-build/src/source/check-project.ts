@@ -7,8 +7,8 @@ import { isObject } from "@xfn/functionio";
 const STRICT = { strict: true } as const;
 
 /**
- * What the bundler and Node decide, and not the folder's settings: they may be for another compiler or another target.
- * null removes a setting, some of which TypeScript 7 refuses.
+ * Settings that the bundler and Node decide. Those of the folder may be for another compiler or another target. null
+ * removes a setting: TypeScript 7 refuses some.
  */
 const DECIDED = {
   target: "esnext",
@@ -89,7 +89,10 @@ function folderPaths(dir: string): Record<string, string[]> {
   return found;
 }
 
-/** Of a tsconfig.json, which is JSON with comments and trailing commas. Empty if it cannot be read: tsc says why. */
+/**
+ * The options in a tsconfig.json, which is JSON with comments and trailing commas. Empty if it cannot be read: tsc says
+ * why.
+ */
 function compilerOptions(path: string): Readonly<Record<string, unknown>> {
   try {
     const text = readFileSync(path, "utf8")

@@ -147,7 +147,7 @@ function readsFunctionIO(runtime: Image | undefined): boolean {
     const metadata = runtime && readImageFile(runtime.layers, STREAM_FILE, MAX_METADATA_BYTES);
     return metadata !== undefined && FUNCTION_IO_ONLY.test(metadata.toString("utf8"));
   } catch (error) {
-    // Another tool's: too large, or no file. This only decides on a note.
+    // An image of another tool: the file is too large, or there is none. This only decides on a note.
     if (error instanceof ImageError) return false;
     throw error;
   }

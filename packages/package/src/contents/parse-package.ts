@@ -16,7 +16,7 @@ const MAX_DOCUMENT_VALUES = 250_000;
 /** Fields and items of all documents. Aliases could make millions out of a short text; CRDs have 40 bytes for each. */
 const MAX_VALUES = 2_000_000;
 
-/** Also empty ones: a package of 64 MiB could have millions, which take minutes. */
+/** Counts empty documents too: a package of 64 MiB could have millions, which take minutes. */
 const MAX_DOCUMENTS = 2 * MAX_OBJECTS;
 
 /** Parameters of {@link parsePackage}. */

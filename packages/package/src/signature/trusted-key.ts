@@ -4,10 +4,10 @@ import { SignatureError } from "../errors/signature-error.ts";
 /** The largest keys, of RSA with 16,384 bits, have some 3,000 characters. */
 const MAX_KEY_CHARACTERS = 16_384;
 
-/** NIST SP 800-131A disallows shorter ones. */
+/** NIST SP 800-131A disallows shorter keys. */
 const MIN_RSA_BITS = 2048;
 
-/** Longer ones only cost time. */
+/** A longer key only takes more time to verify with. */
 const MAX_RSA_BITS = 16_384;
 
 const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);

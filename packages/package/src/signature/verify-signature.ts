@@ -7,7 +7,7 @@ import type { TrustedKey } from "./trusted-key.ts";
 /** A signature has some hundred bytes, a bundle with entries of transparency logs some thousand. */
 const MAX_SIGNATURE_BYTES = 256 * 1024;
 
-/** Images that each of a team's members and machines signs have some ten. */
+/** An image has some ten if each member and machine of a team signs it. */
 const MAX_SIGNATURES = 100;
 
 /** A message has this many of the signatures' problems. */
@@ -19,9 +19,9 @@ const FILES: ArtifactOptions = {
   maxBytes: MAX_SIGNATURE_BYTES,
 };
 
-/** An image, and the keys of which one must have signed it. */
+/** An image, and the keys. One of them must have signed it. */
 export interface SignatureCheck extends RegistryOptions {
-  /** With a digest, as it is pulled. */
+  /** The reference that is pulled, with a digest. */
   readonly image: string;
   /** The name of the image for its users, which may be another than that at which it is pulled. */
   readonly name: string;
@@ -97,7 +97,7 @@ async function* problemsOf(
       yield problem === undefined ? undefined : `${place}: ${problem}`;
     }
   } catch (error) {
-    // What one artifact has instead of a signature does not hide the signature of another one.
+    // An artifact without a signature must not hide the signature of another one.
     if (signal.aborted || !(error instanceof ImageError) || error.retryable) throw error;
     if (error.code === "NotFound") return;
     if (error.code === "Unauthorized" || error.code === "RegistryUnavailable") throw error;

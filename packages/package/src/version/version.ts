@@ -1,6 +1,6 @@
 import { SemVer } from "semver";
 
-// Longer tags are no versions, and the expression below need not see them.
+// Longer texts are refused before the expression below sees them.
 const MAX_VERSION = 128;
 const VERSION =
   /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;

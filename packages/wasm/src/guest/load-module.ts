@@ -11,7 +11,7 @@ export class InvalidModuleError extends Error {
   readonly retryable = false;
 }
 
-/** Names in messages are the module's, and bounded. */
+/** Longest name in a message: a module can have names of any length. */
 const MAX_NAME = 64;
 
 /**
@@ -37,7 +37,7 @@ export function loadModule(bytes: Buffer): LoadedModule {
   if (refusal !== undefined) throw new InvalidModuleError(refusal);
   const loaded = compile(bytes);
   const { module, memory } = loaded;
-  // A module that has an import of this name itself imports it twice.
+  // A module that imports this name itself has the import twice after the rewrite, and only one is the host's.
   let memoriesOfHost = memory === undefined ? 0 : 1;
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     const isOfHost = from === MEMORY_IMPORT.module && name === MEMORY_IMPORT.name && kind === "memory";
@@ -60,10 +60,10 @@ function compile(bytes: Buffer): LoadedModule {
     const { bytes: rewritten, memory } = (hasMuchData(merged) && importMemory(merged)) || { bytes: merged };
     const module = new WebAssembly.Module(rewritten);
     if (memory === undefined) return { module };
-    // The instance of the module as it is reports a memory beyond the limit.
+    // Without the rewrite, the instance itself reports a memory beyond the limit.
     return isPossible(memory) ? { module, memory } : { module: compileBytes(bytes) };
   } catch {
-    // The message must name an index of the module as it is.
+    // The message must name an index of the original module.
     return { module: compileBytes(bytes) };
   }
 }

@@ -5,8 +5,13 @@ import type { MemoryPages } from "./memory-pages.ts";
 import { ExitError, type StandardStreams } from "./standard-streams.ts";
 import { WASI_MODULE, wasiFunctions } from "./wasi.ts";
 
-/** How an instance ended: `undefined` for a function that succeeded. */
-export type Outcome = { readonly failure: Ended | undefined; readonly memoryBytes: number };
+/** How an instance ended. */
+export interface Outcome {
+  /** Undefined if the function succeeded. */
+  readonly failure: Ended | undefined;
+  /** The size of the memory at the end, in bytes. */
+  readonly memoryBytes: number;
+}
 
 /** The engine's messages are short; a module can throw a long one. */
 const MAX_MESSAGE = 300;

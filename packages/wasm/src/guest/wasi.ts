@@ -32,17 +32,17 @@ const FDSTAT_BYTES = 24;
 const SUBSCRIPTION_BYTES = 48;
 const EVENT_BYTES = 32;
 
-/** More of either in one call is no program's: it would keep the host busy instead of the module. */
+/** Programs use a few. More would keep the host busy instead of the module. */
 const MAX_VECTORS = 1024;
 const MAX_SUBSCRIPTIONS = 1024;
 
-/** A pause of the thread wakes up for nothing. */
+/** Pauses of the thread wait for it. Nothing notifies it, so each ends at its timeout. */
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
 /** A function of the host, as a module imports it. */
 export type HostFunction = (...values: never[]) => number;
 
-/** The memory of an instance. Its buffer is another one after it grew. */
+/** The memory of an instance. It has a new buffer after it grows. */
 export interface InstanceMemory {
   readonly buffer: ArrayBuffer;
 }

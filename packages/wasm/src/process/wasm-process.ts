@@ -42,7 +42,7 @@ const MAX_REPORT = 4096;
 /** Room for the frames besides outputs: JSON and messages. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-/** A function that runs so long before its input is no use to anyone, and takes a processor. */
+/** The longest time that an instance may run before it waits for its input: it takes a processor meanwhile. */
 const MAX_WAIT_MS = 10_000;
 
 /** One process of one module, which runs one call at a time. */
