@@ -31,7 +31,7 @@ const PACKAGE = textThat({ ...name(1024).openApi, pattern: QUALIFIED }, (referen
 const FUNCTION_REF = object<NonNullable<WrittenStep["functionRef"]>>(
   { name: name(), package: PACKAGE },
   {
-    rules: [["has(self.name) != has(self.package)", "functionRef needs either name or package"]],
+    rules: [["has(self.name) != has(self.__package__)", "functionRef needs either name or package"]],
     check(reference) {
       const named = isFilled(reference, "name");
       if (named && isFilled(reference, "package")) {

@@ -7,3 +7,10 @@ test("options add CRDs and change none, so that deploy/base/crds.yaml takes no f
   expect(all.length).toBeGreaterThan(base.length);
   expect(all.slice(0, base.length)).toEqual(base);
 });
+
+test("rules name properties with reserved words as all API servers do: __package__", () => {
+  const crds = JSON.stringify(controllerCrds({ packages: true, functionRuntimes: true }));
+  expect(crds).toContain("self.__package__");
+  const words = "as|break|const|continue|else|for|function|if|import|let|loop|namespace|package|return";
+  expect(crds).not.toMatch(new RegExp(`"rule":"[^"]*\\.(?:${words})\\b`));
+});

@@ -1,7 +1,7 @@
 import { closest } from "../../reader/closest.ts";
 import type { SchemaNode } from "../structural/node.ts";
 import type { Node } from "./syntax.ts";
-import { celName } from "./to-cel.ts";
+import { celName, isReserved } from "./to-cel.ts";
 
 /** The schema of a value in an expression, and whether the value is a whole resource. */
 export interface Known {
@@ -58,7 +58,7 @@ function ofComprehension(args: unknown, variables: Variables, problems: string[]
 
 function fieldOf({ schema, resource }: Known, field: string, problems: string[]): Known | undefined {
   for (const [name, property] of schema.properties) {
-    if (celName(name) !== field) continue;
+    if (celName(name) !== field && !(name === field && isReserved(name))) continue;
     // Rules can read only two fields of the metadata, whatever the schema declares.
     return resource && name === "metadata" ? undefined : partOf(property);
   }

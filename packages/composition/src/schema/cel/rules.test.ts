@@ -58,6 +58,7 @@ test.each([
   "has(self.a) && !has(self.m.y)",
   "self.o.foo__dash__bar == 3",
   "self.o.__namespace__ == 'ns'",
+  "has(self.o.namespace) && self.o.namespace == 'ns'",
   "self.m.k1 == 'v1' && self.m['constructor'] == 'c' && self.m['__proto__'] == 'p'",
   "'k1' in self.m && !('toString' in self.m)",
   "self.m.all(k, self.m[k].size() < 3)",

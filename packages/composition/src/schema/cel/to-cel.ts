@@ -63,8 +63,11 @@ function objectToCel(
   for (const key of Object.keys(value)) {
     const field = value[key] as JsonValue;
     const property = node?.properties.get(key);
-    if (property !== undefined) result.set(celName(key) ?? key, toCel(property, field, cache, depth + 1));
-    else if (typeof node?.additional === "object") result.set(key, toCel(node.additional, field, cache, depth + 1));
+    if (property !== undefined) {
+      const converted = toCel(property, field, cache, depth + 1);
+      result.set(celName(key) ?? key, converted);
+      if (isReserved(key)) result.set(key, converted);
+    } else if (typeof node?.additional === "object") result.set(key, toCel(node.additional, field, cache, depth + 1));
     else if (open || node?.additional === true) result.set(key, toCel(undefined, field, cache, depth + 1));
   }
   return result;
@@ -104,6 +107,11 @@ const RESERVED: ReadonlySet<string> = new Set([
   "namespace",
   "return",
 ]);
+
+/** Whether a property has the name of a reserved word. Newer API servers know it by that name, too: `self.package`. */
+export function isReserved(property: string): boolean {
+  return RESERVED.has(property);
+}
 
 /**
  * The name of a property in expressions, or undefined if it cannot have one.
