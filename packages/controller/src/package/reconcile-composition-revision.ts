@@ -6,7 +6,7 @@ import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findCached, findLive, textAt } from "../objects/read-objects.ts";
 import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-packages.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
+import { asInstallError, PackageInstallError } from "./registry/install-error.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
 import { isUsed } from "./revision-use.ts";
 import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
@@ -39,8 +39,9 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
     for (const { resolvedPackage } of pinned) {
       try {
         runtimes.push(await ensureRuntime(context, resolvedPackage, recorded, signal));
-      } catch (error) {
-        if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+      } catch (caught) {
+        const error = asInstallError(caught);
+        if (signal.aborted || error === undefined) throw caught;
         failures.push(error);
       }
     }
@@ -120,8 +121,9 @@ async function pin(
     const found = known.find((one) => one.package === name);
     try {
       pinned.push(found ?? (await resolve(context, revision, name, signal)));
-    } catch (error) {
-      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+    } catch (caught) {
+      const error = asInstallError(caught);
+      if (signal.aborted || error === undefined) throw caught;
       failures.push(error);
     }
   }

@@ -14,7 +14,7 @@ import type { PackageKinds } from "./package-kinds.ts";
 import { isAsPlanned, knownDigest, type PackagePlan, planPackage } from "./plan-package.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
+import { asInstallError, PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
 
@@ -49,8 +49,9 @@ export function packageReconciler(context: Context, kinds: PackageKinds): Reconc
       const settings = imageSettings(context, textAt(object, "spec", "package") ?? "");
       const plan = planPackage({ object, revisionKind: kinds.revisionKind, digest, revisions, note, settings });
       await execute(context, object, plan, signal);
-    } catch (error) {
-      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+    } catch (caught) {
+      const error = asInstallError(caught);
+      if (signal.aborted || error === undefined) throw caught;
       const serving = revisions.find((revision) => isActive(revision) && isControlledBy(revision, object));
       const rest = serving === undefined ? "" : `; the revision ${serving.metadata.name} stays active`;
       await setPackageStatus(context, object, failedConditions(`${error.message}${rest}`, serving), {}, signal);

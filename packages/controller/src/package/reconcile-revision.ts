@@ -8,7 +8,7 @@ import { hostEndpoint } from "./check-package.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
+import { asInstallError, type PackageInstallError } from "./registry/install-error.ts";
 import { DependencyResolver } from "./resolve-dependencies.ts";
 import { ignoresConstraints, imageOf, type Part, RevisionContents, VALID } from "./revision-content.ts";
 import { disownRuntime, ensureRuntime, isJoined, isOwnedRuntime, knownRuntime } from "./runtime-object.ts";
@@ -57,8 +57,9 @@ export function packageRevisionReconciler(
     if (revision === undefined || isBeingDeleted(revision)) refused.delete(name);
     if (revision === undefined || isBeingDeleted(revision) || isPaused(revision)) return undefined;
     let failure: PackageInstallError | undefined;
-    const failed = (type: string, error: unknown): Part => {
-      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+    const failed = (type: string, caught: unknown): Part => {
+      const error = asInstallError(caught);
+      if (signal.aborted || error === undefined) throw caught;
       failure ??= error;
       const condition: Condition = {
         type,

@@ -50,6 +50,10 @@ export async function ensureAuthority(context: Context, signal: AbortSignal): Pr
       await client.create({ ...typeMeta(SECRETS), metadata, type: "kubernetes.io/tls", data }, options);
       return created;
     } catch (error) {
+      if (isApiError(error, "NotFound")) {
+        const message = `cannot create the Secret ${namespace}/${AUTHORITY_SECRET}: ${error.message}; create the namespace`;
+        throw new PackageInstallError("NoRuntime", message, { cause: error, retryable: true });
+      }
       if (!isApiError(error, "AlreadyExists")) throw error;
       const message = `another controller creates the Secret ${namespace}/${AUTHORITY_SECRET}`;
       throw new PackageInstallError("NoRuntime", message, { cause: error, retryable: true });

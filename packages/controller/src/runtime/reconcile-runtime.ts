@@ -7,7 +7,7 @@ import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf }
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "../package/check-package.ts";
-import { PackageInstallError } from "../package/registry/install-error.ts";
+import { asInstallError, type PackageInstallError } from "../package/registry/install-error.ts";
 import { setPackageStatus } from "../package/set-status.ts";
 import { ensureWorkload, isDeploymentEndpoint, knownWorkload, usesDeployment } from "./deployment-substrate.ts";
 import { ProviderRoles } from "./provider-roles.ts";
@@ -51,8 +51,9 @@ function runtimeReconciler(context: Context, { kind, packageKind }: RuntimeKinds
     try {
       fields = { endpoint: null, ...(await check(context, runtime, packageKind, signal)) };
       fields = { ...fields, endpoint: await serve(context, runtime, { roles, ...fields }, signal) };
-    } catch (error) {
-      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+    } catch (caught) {
+      const error = asInstallError(caught);
+      if (signal.aborted || error === undefined) throw caught;
       failure = error;
       condition = unhealthy(error.message);
     }

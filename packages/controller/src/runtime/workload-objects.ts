@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KubernetesObject } from "@xfn/functionio";
-import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { type ApiError, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { DEPLOYMENTS, referenceOf, SECRETS, SERVICE_ACCOUNTS, SERVICES } from "../objects/kinds.ts";
@@ -63,13 +63,16 @@ export async function applyWorkload(
       signal,
     });
   } catch (cause) {
-    if (!isApiError(cause, "Forbidden", "Invalid")) throw cause;
-    const way = isApiError(cause, "Invalid")
-      ? "correct the DeploymentRuntimeConfig"
-      : "raise the quota of the namespace, or give the controller the rights of deploy/packages";
-    const message = `the API server refuses the ${title}: ${cause.message}; ${way}`;
+    if (!isApiError(cause, "Forbidden", "Invalid", "NotFound")) throw cause;
+    const message = `the API server refuses the ${title}: ${cause.message}; ${wayOut(cause)}`;
     throw new PackageInstallError("NoRuntime", message, { cause, retryable: true });
   }
+}
+
+function wayOut(refusal: ApiError): string {
+  if (refusal.code === "Invalid") return "correct the DeploymentRuntimeConfig";
+  if (refusal.code === "NotFound") return "create the namespace";
+  return "raise the quota of the namespace, or give the controller the rights of deploy/packages";
 }
 
 /**

@@ -1,3 +1,5 @@
+import { isApiError } from "@xfn/kubernetes";
+
 /** Why a package cannot be installed. */
 export type PackageInstallErrorCode =
   /** The registry does not have the package, refuses it, or does not answer. */
@@ -10,6 +12,8 @@ export type PackageInstallErrorCode =
   | "NameTaken"
   /** The API server refuses an object of the package. */
   | "NotEstablished"
+  /** The API server refuses a request of the controller, such as to read a pull secret. */
+  | "Refused"
   /** No runner can serve its function. */
   | "NoRuntime";
 
@@ -29,4 +33,18 @@ export class PackageInstallError extends Error {
     this.code = code;
     this.retryable = options.retryable ?? false;
   }
+}
+
+/**
+ * An error as the reason of a condition. Undefined for one that passes by itself, such as a conflict, and for one that
+ * no user can correct.
+ */
+export function asInstallError(error: unknown): PackageInstallError | undefined {
+  if (error instanceof PackageInstallError) return error;
+  if (!isApiError(error, "Forbidden", "Invalid")) return undefined;
+  const wayOut = isApiError(error, "Forbidden")
+    ? "; extend the controller's role, or ask the owner of the quota or the policy that refuses it"
+    : "";
+  const options = { cause: error, retryable: true };
+  return new PackageInstallError("Refused", `the API server refuses a request: ${error.message}${wayOut}`, options);
 }
