@@ -405,3 +405,49 @@ test("a dependency that a user deletes after its Function does not return while 
   expect(remaining()).toContain("FunctionRevision");
   expect(remaining()).not.toContain("Provider");
 });
+
+test.each<[object: string, type: string]>([
+  ["FunctionRevision", "Installed"],
+  ["FunctionRuntime", "RuntimeHealthy"],
+])("a %s that the controller may not create is reported", async (kind, type) => {
+  const { client, settle, fn, revision } = packageWorld({}, { functionRuntimes: true });
+  client.beforeWrite = ({ verb, object }) => {
+    if (verb === "create" && object.startsWith(`${kind}/`)) throw new ApiError("Forbidden", `no right to ${object}`);
+  };
+  await settle();
+  const { status, message } = condition(type === "Installed" ? fn() : revision("a"), type);
+  expect({ status, message }).toEqual({
+    status: "False",
+    message: expect.stringMatching(/no right to .*; extend the controller's role/),
+  });
+});
+
+test("a pull secret that the controller may not read is reported", async () => {
+  const { client, settle, fn } = packageWorld({ packagePullSecrets: [{ name: "pull" }] });
+  const { get } = client;
+  client.get = async (reference, options) => {
+    if (reference.kind === "Secret") throw new ApiError("Forbidden", `no right to Secret ${reference.name}`);
+    return await get(reference, options);
+  };
+  await settle();
+  expect(condition(fn(), "Installed")).toMatchObject({
+    status: "False",
+    message: expect.stringContaining("no right to Secret pull"),
+  });
+});
+
+test("a registry that is down while the Lock is restored does not make an installed Function unhealthy", async () => {
+  const { client, settle, fn, registry, revision, events } = packageWorld();
+  await settle();
+  const [lock] = [...client.objects].find(([, { kind }]) => kind === "Lock") ?? [];
+  expect(lock).toBeDefined();
+  client.objects.delete(lock ?? "");
+  registry.down = true;
+  await settle();
+  expect(condition(revision("a"), "RevisionHealthy")).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  expect(events.at(-1)).toContain("cannot read the installed package again");
+  registry.down = false;
+  await settle();
+  expect(client.objects.has(lock ?? "")).toBe(true);
+});

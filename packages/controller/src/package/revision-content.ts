@@ -15,6 +15,7 @@ import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
 import { imageSettings } from "./registry/image-configs.ts";
+import { PackageInstallError } from "./registry/install-error.ts";
 import type { DependencyResolver, ResolvedDependencies } from "./resolve-dependencies.ts";
 import { isOutdated, siblingsOf } from "./revision-owners.ts";
 import { changedFields } from "./set-status.ts";
@@ -76,11 +77,15 @@ export class RevisionContents {
     const siblings = siblingsOf(context, this.#kinds, revision);
     if (isOutdated(revision, siblings)) return this.#checked(revision, signal);
     const isKnown = this.#isKnown(revision);
+    const works = isKnown && this.#arePresent(revision);
+    const read = (): Promise<CheckedPackage | undefined> =>
+      works ? this.#readAgain(revision, signal) : this.#read(revision, signal);
     let contents: CheckedPackage | undefined;
     let packages = lockedPackages(context);
     let entry = this.#entryIn(packages, revision);
     if (entry === undefined) {
-      contents = await this.#read(revision, signal);
+      contents = await read();
+      if (contents === undefined) return { conditions: [VALID], fields: {} };
       entry = entryOf(this.#kinds, revision, contents.dependencies);
       const names = siblings.map(({ metadata }) => metadata.name);
       packages = await lockPackage(context, entry, names, signal);
@@ -90,7 +95,8 @@ export class RevisionContents {
     if (dependencies.problems.length > 0 && !isKnown) return waiting(dependencies, counts);
     this.#warnOf(revision, dependencies, counts);
     if (isKnown && this.#isEstablished(revision)) return { conditions: [VALID], fields: counts };
-    contents ??= await this.#read(revision, signal);
+    contents ??= await read();
+    if (contents === undefined) return { conditions: [VALID], fields: counts };
     const objects = contents.objects.filter(isEstablishable);
     const owners = { revision, siblings };
     const objectRefs = await establishObjects(context, this.#applies, owners, objects, signal);
@@ -113,6 +119,21 @@ export class RevisionContents {
     return checkPackage(this.#context, revision, wanted, signal);
   }
 
+  /**
+   * Reads the package of a revision that is installed, for its entry in the Lock or for other common labels. A revision
+   * that works must not become unhealthy because its registry is down: its next poll reads again.
+   */
+  async #readAgain(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage | undefined> {
+    try {
+      return await this.#read(revision, signal);
+    } catch (error) {
+      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+      const message = `cannot read the installed package again: ${error.message}`;
+      this.#context.events.record(revision, { type: "Warning", reason: "UnpackingPackage", message });
+      return undefined;
+    }
+  }
+
   #fieldsOf(revision: LiveObject, { capabilities, verifiedBy }: CheckedPackage): JsonObject {
     const { image, applied, runtime } = imageSettings(this.#context, imageOf(revision));
     const configs = [...(applied ?? [])];
@@ -128,21 +149,26 @@ export class RevisionContents {
     return textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
   }
 
-  /** Definitions and Compositions are watched. The controller does not look for changes of CRDs. */
+  /** Whether the objects of a revision exist, with the labels that its package adds. */
   #isEstablished(revision: LiveObject): boolean {
-    const objects = objectRefsOf(revision);
     const isMarked = textAt(revision, "status", "commonMetadataHash") === commonMetadataHash(revision);
-    if (objects === undefined || (!isMarked && objects.length > 0)) return false;
+    return this.#arePresent(revision) && (isMarked || objectRefsOf(revision)?.length === 0);
+  }
+
+  /** Definitions and Compositions are watched. The controller does not look for changes of CRDs. */
+  #arePresent(revision: LiveObject): boolean {
     const siblings = siblingsOf(this.#context, this.#kinds, revision).map(({ metadata }) => metadata.uid);
-    return objects.every((reference) => {
-      const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference["kind"]);
-      const cache = watched && this.#context.informers.peek(watched);
-      if (cache === undefined) return true;
-      const object = cache.get(textAt(reference, "name") ?? "");
-      const owner = object && controllerOf(object)?.uid;
-      if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
-      return owner === revision.metadata.uid || siblings.includes(owner);
-    });
+    return (
+      objectRefsOf(revision)?.every((reference) => {
+        const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference["kind"]);
+        const cache = watched && this.#context.informers.peek(watched);
+        if (cache === undefined) return true;
+        const object = cache.get(textAt(reference, "name") ?? "");
+        const owner = object && controllerOf(object)?.uid;
+        if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
+        return owner === revision.metadata.uid || siblings.includes(owner);
+      }) ?? false
+    );
   }
 
   #entryIn(packages: readonly LockedPackage[], revision: LiveObject): LockedPackage | undefined {
