@@ -219,11 +219,18 @@ describe("a definition", needs("api-server"), () => {
     expect(conditionsOf(object)["Established"]).toBe("False NamesNotAccepted");
     expect(messageOf(object, "Established")).toContain("tk");
     await world.client.delete({ apiVersion, kind, name: "takers.example.org" });
-    const established = async (): Promise<string | undefined> => {
+    // All of it is in the message of a failure: it tells whether the names are free, and whether the server saw that.
+    const state = async (): Promise<JsonObject> => {
       await settle("xnameds.example.org");
-      return conditionsOf(await definition("xnameds.example.org"))["Established"];
+      const [taker, named] = [await crd("takers.example.org"), await crd("xnameds.example.org")];
+      const finalizers = taker?.metadata["finalizers"] ?? null;
+      return {
+        taker: taker === undefined ? "gone" : { finalizers, ...conditionsOf(taker) },
+        named: conditionsOf(named),
+        definition: conditionsOf(await definition("xnameds.example.org"))["Established"] ?? "",
+      };
     };
-    await expect.poll(established).toBe("True WatchingCompositeResource");
+    await expect.poll(state).toMatchObject({ taker: "gone", definition: "True WatchingCompositeResource" });
   });
 
   test("updates its CRDs when it changes, and restores fields that other writers changed", async () => {
