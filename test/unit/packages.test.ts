@@ -451,3 +451,26 @@ test("a registry that is down while the Lock is restored does not make an instal
   await settle();
   expect(client.objects.has(lock ?? "")).toBe(true);
 });
+
+test("an ImageConfig with a registry that is down does not make an installed Function unhealthy", async () => {
+  const { client, settle, fn, registry, revision } = packageWorld();
+  await settle();
+  registry.down = true;
+  await client.create({
+    apiVersion: "pkg.crossplane.io/v1beta1",
+    kind: "ImageConfig",
+    metadata: { name: "mirror" },
+    spec: {
+      matchImages: [{ prefix: "registry.example.org" }],
+      rewriteImage: { prefix: "mirror.example.org" },
+    },
+  });
+  await settle();
+  expect(condition(revision("a"), "RevisionHealthy")).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  registry.down = false;
+  await settle();
+  expect(revision("a")?.["status"]).toMatchObject({
+    resolvedImage: expect.stringContaining("mirror.example.org/fns/greeting"),
+  });
+});

@@ -77,7 +77,7 @@ export class RevisionContents {
     const siblings = siblingsOf(context, this.#kinds, revision);
     if (isOutdated(revision, siblings)) return this.#checked(revision, signal);
     const isKnown = this.#isKnown(revision);
-    const works = isKnown && this.#arePresent(revision);
+    const works = isValid(revision) && this.#arePresent(revision);
     const read = (): Promise<CheckedPackage | undefined> =>
       works ? this.#readAgain(revision, signal) : this.#read(revision, signal);
     let contents: CheckedPackage | undefined;
@@ -92,7 +92,7 @@ export class RevisionContents {
     }
     const dependencies = await this.#resolver.resolve(revision, packages, entry.source, signal);
     const counts = countsOf(dependencies);
-    if (dependencies.problems.length > 0 && !isKnown) return waiting(dependencies, counts);
+    if (dependencies.problems.length > 0 && !isValid(revision)) return waiting(dependencies, counts);
     this.#warnOf(revision, dependencies, counts);
     if (isKnown && this.#isEstablished(revision)) return { conditions: [VALID], fields: counts };
     contents ??= await read();
@@ -108,7 +108,8 @@ export class RevisionContents {
   /** Checks the package of a revision whose objects belong to a newer one, or to none. */
   async #checked(revision: LiveObject, signal: AbortSignal): Promise<Part> {
     if (this.#isKnown(revision)) return { conditions: [VALID], fields: {} };
-    const contents = await this.#read(revision, signal);
+    const contents = await (isValid(revision) ? this.#readAgain(revision, signal) : this.#read(revision, signal));
+    if (contents === undefined) return { conditions: [VALID], fields: {} };
     const conditions = [VALID, ...signatureConditions(revision, contents)];
     return { conditions, fields: this.#fieldsOf(revision, contents) };
   }
@@ -120,15 +121,16 @@ export class RevisionContents {
   }
 
   /**
-   * Reads the package of a revision that is installed, for its entry in the Lock or for other common labels. A revision
-   * that works must not become unhealthy because its registry is down: its next poll reads again.
+   * Reads the package of a valid revision: for its entry in the Lock, for other common labels, or from another place of
+   * an ImageConfig. A revision that works must not become unhealthy because the registry is down. Its next poll reads
+   * again.
    */
   async #readAgain(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage | undefined> {
     try {
       return await this.#read(revision, signal);
     } catch (error) {
       if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
-      const message = `cannot read the installed package again: ${error.message}`;
+      const message = `cannot read the installed package again, and tries later: ${error.message}`;
       this.#context.events.record(revision, { type: "Warning", reason: "UnpackingPackage", message });
       return undefined;
     }
@@ -193,6 +195,12 @@ function signatureConditions(revision: LiveObject, { verifiedBy }: CheckedPackag
   }
   const known = conditionOf(revision, type);
   return known === undefined ? [] : [{ type, status: "True", reason: "SignatureVerificationSkipped" }];
+}
+
+/** Whether the package of a revision was read and is valid, wherever it was. */
+function isValid(revision: LiveObject): boolean {
+  const resolved = textAt(revision, "status", "resolvedImage");
+  return isTrue(revision, "RevisionHealthy") && resolved?.split("@")[1] === imageOf(revision).split("@")[1];
 }
 
 /** The package of a revision, with its digest. */
