@@ -2,7 +2,8 @@ import type { JsonObject } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { API, at, type ClaimWorld, nameOf, provideClaimWorld, ready } from "../harness/claims.ts";
-import { conditionsOf, messageOf } from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
+import { messageOf } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
 const bound = (name: string): JsonObject => ({ resourceRef: { apiVersion: API, kind: "XThing", name } });

@@ -2,7 +2,8 @@ import type { JsonObject } from "@xfn/functionio";
 import { ApiError, type ApiErrorCode, type Client, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { API, at, type ClaimWorld, nameOf, provideClaimWorld } from "../harness/claims.ts";
-import { conditionsOf, messageOf } from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
+import { messageOf } from "../harness/definitions.ts";
 import { type CrashPoint, faultyClient } from "../harness/faulty-client.ts";
 import { needs } from "../harness/needs.ts";
 

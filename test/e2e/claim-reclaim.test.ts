@@ -2,7 +2,7 @@ import type { JsonObject } from "@xfn/functionio";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { API, at, type ClaimWorld, nameOf, provideClaimWorld, ready } from "../harness/claims.ts";
-import { conditionsOf } from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
 import { needs } from "../harness/needs.ts";
 
 const bound = (name: string): JsonObject => ({ resourceRef: { apiVersion: API, kind: "XThing", name } });

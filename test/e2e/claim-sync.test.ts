@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import { at, type ClaimWorld, nameOf, provideClaimWorld, ready } from "../harness/claims.ts";
-import { conditionsOf } from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
 import { needs } from "../harness/needs.ts";
 
 // The fields that are copied from a claim to its composite and back.

@@ -5,7 +5,8 @@ import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { at, type ClaimWorld, provideClaimWorld } from "../harness/claims.ts";
-import { conditionsOf, thingDefinition } from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
+import { thingDefinition } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
 const DEFINITION = "xthings.example.org";

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { installKinds } from "../harness/composite-kinds.ts";
 import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
+import { condition } from "../harness/conditions.ts";
 import { needs } from "../harness/needs.ts";
 import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
@@ -85,11 +86,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
       };
     };
   const find = (name: string) => world.find(WIDGET.apiVersion, WIDGET.kind, name);
-  const condition = async (name: string, type: string): Promise<JsonObject> => {
-    const { status } = await world.xr(name);
-    const list = ((status as JsonObject | undefined)?.["conditions"] ?? []) as JsonObject[];
-    return list.find((one) => one["type"] === type) ?? {};
-  };
+  const conditionOf = async (name: string, type: string): Promise<JsonObject> => condition(await world.xr(name), type);
   const references = async (name: string): Promise<unknown> =>
     ((await world.xr(name))["spec"] as JsonObject)["resourceRefs"];
 
@@ -134,7 +131,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(xr["spec"]).toMatchObject({ size: 1, region: "eu" });
     expect(xr["status"]).toMatchObject({ endpoint: "db:5432", users: ["a"] });
     expect(xr.metadata).toMatchObject({ labels: { team: "a" }, annotations: { note: "x" } });
-    expect(await condition("status", "Migrated")).toMatchObject({ status: "True" });
+    expect(await conditionOf("status", "Migrated")).toMatchObject({ status: "True" });
     await world.reconcile("status");
     expect(world.writes()).toEqual([]);
 
@@ -261,7 +258,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
       written = printFunctionIO;
       await expect(world.reconcile("fatal")).rejects.toThrow(expect.objectContaining({ code: reason }));
       expect(world.writes()).toEqual(["apply xdatabases.example.org"]);
-      expect(await condition("fatal", "Synced")).toMatchObject({ status: "False", reason });
+      expect(await conditionOf("fatal", "Synced")).toMatchObject({ status: "False", reason });
       await expect(world.reconcile("fatal")).rejects.toThrow();
       expect(world.writes()).toEqual([]);
     }
@@ -275,7 +272,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     written = printFunctionIO;
     desired = wants({ a: widget("fatal-a") }, { status: { users: "kept" } });
     await world.reconcile("fatal");
-    expect(await condition("fatal", "Synced")).toMatchObject({ status: "True" });
+    expect(await conditionOf("fatal", "Synced")).toMatchObject({ status: "True" });
     expect(await find("fatal-b")).toBeUndefined();
   });
 
@@ -405,7 +402,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     await world.create("taker", { writeConnectionSecretToRef: place });
     desired = wants({}, { status: { set: true } });
     await expect(world.reconcile("taker")).rejects.toThrow(expect.objectContaining({ code: "NotControllable" }));
-    expect(await condition("taker", "Synced")).toMatchObject({ status: "False", reason: "NotControllable" });
+    expect(await conditionOf("taker", "Synced")).toMatchObject({ status: "False", reason: "NotControllable" });
     expect((await world.find("v1", "Secret", "taken"))?.["data"]).toEqual({ a: "Yg==" });
     expect(given?.observed.composite).not.toHaveProperty("connectionDetails");
   });
@@ -456,7 +453,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(world.events.map(({ message }) => message).join("\n")).toContain("xfn-system/missing");
     await expect(auth([{ name: "stolen", namespace: "foreign" }])).rejects.toThrow("--pull-secret-namespaces");
     expect(options).toBeUndefined();
-    expect(await condition("pulls", "Synced")).toMatchObject({ status: "False", reason: "PullSecret" });
+    expect(await conditionOf("pulls", "Synced")).toMatchObject({ status: "False", reason: "PullSecret" });
     await world.client.create({
       apiVersion: "v1",
       kind: "ServiceAccount",
@@ -477,13 +474,13 @@ describe("functions of a composite resource", needs("api-server"), () => {
     };
     webhook("https://fn.example.org/path");
     await world.reconcile("hooked");
-    expect(await condition("hooked", "Synced")).toMatchObject({ status: "True" });
+    expect(await conditionOf("hooked", "Synced")).toMatchObject({ status: "True" });
     expect(options).toMatchObject({ step: "step at https://fn.example.org/path" });
     options = undefined;
     for (const url of ["https://other.example.com/", "https://badexample.org/", "https://example.org/"]) {
       webhook(url);
       await expect(world.reconcile("hooked")).rejects.toThrow("--webhook-hosts");
-      expect(await condition("hooked", "Synced")).toMatchObject({ status: "False", reason: "WebhookNotAllowed" });
+      expect(await conditionOf("hooked", "Synced")).toMatchObject({ status: "False", reason: "WebhookNotAllowed" });
     }
     expect(options).toBeUndefined();
   });
@@ -499,10 +496,10 @@ describe("functions of a composite resource", needs("api-server"), () => {
     await world.reconcile("guarded");
     expect(given).toBeUndefined();
     expect((await find("guarded-a"))?.["spec"]).toEqual({ size: 5 });
-    expect(await condition("guarded", "Synced")).toMatchObject({ status: "True" });
+    expect(await conditionOf("guarded", "Synced")).toMatchObject({ status: "True" });
     world.compose({ functions: [{ ...FUNCTION, when: "observed.composite.resource.spec.none > 3" }] });
     await expect(world.reconcile("guarded")).rejects.toThrow("no such key: none");
-    expect(await condition("guarded", "Synced")).toMatchObject({ status: "False", reason: "WhenFailed" });
+    expect(await conditionOf("guarded", "Synced")).toMatchObject({ status: "False", reason: "WhenFailed" });
   });
 
   test("with schema: Strict, what does not match the CRDs of the cluster is named, and nothing is applied", async () => {
@@ -514,7 +511,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
       c: { apiVersion: "unknown.example.org/v1", kind: "Unknown", metadata: { name: "strict-c" } },
     });
     await expect(world.reconcile("strict")).rejects.toThrow("(schema: Strict)");
-    const { reason, message } = await condition("strict", "Synced");
+    const { reason, message } = await conditionOf("strict", "Synced");
     expect(reason).toBe("InvalidDesired");
     expect(message).toContain('step "step" (fn)');
     expect(message).toContain('desired.resources "b" (Widget): spec.size: ');
@@ -554,8 +551,8 @@ describe("functions of a composite resource", needs("api-server"), () => {
         expect(world.writes()).toEqual([]);
         await world.client.patch({ ...XR, name: "containers" }, "merge", { spec: { please: "refuse" } });
         await expect(world.reconcile("containers", containers)).rejects.toThrow();
-        expect(await condition("containers", "Synced")).toMatchObject({ status: "False", reason: "RunFailed" });
-        expect((await condition("containers", "Synced"))["message"]).toContain("step step");
+        expect(await conditionOf("containers", "Synced")).toMatchObject({ status: "False", reason: "RunFailed" });
+        expect((await conditionOf("containers", "Synced"))["message"]).toContain("step step");
         expect((await find("containers-a"))?.["spec"]).toEqual({ size: 7 });
       } finally {
         await containers.runner.close();

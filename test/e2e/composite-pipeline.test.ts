@@ -13,6 +13,7 @@ import {
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { installKinds } from "../harness/composite-kinds.ts";
 import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
+import { condition } from "../harness/conditions.ts";
 import { needs } from "../harness/needs.ts";
 
 // Composite resources of mode: Pipeline on a real API server. Their functions are gRPC servers in this process.
@@ -59,11 +60,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
   const connected = (...named: NamedFunction[]): ConnectedFunctions => new ConnectedFunctions(noHost, named, NO_FILES);
   const pipeline = (...steps: JsonObject[]): void => world.compose({ mode: "Pipeline", pipeline: steps });
   const find = (name: string) => world.find(WIDGET.apiVersion, WIDGET.kind, name);
-  const condition = async (name: string, type: string): Promise<JsonObject> => {
-    const { status } = await world.xr(name);
-    const list = ((status as JsonObject | undefined)?.["conditions"] ?? []) as JsonObject[];
-    return list.find((one) => one["type"] === type) ?? {};
-  };
+  const conditionOf = async (name: string, type: string): Promise<JsonObject> => condition(await world.xr(name), type);
 
   test("a function at an endpoint composes, and a later step sees its context", async () => {
     pipeline(
@@ -80,7 +77,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     expect(await find("composes-a")).toBeDefined();
     expect(await find("composes-b")).toBeDefined();
     expect((await world.xr("composes"))["status"]).toMatchObject({ seen: ["a"] });
-    expect(await condition("composes", "Ready")).toMatchObject({ status: "True" });
+    expect(await conditionOf("composes", "Ready")).toMatchObject({ status: "True" });
     await world.reconcile("composes");
     expect(world.writes()).toEqual([]);
   });
@@ -125,7 +122,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     pipeline({ step: "only", functionRef: { name: "function-other" } });
     await world.create("unknown");
     await expect(world.reconcile("unknown")).rejects.toThrow();
-    const synced = await condition("unknown", "Synced");
+    const synced = await conditionOf("unknown", "Synced");
     expect(synced).toMatchObject({ status: "False", reason: "FunctionNotFound" });
     expect(synced["message"]).toContain('step "only"');
     expect(synced["message"]).toContain("--function function-other=ENDPOINT");
@@ -141,7 +138,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     gone.stop();
     await world.create("down");
     await expect(world.reconcile("down", context)).rejects.toThrow(expect.objectContaining({ retryable: true }));
-    const synced = await condition("down", "Synced");
+    const synced = await conditionOf("down", "Synced");
     expect(synced).toMatchObject({ status: "False", reason: "RunFailed" });
     expect(synced["message"]).toContain(`cannot connect to ${gone.address}`);
     const back = await serveTestFunction(() => ({ composite: { resource: { status: { up: true } } } }), { port });
@@ -169,8 +166,8 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     });
     await world.create("conditions");
     await world.reconcile("conditions");
-    expect(await condition("conditions", "DatabaseReady")).toMatchObject({ status: "True", reason: "Up" });
-    expect(await condition("conditions", "Synced")).toMatchObject({ reason: "ReconcileSuccess" });
+    expect(await conditionOf("conditions", "DatabaseReady")).toMatchObject({ status: "True", reason: "Up" });
+    expect(await conditionOf("conditions", "Synced")).toMatchObject({ reason: "ReconcileSuccess" });
     const events = world.events.map(({ type, reason, message }) => `${type} ${reason} ${message}`);
     expect(events).toContain('Normal Checked Pipeline step "only": all is well');
     expect(events).toContain('Warning ComposeResources Pipeline step "only": look here');
@@ -185,9 +182,9 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
       results: [{ severity: 1, message: "no further" }],
     });
     await expect(world.reconcile("conditions")).rejects.toThrow("no further");
-    expect(await condition("conditions", "Network")).toMatchObject({ status: "True" });
-    expect(await condition("conditions", "DatabaseReady")).toMatchObject({ status: "Unknown", reason: "FatalError" });
-    expect(await condition("conditions", "Synced")).toMatchObject({ status: "False", reason: "FatalResult" });
+    expect(await conditionOf("conditions", "Network")).toMatchObject({ status: "True" });
+    expect(await conditionOf("conditions", "DatabaseReady")).toMatchObject({ status: "Unknown", reason: "FatalError" });
+    expect(await conditionOf("conditions", "Synced")).toMatchObject({ status: "False", reason: "FatalResult" });
     await expect(world.reconcile("conditions")).rejects.toThrow();
     expect(world.writes()).toEqual([]);
   });
@@ -197,14 +194,14 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     answer = () => ready;
     await world.create("ready");
     await world.reconcile("ready");
-    const unready = await condition("ready", "Ready");
+    const unready = await conditionOf("ready", "Ready");
     expect(unready).toMatchObject({ status: "False", message: "Unready resources: a" });
     ready = { ...ready, composite: { ready: true } };
     await world.reconcile("ready");
-    expect(await condition("ready", "Ready")).toMatchObject({ status: "True", reason: "Available" });
+    expect(await conditionOf("ready", "Ready")).toMatchObject({ status: "True", reason: "Available" });
     ready = { resources: { a: { resource: widget("ready-a"), ready: true } }, composite: { ready: false } };
     await world.reconcile("ready");
-    expect(await condition("ready", "Ready")).toMatchObject({ status: "False", reason: "Creating" });
+    expect(await conditionOf("ready", "Ready")).toMatchObject({ status: "False", reason: "Creating" });
   });
 
   test("a function that returns no desired state deletes all, and is reported", async () => {
@@ -352,8 +349,8 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     answer = () => ({ requires: { it: required }, resources: { a: { resource: widget(name) } } });
     await world.create(name);
     await expect(world.reconcile(name)).rejects.toThrow();
-    expect(await condition(name, "Synced")).toMatchObject({ status: "False", reason });
-    expect((await condition(name, "Synced"))["message"]).toContain('step "only"');
+    expect(await conditionOf(name, "Synced")).toMatchObject({ status: "False", reason });
+    expect((await conditionOf(name, "Synced"))["message"]).toContain('step "only"');
     expect(await find(name)).toBeUndefined();
   });
 
@@ -363,7 +360,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     await world.create("unsettled");
     await expect(world.reconcile("unsettled")).rejects.toThrow();
     expect(calls).toBe(6);
-    const synced = await condition("unsettled", "Synced");
+    const synced = await conditionOf("unsettled", "Synced");
     expect(synced).toMatchObject({ status: "False", reason: "RunFailed" });
     expect(synced["message"]).toContain("did not stabilize within 6 calls");
   });
@@ -395,7 +392,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     expect(asked).toEqual([10_001]);
     count = 10_001;
     await expect(world.reconcile("many", context)).rejects.toThrow();
-    expect(await condition("many", "Synced")).toMatchObject({ status: "False", reason: "TooManyRequired" });
+    expect(await conditionOf("many", "Synced")).toMatchObject({ status: "False", reason: "TooManyRequired" });
   });
 
   test("a step gets credentials from allowed namespaces alone, and its responses are not kept", async () => {
@@ -434,14 +431,14 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     await expect(world.reconcile("credentials", context)).rejects.toThrow("there is no Secret allowed/missing");
     pipeline(step("foreign", "token"));
     await expect(world.reconcile("credentials", context)).rejects.toThrow();
-    const synced = await condition("credentials", "Synced");
+    const synced = await conditionOf("credentials", "Synced");
     expect(synced).toMatchObject({ status: "False", reason: "CredentialsNotAllowed" });
     expect(synced["message"]).toContain("--credentials-secret-namespaces foreign");
     expect(fn.calls).toBe(before + 1);
     // The controller's own namespace is allowed no more than others.
     pipeline(step("xfn-system", "token"));
     await expect(world.reconcile("credentials", context)).rejects.toThrow();
-    expect(await condition("credentials", "Synced")).toMatchObject({ reason: "CredentialsNotAllowed" });
+    expect(await conditionOf("credentials", "Synced")).toMatchObject({ reason: "CredentialsNotAllowed" });
     expect(JSON.stringify([world.events, world.logged, await world.xr("credentials")])).not.toContain("hunter2");
   });
 });

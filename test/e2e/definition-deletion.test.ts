@@ -2,8 +2,8 @@ import { definitionReconciler } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import { ApiError, type Outcome } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
+import { conditionsOf } from "../harness/conditions.ts";
 import {
-  conditionsOf,
   type DefinitionTools,
   definitionWorld,
   messageOf,

@@ -2,13 +2,8 @@ import { definitionReconciler } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import { connect, type LiveObject, loadKubeconfig } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
-import {
-  conditionsOf,
-  type DefinitionTools,
-  messageOf,
-  provideDefinitionTools,
-  thingDefinition,
-} from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
+import { type DefinitionTools, messageOf, provideDefinitionTools, thingDefinition } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
 const API = "apiextensions.crossplane.io/v1";

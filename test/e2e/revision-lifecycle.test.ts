@@ -3,7 +3,8 @@ import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { conditionsOf, type DefinitionWorld, definitionWorld, messageOf } from "../harness/definitions.ts";
+import { conditionsOf } from "../harness/conditions.ts";
+import { type DefinitionWorld, definitionWorld, messageOf } from "../harness/definitions.ts";
 import { type CrashPoint, faultyClient } from "../harness/faulty-client.ts";
 import { needs } from "../harness/needs.ts";
 

@@ -1,9 +1,10 @@
-import { type FunctionIO, isObject, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { type FunctionIO, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { type ConnectedClient, connect, type LiveObject, loadKubeconfig } from "@xfn/kubernetes";
 import { createRunnerServer, type RunnerServer } from "@xfn/runner-grpc";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { WIDGET_CRD } from "../harness/composite-kinds.ts";
+import { condition } from "../harness/conditions.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
 
@@ -119,13 +120,13 @@ describe("XRs that fail permanently", needs("api-server"), () => {
     const mine = items.filter(({ metadata }) => metadata.name.startsWith(prefix));
     return Object.fromEntries(
       mine.map((xr) => {
-        const { status, reason } = conditionOf(xr, type);
+        const { status, reason } = condition(xr, type);
         return [xr.metadata.name, `${String(status)} ${String(reason)}`];
       }),
     );
   };
   const message = async (name: string): Promise<string> =>
-    String(conditionOf(await client.get({ ...XR, name }), "Synced")["message"]);
+    String(condition(await client.get({ ...XR, name }), "Synced")["message"]);
   const all = (names: readonly string[], text: string): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, text]));
 
@@ -193,9 +194,3 @@ describe("XRs that fail permanently", needs("api-server"), () => {
     expect(await count()).toBe(before + 4);
   });
 });
-
-function conditionOf({ status }: LiveObject, type: string): JsonObject {
-  const conditions = isObject(status) ? status["conditions"] : undefined;
-  const list = Array.isArray(conditions) ? conditions.filter(isObject) : [];
-  return list.find((one) => one["type"] === type) ?? {};
-}

@@ -209,12 +209,6 @@ const THING_SCHEMA: JsonObject = {
   },
 };
 
-/** Returns the conditions of an object: `{ Ready: "True Available" }`. */
-export function conditionsOf(object: LiveObject | undefined): Record<string, string> {
-  const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
-  return Object.fromEntries(conditions.map((one) => [String(one["type"]), [one["status"], one["reason"]].join(" ")]));
-}
-
 /** Returns the message of a condition, or "". */
 export function messageOf(object: LiveObject | undefined, type: string): string {
   const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };

@@ -7,7 +7,7 @@ import {
   packageReconciler,
   packageRevisionReconciler,
 } from "@xfn/controller";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { PackageError, parsePackage, SignatureError } from "@xfn/package";
@@ -158,11 +158,4 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     throw new Error(`it does not settle: ${client.writes.map(({ object }) => object).join(", ")}`);
   }
   return state;
-}
-
-/** A condition of an object; empty if it has none of the type. */
-export function condition(object: LiveObject | undefined, type: string): JsonObject {
-  const { conditions } = (object?.["status"] ?? {}) as JsonObject;
-  const list = Array.isArray(conditions) ? conditions.filter(isObject) : [];
-  return list.find((one) => one["type"] === type) ?? {};
 }

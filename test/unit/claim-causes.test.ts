@@ -6,15 +6,11 @@ import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { DEFINITION } from "../harness/composite-kinds.ts";
 import { get, named, WIDGET, widget, world, xr } from "../harness/composite-memory.ts";
+import { condition } from "../harness/conditions.ts";
 import { thingDefinition } from "../harness/definitions.ts";
 import { type MemoryClient, memoryClient } from "../harness/memory-client.ts";
 
 // What claims, XRs and definitions report about the causes of their problems.
-
-const conditionOf = (object: LiveObject | undefined, type: string): JsonObject | undefined => {
-  const { conditions = [] } = (object?.["status"] ?? {}) as { conditions?: JsonObject[] };
-  return conditions.find((one) => one["type"] === type);
-};
 
 /** @param events receives each event as text */
 function contextOf(client: MemoryClient, events: string[]): Context {
@@ -67,10 +63,10 @@ test("a claim reports a fatal result and what its composite waits for, and an ev
   const unready = { type: "Ready", status: "False", reason: "Creating", message: "Unready resources: bucket" };
   const w = claimWorld([FATAL, unready]);
   await w.reconcile();
-  expect(conditionOf(w.claim(), "Synced")).toMatchObject({ status: "False", reason: "CompositeNotSynced" });
-  expect(conditionOf(w.claim(), "Synced")?.["message"]).toContain("FatalResult: no network of that size");
-  expect(conditionOf(w.claim(), "Ready")).toMatchObject({ status: "False", reason: "Waiting" });
-  expect(conditionOf(w.claim(), "Ready")?.["message"]).toContain("Unready resources: bucket");
+  expect(condition(w.claim(), "Synced")).toMatchObject({ status: "False", reason: "CompositeNotSynced" });
+  expect(condition(w.claim(), "Synced")["message"]).toContain("FatalResult: no network of that size");
+  expect(condition(w.claim(), "Ready")).toMatchObject({ status: "False", reason: "Waiting" });
+  expect(condition(w.claim(), "Ready")["message"]).toContain("Unready resources: bucket");
   await w.reconcile();
   expect(w.events).toEqual([
     expect.stringMatching(/^Warning CompositeNotSynced: .*no network of that size/),
@@ -82,15 +78,15 @@ test("a claim of a ready composite stays ready when an update of the composite f
   const w = claimWorld([FATAL, { type: "Ready", status: "True", reason: "Available" }]);
   await w.reconcile();
   await w.reconcile();
-  expect(conditionOf(w.claim(), "Ready")).toMatchObject({ status: "True" });
-  expect(conditionOf(w.claim(), "Synced")).toMatchObject({ status: "False", reason: "CompositeNotSynced" });
+  expect(condition(w.claim(), "Ready")).toMatchObject({ status: "True" });
+  expect(condition(w.claim(), "Synced")).toMatchObject({ status: "False", reason: "CompositeNotSynced" });
   expect(w.events).toHaveLength(1);
 });
 
 test("a claim is synced when its composite is", async () => {
   const w = claimWorld([{ type: "Synced", status: "True", reason: "ReconcileSuccess" }]);
   await w.reconcile();
-  expect(conditionOf(w.claim(), "Synced")).toMatchObject({ status: "True", reason: "ReconcileSuccess" });
+  expect(condition(w.claim(), "Synced")).toMatchObject({ status: "True", reason: "ReconcileSuccess" });
 });
 
 // A condition stores at most 4096 characters of a message.
@@ -118,7 +114,7 @@ test("a definition whose problem is longer than a condition's message gets one e
   const events: string[] = [];
   const reconcile = definitionReconciler(contextOf(client, events));
   for (let count = 0; count < 3; count++) await reconcile(name, new AbortController().signal);
-  expect(conditionOf(get(client, "CompositeResourceDefinition", name), "Established")).toMatchObject({
+  expect(condition(get(client, "CompositeResourceDefinition", name), "Established")).toMatchObject({
     status: "False",
     reason: "CannotApplyCRD",
   });
@@ -133,7 +129,7 @@ test("an XR reports what its unready resources report", async () => {
   const w = world([xr(recorded), troubled([{ type: "Ready", status: "False", reason: "Creating" }, synced])]);
   w.compose(named("a", "a1"), named("b", "b"));
   await w.reconcile();
-  expect(conditionOf(get(w.client, "XDatabase", "xr"), "Ready")?.["message"]).toBe(
+  expect(condition(get(w.client, "XDatabase", "xr"), "Ready")["message"]).toBe(
     "Unready resources: a, b; Widget a1: Synced is False (ReconcileError): AccessDenied",
   );
 });
@@ -146,6 +142,6 @@ test("a failed update of a ready resource leaves the XR ready", async () => {
   };
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
   const after = get(w.client, "XDatabase", "xr");
-  expect(conditionOf(after, "Ready")).toMatchObject({ status: "True" });
-  expect(conditionOf(after, "Synced")).toMatchObject({ status: "False", reason: "Forbidden" });
+  expect(condition(after, "Ready")).toMatchObject({ status: "True" });
+  expect(condition(after, "Synced")).toMatchObject({ status: "False", reason: "Forbidden" });
 });

@@ -88,7 +88,7 @@ const composes = (serviceAccountRef: typeof A | undefined, ...entries: string[])
   resources: entries.map((entry) => named(entry, entry)),
   ...(serviceAccountRef && { serviceAccountRef }),
 });
-const conditionOf = ({ client }: World): string => JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
+const statusOf = ({ client }: World): string => JSON.stringify(get(client, "XDatabase", "xr")?.["status"]);
 const usersOf = ({ widgets }: Users): string[] => [...new Set(widgets.map((one) => one.split(" ")[0] ?? ""))];
 const TTL_MS = 10_001;
 const going = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["composite.apiextensions.crossplane.io"] };
@@ -167,8 +167,8 @@ test("a right that the account lacks is Forbidden for exactly this object", asyn
   await w.reconcile();
   w.composeSpec(composes(A, "w"));
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-  expect(conditionOf(w)).toContain("cannot delete Widget v");
-  expect(conditionOf(w)).toContain(userOf(A));
+  expect(statusOf(w)).toContain("cannot delete Widget v");
+  expect(statusOf(w)).toContain(userOf(A));
   expect(get(w.client, "Widget", "v")).toBeDefined();
   expect(referencesOf(w.client)).toEqual(expect.arrayContaining(["v", "w"]));
 });
@@ -185,7 +185,7 @@ test("neither the controller's cache nor its own writes show what the account ma
   w.may.get(userOf(B))?.add("get");
   w.now += TTL_MS;
   await w.reconcile();
-  expect(conditionOf(w)).toContain("ReconcileSuccess");
+  expect(statusOf(w)).toContain("ReconcileSuccess");
 });
 
 test("an XR is never settled: each reconcile checks the rights of the Composition's account", async () => {
@@ -201,7 +201,7 @@ test("an account that does not exist writes nothing, and a deleted XR waits for 
   const w = users([xr(), widget("w", "w")]);
   w.composeSpec(composes(A, "w"));
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "ServiceAccountNotFound" }));
-  expect(conditionOf(w)).toContain("create it, or change serviceAccountRef of the Composition c");
+  expect(statusOf(w)).toContain("create it, or change serviceAccountRef of the Composition c");
   const ending = users([xr(recorded, going), widget("w", "w")]);
   ending.composeSpec(composes(A, "w"));
   await expect(ending.reconcile()).rejects.toThrow("create the service account team/a again");
@@ -223,7 +223,7 @@ test("an XR is deleted with the rights of its Composition's account, and stays w
   w.may.set(userOf(A), new Set(["get"]));
   w.composeSpec(composes(A, "w"));
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-  expect(conditionOf(w)).toContain("cannot delete Widget w");
+  expect(statusOf(w)).toContain("cannot delete Widget w");
   expect(get(w.client, "XDatabase", "xr")).toBeDefined();
   w.may.set(userOf(A), new Set(ALL));
   w.now += TTL_MS;
@@ -256,7 +256,7 @@ test("a definition's account must be allowed to impersonate that of a Compositio
   const w = users([xr(), account(A), account(B)], { serviceAccountRef: A });
   w.composeSpec(composes(B, "w"));
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-  expect(conditionOf(w)).toContain("the service account team/a may not impersonate the service account team/b");
+  expect(statusOf(w)).toContain("the service account team/a may not impersonate the service account team/b");
   expect(w.widgets).toEqual([]);
   w.may.get(userOf(A))?.add("impersonate b");
   w.now += TTL_MS;
@@ -291,7 +291,7 @@ test("an XR whose Composition is gone is deleted with the XR's rights, or says w
     w.composeSpec(composes(B, "w"));
     w.may.get(user)?.delete("delete");
     await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-    expect(conditionOf(w)).toContain("there is no Composition gone; create it");
+    expect(statusOf(w)).toContain("there is no Composition gone; create it");
     w.may.get(user)?.add("delete");
     w.now += TTL_MS;
     await w.reconcile();

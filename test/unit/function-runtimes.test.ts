@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { isObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { condition, digestOf, META, packageWorld, SOURCE } from "../harness/package-world.ts";
+import { condition } from "../harness/conditions.ts";
+import { digestOf, META, packageWorld, SOURCE } from "../harness/package-world.ts";
 
 // FunctionRuntimes with a registry and an API server in memory.
 

@@ -3,7 +3,8 @@ import type { Context } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import { ApiError } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { condition, digestOf, META, packageWorld, revisionName, SOURCE } from "../harness/package-world.ts";
+import { condition } from "../harness/conditions.ts";
+import { digestOf, META, packageWorld, revisionName, SOURCE } from "../harness/package-world.ts";
 
 // Functions and their revisions, with a registry and an API server in memory: what a real registry is slow to show.
 
