@@ -1,5 +1,4 @@
 import { hasLocationPrefix, parseReference } from "@xfn/oci-rootfs/image-name";
-import type { CopiedImage } from "@xfn/oci-rootfs/registry";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
@@ -10,6 +9,7 @@ import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
+import { nameWithDigest } from "./name-with-digest.ts";
 
 /** Flags of `xfn copy` and `xfn push`, as commander parsed them. */
 export interface CopyFlags extends RegistryFlags {
@@ -90,8 +90,4 @@ function isQualified(text: string): boolean {
   } catch (error) {
     throw explainImageError(error);
   }
-}
-
-function nameWithDigest({ name, digest }: CopiedImage): string {
-  return name.endsWith(`@${digest}`) ? name : `${name}@${digest}`;
 }

@@ -7,6 +7,7 @@ import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { pullProgress } from "../terminal/pull-progress.ts";
+import { nameWithDigest } from "./name-with-digest.ts";
 
 /** Flags of `xfn pull`, as commander parsed them. */
 export interface PullFlags extends RegistryFlags {
@@ -41,7 +42,7 @@ export async function runPull(text: string, flags: PullFlags, output: Output): P
       );
       // The digest at the registry, which may be that of an index.
       const digest = store.list().find(({ name }) => name === image.name)?.digest ?? image.digest;
-      await output.product(`${image.name.endsWith(`@${digest}`) ? image.name : `${image.name}@${digest}`}\n`);
+      await output.product(`${nameWithDigest({ name: image.name, digest })}\n`);
       return ExitCode.ok;
     } catch (error) {
       throw explainImageError(error);

@@ -4,7 +4,7 @@ import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
 import { describeFinding } from "../input/composition-file.ts";
 import { lowerDocuments } from "../validate/lower-documents.ts";
-import type { FieldError } from "../validate/result.ts";
+import { errorLine } from "../validate/result.ts";
 import { schemaErrors } from "../validate/schema-errors.ts";
 import { schemaOfComposite } from "../validate/schemas.ts";
 
@@ -87,16 +87,12 @@ function checkComposite(
   const found = schemaErrors(composite, schema);
   // Functions often set fields of the status that the definition lacks, and files have what they set before.
   const dropped = found.filter(({ type, field }) => type === "unknownField" && field.startsWith("status."));
-  for (const error of dropped) onWarning(`${lineOf(error)}; an API server drops it`);
+  for (const error of dropped) onWarning(`${errorLine(error)}; an API server drops it`);
   const errors = found.filter((error) => !dropped.includes(error));
   if (errors.length === 0) return;
   throw new InputError(`the composite resource is invalid according to ${definition.source} (--xrd)`, {
-    details: errors.map(lineOf),
+    details: errors.map(errorLine),
   });
-}
-
-function lineOf({ source, line, column, message }: FieldError): string {
-  return `${[source, line, column].filter((part) => part !== undefined).join(":")}: ${message}`;
 }
 
 function claimError(xrd: JsonValue, claim: JsonObject): InputError {

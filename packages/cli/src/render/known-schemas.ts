@@ -3,6 +3,7 @@ import { InputError } from "@xfn/input";
 import type { KindSchemas } from "@xfn/pipeline";
 import { kindKey } from "../validate/documents.ts";
 import { type ExtensionFlags, readExtensionSources } from "../validate/read-extensions.ts";
+import { errorLine } from "../validate/result.ts";
 import { readExtensions } from "../validate/schemas.ts";
 
 /**
@@ -19,9 +20,7 @@ export async function knownSchemas(sources: readonly string[], flags: ExtensionF
   const errors = results.flatMap((result) => result.errors);
   if (errors.length > 0) {
     throw new InputError("the schemas for schema: Strict have errors (--crds, --xrd)", {
-      details: errors.map(({ source, line, column, message }) => {
-        return `${[source, line, column].filter((part) => part !== undefined).join(":")}: ${message}`;
-      }),
+      details: errors.map(errorLine),
     });
   }
   const builtin = new Map<string, ReturnType<KindSchemas["of"]>>();

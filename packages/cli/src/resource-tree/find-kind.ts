@@ -1,8 +1,8 @@
 import { isObject, type JsonValue } from "@xfn/functionio";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
+import { textAt, valueAt } from "../input/read-fields.ts";
 import type { Limit } from "./limit.ts";
-import { textAt, valueAt } from "./tree.ts";
 
 /** A kind that the server has. */
 export interface FoundKind {

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { printJson, printYaml } from "@xfn/functionio/document";
 import { oneLine } from "@xfn/program/terminal-text";
-import { allNodes, conditionOf, type TreeNode, textAt } from "./tree.ts";
+import { textAt } from "../input/read-fields.ts";
+import { allNodes, conditionOf, type TreeNode } from "./tree.ts";
 
 /** The forms of a tree, as of `crossplane beta trace`, and YAML. */
 export type TreeForm = "default" | "wide" | "json" | "yaml" | "dot";

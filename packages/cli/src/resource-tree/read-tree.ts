@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import { textAt, valueAt } from "../input/read-fields.ts";
 import type { Limit } from "./limit.ts";
-import { type TreeEvent, type TreeNode, textAt, valueAt } from "./tree.ts";
+import type { TreeEvent, TreeNode } from "./tree.ts";
 
 /** What {@link readTree} reads. */
 export interface ReadTreeOptions {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/functionio";
+import { textAt, valueAt } from "../input/read-fields.ts";
 
 /** An object with the objects that it refers to. */
 export interface TreeNode {
@@ -33,19 +34,6 @@ export function conditionOf(object: JsonObject, type: string): Condition {
   const list = valueAt(object, "status", "conditions");
   const found = (Array.isArray(list) ? list : []).find((one) => textAt(one, "type") === type);
   return { status: textAt(found, "status"), reason: textAt(found, "reason"), message: textAt(found, "message") };
-}
-
-/** The value at a path; undefined if there is none. */
-export function valueAt(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {
-  let at = value;
-  for (const key of path) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-  return at;
-}
-
-/** The text at a path, else "". */
-export function textAt(value: JsonValue | undefined, ...path: readonly string[]): string {
-  const found = valueAt(value, ...path);
-  return typeof found === "string" ? found : "";
 }
 
 /** All nodes, parents before children. */

@@ -3,7 +3,8 @@ import { checkPublication, MAX_COMPOSITE_NAME_LENGTH, PUBLICATION_KIND } from "@
 import { checkPatches } from "@xfn/composition/schema";
 import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { identityOf, isDefinition, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
+import { textAt } from "../input/read-fields.ts";
+import { identityOf, isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { byPosition, schemaErrors } from "./schema-errors.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";

@@ -2,14 +2,8 @@ import type { Finding } from "@xfn/composition";
 import { DEFINITION_FORMS, DEFINITION_KIND } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
+import { textAt } from "../input/read-fields.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
-
-/** The string at a path of a document, else "". */
-export function textAt(value: JsonValue, ...path: readonly string[]): string {
-  let at: JsonValue | undefined = value;
-  for (const key of path) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-  return typeof at === "string" ? at : "";
-}
 
 /** The identity of a resource in its result. */
 export function identityOf(value: JsonValue): Pick<ResourceResult, "apiVersion" | "kind" | "name" | "namespace"> {

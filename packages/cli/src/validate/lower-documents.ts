@@ -1,7 +1,8 @@
 import { isForm, lowerDefinition, PUBLICATION_KIND } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { isKind, textAt } from "./documents.ts";
+import { textAt } from "../input/read-fields.ts";
+import { isKind } from "./documents.ts";
 
 /** The names of the definitions that publications among the documents offer as requirements. */
 export function publishedNames(documents: readonly ParsedDocument[]): ReadonlySet<string> {

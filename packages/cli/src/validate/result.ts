@@ -29,3 +29,8 @@ export interface FieldError {
   /** Starts at 1. */
   readonly column?: number;
 }
+
+/** An error as one line: `FILE:LINE:COLUMN: MESSAGE`. */
+export function errorLine({ source, line, column, message }: FieldError): string {
+  return `${[source, line, column].filter((part) => part !== undefined).join(":")}: ${message}`;
+}

@@ -13,7 +13,8 @@ import {
 import { checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { isDefinition, isKind, kindKey, positionOf, resultOf, textAt } from "./documents.ts";
+import { textAt } from "../input/read-fields.ts";
+import { isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import { publishedNames } from "./lower-documents.ts";
 import type { ResourceResult } from "./result.ts";
 
