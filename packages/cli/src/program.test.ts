@@ -66,6 +66,14 @@ const run = (...args: string[]): Promise<Finished> => runXfn(args);
 // A separate store, so that the user's is not changed.
 const render = (...args: string[]): Promise<Finished> => run("render", ...args, "--cache-dir", join(dir, "store"));
 
+test("xpkg extract reads FILE.xpkg as a file", async () => {
+  const { code, stderr } = await run("xpkg", "extract", join(dir, "none.xpkg"));
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `xfn: cannot read ${join(dir, "none.xpkg")}: there is no such file\n`,
+  });
+});
+
 test("--trace takes a form with a space, too, and never the name of a file", async () => {
   const files = [join(dir, "xr.yaml"), join(dir, "templates.yaml")];
   write("templates.yaml", TEMPLATES);

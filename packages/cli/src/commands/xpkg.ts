@@ -108,8 +108,8 @@ Example:
   ghcr.io/org/function:v1.0.0@sha256:...`;
 
 const EXTRACT_HELP = `
-Writes the objects of a package as a gzipped YAML stream; the extension of --output becomes .gz. PACKAGE is a name at a registry, or oci:DIR;
-with --from-xpkg it is a file, by default the only .xpkg file of the current folder. Prints the file's path.
+Writes the objects of a package as a gzipped YAML stream; the extension of --output becomes .gz. PACKAGE is a name at a registry, oci:DIR
+or FILE.xpkg. With --from-xpkg it is a file of any name, by default the only .xpkg file of the current folder. Prints the file's path.
 ${EXIT_CODES}
 
 Example:

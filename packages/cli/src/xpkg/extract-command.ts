@@ -28,12 +28,13 @@ export async function runXpkgExtract(
     throw usageError("--from-daemon: xfn uses no daemon; save the image (docker save -o FILE) and use --from-xpkg");
   const file = outputFile(flags.output);
   return interruptible(async (signal) => {
-    const source = flags.fromXpkg === true ? (name ?? onlyPackageIn(process.cwd())) : named(name);
+    const isFile = flags.fromXpkg === true || name?.endsWith(".xpkg") === true;
+    const source = isFile ? (name ?? onlyPackageIn(process.cwd())) : named(name);
     const title = `reading ${oneLine(source, 200)}`;
     const stream = await withElapsedTime(
       output,
       () => title,
-      () => (flags.fromXpkg === true ? streamOfFile(source, signal) : streamOfImage(source, flags, signal)),
+      () => (isFile ? streamOfFile(source, signal) : streamOfImage(source, flags, signal)),
     );
     writeWhole(file, gzipSync(stream));
     await output.product(`${file}\n`);

@@ -165,6 +165,7 @@ test("a missing file and an invalid file have different error codes", async () =
       (error: { code?: string }) => error.code,
     );
   expect(await code(loadKubeconfig({ path: join(folder, "none"), env: {} }))).toBe("Unreadable");
+  await expect(loadKubeconfig({ path: join(folder, "none"), env: {} })).rejects.toThrow("there is no such file");
   expect(await code(loadKubeconfig({ env: { HOME: folder } }))).toBe("NotFound");
   expect(await code(load({}, {}, { context: "nowhere" }))).toBe("Invalid");
   expect(await code(load({}, { server: "one.example:6443" }))).toBe("Invalid");

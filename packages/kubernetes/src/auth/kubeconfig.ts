@@ -104,7 +104,11 @@ async function mergeFile(path: string, into: Merged, mustExist: boolean): Promis
   } catch (cause) {
     const missing = cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR");
     if (missing && !mustExist) return false;
-    throw new KubeconfigError("Unreadable", `kubeconfig ${path} cannot be read: ${String(cause)}`, { cause });
+    throw new KubeconfigError(
+      "Unreadable",
+      `kubeconfig ${path} cannot be read: ${missing ? "there is no such file" : String(cause)}`,
+      { cause },
+    );
   }
   let value: JsonValue | undefined;
   try {

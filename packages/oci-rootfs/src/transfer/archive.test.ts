@@ -154,6 +154,13 @@ describe("an archive that is written", () => {
     expect((await write("gzip")).equals(await write("gzip"))).toBe(true);
   });
 
+  test("that cannot be written is named, and not its layout", async () => {
+    await write("gzip");
+    const missing = join(box.dir, "none", "image.tar");
+    const failure = writeArchive({ from: `${layout}:gzip`, path: missing });
+    await expect(failure).rejects.toMatchObject({ code: "StoreFailed", message: `cannot write ${missing}: ENOENT` });
+  });
+
   test("replaces an older one only when it is complete", async () => {
     writeFileSync(path, "older");
     await expect(writeArchive({ from: `${layout}:none`, path })).rejects.toMatchObject({ code: "NotFound" });
