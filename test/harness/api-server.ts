@@ -29,9 +29,10 @@ export interface TestApiServer extends ApiServer {
   apply(...objects: readonly JsonObject[]): Promise<void>;
 }
 
+/** Options of `TestApiServer.kubectl`. */
 export interface KubectlOptions {
   readonly input?: string;
-  /** Returns one of the users that the server was started with. */
+  /** One of the users that the server was started with. Default: the admin. */
   readonly as?: string;
 }
 

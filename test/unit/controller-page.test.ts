@@ -23,6 +23,10 @@ const starts = fencedBlocks(page).flatMap(({ language, text }) =>
   language === "sh" && text.startsWith(START) ? [text] : [],
 );
 
+test("docs/controller.md starts the controller in blocks of sh, whose settings the next test checks", () => {
+  expect(starts.length).toBeGreaterThanOrEqual(3);
+});
+
 test.each(starts)("the settings of %j are valid", (text) => {
   const program = `'${process.execPath}' '${CONTROLLER_MAIN}'`;
   const { status, stderr } = spawnSync("sh", ["-c", text.replace("./xfn-controller", () => program)], {
