@@ -78,6 +78,15 @@ describe("invoke", () => {
     await expect(invoke(fn, {})).rejects.toBeInstanceOf(FunctionIOError);
   });
 
+  test.each([undefined, 1, null, "text", []])(
+    "a handler without compose, which returns %j, is refused",
+    async (value) => {
+      const failure = invoke((() => value) as never, { xr: XR });
+      await expect(failure).rejects.toThrow(FunctionIOError);
+      await expect(failure).rejects.toThrow("compose(handler)");
+    },
+  );
+
   test("warnings of a pipeline are returned", async () => {
     const forgetful = (): never =>
       ({ apiVersion: "apiextensions.crossplane.io/v1alpha1", kind: "FunctionIO", observed: {} }) as never;
