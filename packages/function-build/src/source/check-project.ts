@@ -95,9 +95,10 @@ function folderPaths(dir: string): Record<string, string[]> {
  */
 function compilerOptions(path: string): Readonly<Record<string, unknown>> {
   try {
+    // A string without end is one, too. Otherwise each of its escaped quotes would begin another search for the end.
     const text = readFileSync(path, "utf8")
-      .replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1")
-      .replace(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, "$1");
+      .replace(/("(?:\\.|[^"\\])*"?)|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1")
+      .replace(/("(?:\\.|[^"\\])*"?)|,(?=\s*[}\]])/g, "$1");
     const value: unknown = JSON.parse(text);
     return isObject(value) && isObject(value["compilerOptions"]) ? value["compilerOptions"] : {};
   } catch {

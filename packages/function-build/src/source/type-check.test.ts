@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkProject } from "./check-project.ts";
 import { typeCheck } from "./type-check.ts";
 
 let dir: string;
@@ -95,6 +96,13 @@ test("a tsconfig that cannot be used is named, and the types are checked as stri
   await expect(typeCheck(dir, "function.ts", signal)).rejects.toMatchObject({ code: "Input" });
   write("function.ts", "export default 1;\n");
   expect(await typeCheck(dir, "function.ts", signal)).toContain("@tsconfig/nowhere");
+});
+
+test("a tsconfig with a long string without end is read in linear time", () => {
+  write("tsconfig.json", `"${'\\"'.repeat(200_000)}`);
+  const before = performance.now();
+  expect(checkProject(dir, "function.ts", undefined)).toMatchObject({ include: [] });
+  expect(performance.now() - before).toBeLessThan(10_000);
 });
 
 test("does not run a compiler in the folder", async () => {
