@@ -45,6 +45,25 @@ test.each([
     { env: [{ name: "TOKEN", value: "hidden" }] },
     "Bucket",
   ],
+  [
+    "a Secret in another object",
+    { spec: { manifest: { kind: "Secret", data: { user: "cGFzcw==" } } } },
+    { spec: { manifest: { kind: "Secret", data: { user: "d29yZA==" } } } },
+    "Object",
+  ],
+  [
+    "a Secret in a list",
+    { spec: { all: [{ kind: "Secret", stringData: { a: "x" } }] } },
+    { spec: { all: [{ kind: "Secret", stringData: { a: "hidden" } }] } },
+    "Object",
+  ],
+  [
+    "a new object with a Secret",
+    { spec: {} },
+    { spec: { manifest: { kind: "Secret", stringData: { a: "hidden" } } } },
+    "Object",
+  ],
+  ["a field that a trace hides", { spec: { apiKey: "a" } }, { spec: { apiKey: "hidden" } }, "Bucket"],
   ["such a variable in a new list", { env: [] }, { env: [{ name: "DB_PASSWORD", value: "hidden" }] }, "Bucket"],
 ])("%s is masked", (_, before, after, kind) => {
   const text = JSON.stringify(difference(before, after, ["pass-word", "cGFzcy13b3Jk"], kind));

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonPath, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
+import { secretFields } from "@xfn/pipeline/trace";
 import { emptyObject } from "../objects/empty-object.ts";
 import { isSecret } from "../objects/kinds.ts";
 import { sameJson } from "../objects/same-json.ts";
@@ -23,7 +24,7 @@ const MASK = "(masked)";
 const MAX_VALUE = 120;
 const MAX_PATH = 200;
 
-/** Fields with a secret value in many kinds. */
+/** Fields with a secret value in many kinds, beside those that a trace hides. */
 const SECRET_FIELD = /(?:password|passwd|token|secret|credentials?|private_?key)$/i;
 const SERVER_FIELDS: readonly string[] = [
   "managedFields",
@@ -54,6 +55,7 @@ export function differencesOf(
   }
   const found: Difference[] = [];
   const hidesAll = isSecret(desired);
+  const hides = [secretFields(applied), secretFields(desired)];
   const compare = (before: JsonValue | undefined, after: JsonValue | undefined, at: Place): void => {
     if (sameJson(before ?? null, after ?? null)) return;
     const hidden = at.hidden || namesSecret(before) || namesSecret(after);
@@ -65,10 +67,11 @@ export function differencesOf(
         });
     } else if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
       for (const [index, value] of after.entries())
-        compare(before[index], value, { path: [...at.path, String(index)], hidden });
+        compare(before[index], value, { path: [...at.path, index], hidden });
     } else {
+      const isHidden = hidden || hides.some((hidesAt) => hidesAt(at.path));
       const show = (value: JsonValue): string =>
-        hidden ? MASK : shortened(printJson(withoutSecrets(value, secrets)), MAX_VALUE);
+        isHidden ? MASK : shortened(printJson(withoutSecrets(value, secrets)), MAX_VALUE);
       const path = shortened(at.path.join("."), MAX_PATH);
       const values = {
         ...(before !== undefined && { applied: show(before) }),
@@ -83,7 +86,7 @@ export function differencesOf(
 }
 
 interface Place {
-  readonly path: readonly string[];
+  readonly path: JsonPath;
   /** Whether values here are secret. */
   readonly hidden: boolean;
 }

@@ -3,6 +3,7 @@ import type { Definition } from "@xfn/composition/definition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type PipelineResult, secretDetails } from "@xfn/pipeline";
+import { secretForms } from "@xfn/pipeline/trace";
 import { accountRights } from "../account/account-rights.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { checkApplicable } from "../composite/apply/check-applicable.ts";
@@ -103,8 +104,15 @@ function deletions(
   });
 }
 
-/** Secrets and their encoding in a Secret, without those that are empty. */
+/** Secrets and the forms in which other texts have them, without those that are empty. */
 function secretValues(values: readonly string[]): string[] {
   const texts = [...new Set(values)].filter((one) => one !== "");
-  return texts.flatMap((one) => [one, Buffer.from(one).toString("base64")]);
+  return texts.flatMap((one) => {
+    const bytes = Buffer.from(one);
+    const forms = [...new Set(secretForms(bytes))].filter(({ length }) => length >= MIN_FORM_LENGTH);
+    return [one, bytes.toString("base64"), ...forms];
+  });
 }
+
+/** Parts of a short secret occur by chance. */
+const MIN_FORM_LENGTH = 8;
