@@ -208,6 +208,10 @@ describe("a definition", needs("api-server"), () => {
       spec: { ...(spec as JsonObject), names },
     });
     await expect.poll(async () => conditionsOf(await crd("takers.example.org"))["NamesAccepted"]).toMatch("True");
+    // The server deletes a CRD once it can list the instances from its cache, which begins with the first request for
+    // the kind. It tries again ever more rarely: on a busy machine, after a minute.
+    const instances = "/apis/example.org/v1/takers?resourceVersion=0";
+    await expect.poll(() => world.client.raw("GET", instances)).toMatchObject({ items: [] });
     await create(thingDefinition({ names: { kind: "XNamed", plural: "xnameds", shortNames: ["tk"] } }, "named"));
     await settle("xnameds.example.org");
     const object = await definition("xnameds.example.org");
