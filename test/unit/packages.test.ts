@@ -475,3 +475,19 @@ test("an ImageConfig with a registry that is down does not make an installed Fun
     resolvedImage: expect.stringContaining("mirror.example.org/fns/greeting"),
   });
 });
+
+test("an ImageConfig that moves an installed Function and wants it signed makes it unhealthy without a signature", async () => {
+  const { client, settle, registry, revision } = packageWorld();
+  await settle();
+  await client.create(SECRET);
+  const { spec, ...signed } = signedBy(BY_KEY);
+  await client.create({
+    ...(signed as { apiVersion: string; kind: string }),
+    spec: { ...(spec as JsonObject), rewriteImage: { prefix: "mirror.example.org/fns" } },
+  });
+  expect((await settle())[0]).toContain("is unsigned");
+  expect(condition(revision("a"), "RevisionHealthy")).toMatchObject({ status: "False" });
+  registry.signed.add(digestOf("a"));
+  expect(await settle()).toEqual([]);
+  expect(condition(revision("a"), "RevisionHealthy")).toMatchObject({ status: "True" });
+});

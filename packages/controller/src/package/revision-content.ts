@@ -123,13 +123,14 @@ export class RevisionContents {
   /**
    * Reads the package of a valid revision: for its entry in the Lock, for other common labels, or from another place of
    * an ImageConfig. A revision that works must not become unhealthy because the registry is down. Its next poll reads
-   * again.
+   * again. A missing signature does make it unhealthy.
    */
   async #readAgain(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage | undefined> {
     try {
       return await this.#read(revision, signal);
     } catch (error) {
-      if (signal.aborted || !(error instanceof PackageInstallError)) throw error;
+      const isUnavailable = error instanceof PackageInstallError && error.code === "Unavailable";
+      if (signal.aborted || !isUnavailable) throw error;
       const message = `cannot read the installed package again, and tries later: ${error.message}`;
       this.#context.events.record(revision, { type: "Warning", reason: "UnpackingPackage", message });
       return undefined;
