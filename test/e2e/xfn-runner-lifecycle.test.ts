@@ -175,7 +175,8 @@ describeXfnRunner((shared) => {
         "300ms",
       ]);
       expect(code).toBe(1);
-      expect(stderr).toContain(shared.socket);
+      expect(stderr).toContain(`no runner answers at ${shared.socket}`);
+      expect(stderr).toMatch(/: start one with xfn-runner serve\n$/);
     });
   });
 

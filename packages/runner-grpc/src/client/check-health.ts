@@ -3,6 +3,7 @@ import { status } from "@grpc/grpc-js";
 import { parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { openChannel, type RunnerClientOptions } from "./channel.ts";
+import { unconnectedMessage } from "./error-of-call.ts";
 
 /** A server's state (grpc.health.v1.HealthCheckResponse.ServingStatus). */
 export type HealthState = "UNKNOWN" | "SERVING" | "NOT_SERVING" | "SERVICE_UNKNOWN";
@@ -30,7 +31,9 @@ export async function checkHealth(options: RunnerClientOptions, timeoutMs: numbe
         (cause, state) => {
           if (cause === null) return resolve(state ?? "UNKNOWN");
           const code = cause.code === status.UNIMPLEMENTED ? "Unimplemented" : "Unavailable";
-          reject(new RunnerGrpcError(code, `the runner at ${endpoint.text}: ${cause.details}`, { cause }));
+          const { text } = endpoint;
+          const message = unconnectedMessage(cause.details, text) ?? `the runner at ${text}: ${cause.details}`;
+          reject(new RunnerGrpcError(code, message, { cause }));
         },
       );
     });

@@ -53,11 +53,9 @@ function withoutDetails(
       phase: "timeout",
     });
   }
-  // grpc-js reports what it tried, and an empty note on how it resolved the name.
-  const unconnected = /^No connection established\. Last error: (?:Error: )?(.*?)\.? Resolution note:/s.exec(text)?.[1];
-  if (status === "UNAVAILABLE" && unconnected !== undefined) {
-    const message = `no runner answers at ${endpoint} (${unconnected}): start one with xfn-runner serve`;
-    return new RunnerGrpcError(code, message, { ...known, retryable, undelivered: true });
+  const unconnected = status === "UNAVAILABLE" ? unconnectedMessage(text, endpoint) : undefined;
+  if (unconnected !== undefined) {
+    return new RunnerGrpcError(code, unconnected, { ...known, retryable, undelivered: true });
   }
   const phase = status === "DEADLINE_EXCEEDED" ? { phase: "timeout" as const } : {};
   return new RunnerGrpcError(code, `${image}, by the runner at ${endpoint}: ${text}`, {
@@ -65,4 +63,11 @@ function withoutDetails(
     ...phase,
     retryable,
   });
+}
+
+/** The message for a runner to which there is no connection; undefined if grpc-js reports another failure. */
+export function unconnectedMessage(text: string, endpoint: string): string | undefined {
+  // grpc-js reports what it tried, and an empty note on how it resolved the name.
+  const cause = /^No connection established\. Last error: (?:Error: )?(.*?)\.? Resolution note:/s.exec(text)?.[1];
+  return cause && `no runner answers at ${endpoint} (${cause}): start one with xfn-runner serve`;
 }
