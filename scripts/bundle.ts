@@ -132,14 +132,14 @@ for (const [library, { name, user }] of OWN_FILES) {
   await build({ ...commonJs, stdin, outfile: `dist/${name}.cjs`, plugins: [lazyBuiltins] });
 }
 
-const bundledPlaces: BuildOptions = {
+const programOptions: BuildOptions = {
   ...bundledMeta,
   define: { ...bundledMeta.define, RENDER_FILE: JSON.stringify(`./${RENDER_FILE}`) },
 };
 
 await build({
   ...commonJs,
-  ...bundledPlaces,
+  ...programOptions,
   entryPoints: ["dist/render-program.js"],
   outfile: `dist/${RENDER_FILE}`,
   plugins: [lazyBuiltins, ownFiles, installedUrls(THROUGH_RUNNER), installedUndici, ownModules],
@@ -159,7 +159,7 @@ const allCommands: Plugin = {
 
 await build({
   ...commonJs,
-  ...bundledPlaces,
+  ...programOptions,
   entryPoints: ["dist/main.js"],
   outfile: "dist/xfn-start.cjs",
   plugins: [lazyBuiltins, allCommands],

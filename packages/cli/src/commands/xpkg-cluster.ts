@@ -9,7 +9,7 @@ import {
   toggle,
 } from "@xfn/program/settings";
 import type { XpkgInstallFlags } from "../xpkg/install-command.ts";
-import type { XpkgUpdateFlags } from "../xpkg/update-command.ts";
+import type { WriteFlags } from "../xpkg/write-package.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
 import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 
@@ -40,7 +40,7 @@ const INSTALL_SETTINGS: SettingsOf<XpkgInstallFlags> = {
   ...CLUSTER_SETTINGS,
 };
 
-const UPDATE_SETTINGS: SettingsOf<XpkgUpdateFlags> = { wait: WAIT, ...CLUSTER_SETTINGS };
+const UPDATE_SETTINGS: SettingsOf<WriteFlags> = { wait: WAIT, ...CLUSTER_SETTINGS };
 
 const ARGUMENTS = `
 KIND is configuration, function or provider. PACKAGE is REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@DIGEST. NAME is the name of the

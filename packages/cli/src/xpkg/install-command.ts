@@ -1,22 +1,17 @@
 import type { JsonObject } from "@xfn/functionio";
 import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
-import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { withElapsedTime } from "../terminal/elapsed-time.ts";
-import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
-import { withPackageCluster } from "./package-cluster.ts";
 import { objectOf, type PackageObject, packageObject, printed } from "./package-object.ts";
-import { waitForPackage } from "./wait-for-package.ts";
+import { type WriteFlags, writePackage } from "./write-package.ts";
 
 /** Flags of `xfn xpkg install`, as commander parsed them. */
-export interface XpkgInstallFlags extends ClusterFlags {
+export interface XpkgInstallFlags extends WriteFlags {
   readonly runtimeConfig?: string;
   readonly manualActivation?: boolean;
   readonly packagePullSecrets?: readonly string[];
   readonly revisionHistoryLimit?: number;
-  readonly wait?: number;
 }
 
 /** The arguments of `install` and `update`. */
@@ -26,33 +21,17 @@ export type PackageArguments = readonly [kind: string, reference: string, name: 
 export async function runXpkgInstall(args: PackageArguments, flags: XpkgInstallFlags, output: Output): Promise<number> {
   const object = packageObject(...args);
   const created = objectOf(object, specOf(object, flags));
-  const write = (shown: Output, signal: AbortSignal): Promise<void> =>
-    withPackageCluster(flags, async (client) => {
-      try {
-        await client.create(created, { signal, fieldValidation: "Strict" });
-      } catch (error) {
-        if (!isApiError(error, "AlreadyExists")) throw error;
-        const hint = `\`xfn xpkg update ${object.kind.toLowerCase()} ${object.package} ${object.name}\` changes its package`;
-        throw new CliError("Failed", `${printed(object)} exists already`, { details: [hint], cause: error });
-      }
-      const { wait: timeoutMs } = flags;
-      if (timeoutMs !== undefined)
-        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => shown.status(waiting(object)) });
-    });
-  await interruptible((signal) =>
-    withElapsedTime(
-      output,
-      () => waiting(object),
-      (shown) => write(shown, signal),
-    ),
-  );
+  await writePackage(object, flags, output, async (client, signal) => {
+    try {
+      await client.create(created, { signal, fieldValidation: "Strict" });
+    } catch (error) {
+      if (!isApiError(error, "AlreadyExists")) throw error;
+      const hint = `\`xfn xpkg update ${object.kind.toLowerCase()} ${object.package} ${object.name}\` changes its package`;
+      throw new CliError("Failed", `${printed(object)} exists already`, { details: [hint], cause: error });
+    }
+  });
   await output.product(`${printed(object)} created\n`);
   return ExitCode.ok;
-}
-
-/** The line while a command waits. */
-export function waiting(object: PackageObject): string {
-  return `waiting for ${printed(object)}`;
 }
 
 function specOf({ kind }: PackageObject, flags: XpkgInstallFlags): JsonObject {

@@ -1,0 +1,37 @@
+import type { Client } from "@xfn/kubernetes";
+import type { ClusterFlags } from "../cluster/with-cluster.ts";
+import { withElapsedTime } from "../terminal/elapsed-time.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import type { Output } from "../terminal/output.ts";
+import { withPackageCluster } from "./package-cluster.ts";
+import { type PackageObject, printed } from "./package-object.ts";
+import { waitForPackage } from "./wait-for-package.ts";
+
+/** Flags of the commands that write a package's object, as commander parsed them. */
+export interface WriteFlags extends ClusterFlags {
+  /** How long to wait until the package is installed and healthy, in milliseconds. Undefined does not wait. */
+  readonly wait?: number;
+}
+
+/** Writes the object of a package in a cluster, and waits for the package if `--wait` says so. @throws CliError */
+export async function writePackage(
+  object: PackageObject,
+  { wait: timeoutMs, ...flags }: WriteFlags,
+  output: Output,
+  write: (client: Client, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const title = `waiting for ${printed(object)}`;
+  const writeAndWait = (shown: Output, signal: AbortSignal): Promise<void> =>
+    withPackageCluster(flags, async (client) => {
+      await write(client, signal);
+      if (timeoutMs !== undefined)
+        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => shown.status(title) });
+    });
+  await interruptible((signal) =>
+    withElapsedTime(
+      output,
+      () => title,
+      (shown) => writeAndWait(shown, signal),
+    ),
+  );
+}
