@@ -114,7 +114,7 @@ spec:
     expect(guarded.stderr).toContain('when "first" in desired.resources');
     const slow = await render([PACKAGE.replace("{step", "{timeout: 1ms, step")]);
     expect(slow).toMatchObject({ code: 1, stdout: "" });
-    expect(slow.stderr).toContain('step "package" (function-thing): it took longer than its timeout of 0.001 s');
+    expect(slow.stderr).toContain('step "package": it took longer than its timeout of 0.001 s');
     const wrong = await render([PACKAGE.replace("{step", "{when: size(observed), step")]);
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toMatch(/composition\.yaml:8:\d+: spec\.pipeline\[0\]\.when: /);

@@ -145,14 +145,14 @@ describe("a composition of templates alone", () => {
     );
     const { code, stdout, stderr } = await render(files[0] ?? "", path, other);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain('step "a" (function f): there is no Function of this name in FUNCTIONS, which has: g');
+    expect(stderr).toContain('step "a": there is no Function of this name in FUNCTIONS, which has: g');
   });
 
   test("in mode Pipeline without FUNCTIONS is exit code 1, and the message asks for it", async () => {
     const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
     const { code, stdout, stderr } = await render(files[0] ?? "", path);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain('step "a" (function f): its package is unknown: add FUNCTIONS');
+    expect(stderr).toContain('step "a": its package is unknown: add FUNCTIONS');
   });
 
   test.each(["--crossplane-binary", "--crossplane-version"])(

@@ -61,7 +61,7 @@ export async function callFunction(
 
 function readReturned(bytes: Uint8Array, limits: OutputLimits, image: string, stderr: readonly string[]): FunctionIO {
   try {
-    return parseFunctionIO(bytes, { source: "its output", limits });
+    return parseFunctionIO(bytes, { source: "its output", limits, isOutput: true });
   } catch (cause) {
     const faults = cause instanceof Error ? cause.message.split("\n") : [];
     throw new CliError("Failed", `${image} did not return a FunctionIO`, { details: [...faults, ...stderr], cause });

@@ -2,7 +2,8 @@ import { FunctionIOError, type Issue, UNNAMED_ISSUE } from "../json/errors.ts";
 import { formatPath, type JsonPath, type JsonValue } from "../json/json-value.ts";
 import { MAX_ISSUES } from "../json/limits.ts";
 import type { Position } from "../json/text.ts";
-import type { FunctionIO } from "./functionio.ts";
+import { fatalResults, type OutputOptions } from "./fatal-output.ts";
+import { API_VERSION, type FunctionIO, KIND, severityOf } from "./functionio.ts";
 import { type Finding, type ValidateOptions, validateFunctionIO } from "./validate.ts";
 
 /** A value and its source. */
@@ -18,9 +19,12 @@ interface Located {
  *
  * @throws {FunctionIOError} Invalid, with all issues and their positions
  */
-export function checkFunctionIO(document: Located, options: ValidateOptions): FunctionIO {
+export function checkFunctionIO(document: Located, options: ValidateOptions & OutputOptions): FunctionIO {
   const findings = validateFunctionIO(document.value, options);
   if (findings.length === 0) return document.value as FunctionIO;
+  const isFatal = (severity: string): boolean => severityOf({ severity, message: "" }) === "Fatal";
+  const results = options.isOutput === true ? fatalResults(document.value, findings, isFatal) : undefined;
+  if (results !== undefined) return { apiVersion: API_VERSION, kind: KIND, observed: {}, results };
   throw refuse(findings, document);
 }
 

@@ -2,11 +2,12 @@ import { type ParsedDocument, type ReadOptions, readDocuments } from "../documen
 import { DocumentError, FunctionIOError } from "../json/errors.ts";
 import { checkFunctionIO } from "./check-functionio.ts";
 import { checkEntries, checkObjects, type FunctionIOLimits } from "./entries.ts";
+import type { OutputOptions } from "./fatal-output.ts";
 import { type FunctionIO, KIND } from "./functionio.ts";
 import type { ValidateOptions } from "./validate.ts";
 
 /** Options of {@link parseFunctionIO}. */
-export interface ParseOptions extends ReadOptions, ValidateOptions {
+export interface ParseOptions extends ReadOptions, ValidateOptions, OutputOptions {
   limits?: FunctionIOLimits;
 }
 

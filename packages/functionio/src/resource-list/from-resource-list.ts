@@ -9,29 +9,38 @@ import {
   type Result,
 } from "../function-io/functionio.ts";
 import { FunctionIOError, type Issue } from "../json/errors.ts";
-import { COMPOSITE, NAME_ANNOTATION, type ResourceList, TYPE_ANNOTATION } from "./resource-list.ts";
+import {
+  COMPOSITE,
+  isFatalSeverity,
+  NAME_ANNOTATION,
+  type ResourceList,
+  severityIn,
+  TYPE_ANNOTATION,
+} from "./resource-list.ts";
 import { laidOver } from "./to-resource-list.ts";
 import { annotationOf } from "./validate-resource-list.ts";
 
 /**
  * Converts the ResourceList that a function returned to a FunctionIO. An item is desired as a whole, without our
  * annotations, without those that KRM libraries use internally, and without what the server keeps: status and metadata
- * such as `uid`, unless earlier steps desire them. An entry that has no item is absent. What the form cannot carry is
- * as it was given.
+ * such as `uid`, unless earlier steps desire them. An item without its API version, kind, name or namespace keeps it.
+ * An entry that has no item is absent. What the form cannot carry is as it was given.
  *
  * @param given the FunctionIO that `toResourceList` converted for the function
- * @throws {FunctionIOError} Invalid, if the XR has another identity
+ * @throws {FunctionIOError} Invalid, if the XR has another identity and no result is fatal
  */
 export function fromResourceList(list: ResourceList, given: FunctionIO): FunctionIO {
   const { observed, desired: before = {} } = given;
   const entries = new Map((before.resources ?? []).map((entry) => [entry.name, entry]));
   const existing = new Map((observed.resources ?? []).map(({ name, resource }) => [name, resource]));
+  // After a fatal result nothing is applied: another identity must not hide why the function failed.
+  const isFatal = list.results?.some(({ severity }) => isFatalSeverity(severity)) === true;
   const desired: Desired = { ...before };
   const resources: DesiredResource[] = [];
   for (const [index, item] of list.items.entries()) {
     if (annotationOf(item, TYPE_ANNOTATION) === COMPOSITE) {
       const state = { observed: observed.composite?.resource, desired: before.composite?.resource };
-      checkIdentity(item, laidOver(state.observed, state.desired), index);
+      if (!isFatal) checkIdentity(item, laidOver(state.observed, state.desired), index);
       desired.composite = { ...before.composite, resource: restored(item, state) };
       continue;
     }
@@ -56,14 +65,18 @@ export function fromResourceList(list: ResourceList, given: FunctionIO): Functio
   };
 }
 
-/** Not set by a function: it may not make another object of the XR. */
-const IDENTITY = ["name", "namespace", "uid"] as const;
+/** A function cannot give an object another identity. An absent or empty field means unchanged, as in a FunctionIO. */
+const TYPE_IDENTITY = ["apiVersion", "kind"] as const;
+const NAME_IDENTITY = ["name", "namespace"] as const;
 
 function checkIdentity(item: KubernetesObject, xr: KubernetesObject | undefined, index: number): void {
   if (xr === undefined) return;
+  const differs = (value: string | undefined, was: string | undefined): boolean => !!value && value !== was;
   const changed = [
-    ...(["apiVersion", "kind"] as const).filter((field) => item[field] !== xr[field]),
-    ...IDENTITY.filter((field) => item.metadata?.[field] !== xr.metadata?.[field]).map((field) => `metadata.${field}`),
+    ...TYPE_IDENTITY.filter((field) => differs(item[field], xr[field])),
+    ...([...NAME_IDENTITY, "uid"] as const)
+      .filter((field) => differs(item.metadata?.[field], xr.metadata?.[field]))
+      .map((field) => `metadata.${field}`),
   ];
   if (changed.length === 0) return;
   const issues = changed.map((field): Issue => {
@@ -105,6 +118,10 @@ function restored(item: KubernetesObject, { observed, desired, entry }: Before):
     for (const field of SERVER_METADATA) if (desired?.metadata?.[field] === undefined) delete metadata[field];
   }
   const was = laidOver(observed, desired);
+  if (was !== undefined) {
+    keep(resource, was, TYPE_IDENTITY);
+    keep(metadata, was.metadata ?? {}, NAME_IDENTITY);
+  }
   if (metadata.name === entry && entry !== undefined && was !== undefined && was.metadata?.name === undefined) {
     delete metadata.name;
   }
@@ -115,6 +132,18 @@ function restored(item: KubernetesObject, { observed, desired, entry }: Before):
   if (Object.keys(metadata).length > 0 || was?.metadata !== undefined) resource.metadata = metadata;
   else delete resource.metadata;
   return resource;
+}
+
+/** Gives an object the fields of an earlier one that it lacks. */
+function keep<F extends string>(
+  object: { [field in F]?: string },
+  was: { [field in F]?: string },
+  fields: readonly F[],
+): void {
+  for (const field of fields) {
+    const value = was[field];
+    if (!object[field] && value !== undefined) object[field] = value;
+  }
 }
 
 type Annotations = { [key: string]: string };
@@ -137,15 +166,6 @@ function withoutMarks(annotations: Annotations, was: Annotations | undefined): A
   );
 }
 
-/** The words of both specifications, which differ in case. */
-const SEVERITIES: ReadonlyMap<string, string> = new Map([
-  ["error", "Fatal"],
-  ["fatal", "Fatal"],
-  ["warning", "Warning"],
-  ["info", "Normal"],
-  ["normal", "Normal"],
-]);
-
 function resultOf(result: Result): Result {
-  return { ...result, severity: SEVERITIES.get(result.severity.toLowerCase()) ?? result.severity };
+  return { ...result, severity: severityIn(result.severity) };
 }

@@ -226,6 +226,16 @@ describe("the examples of the first draft", () => {
   /** What the function got: the XR without our annotation. */
   const xr = fromResourceList(parseResourceList(example("resource-list")), given).desired?.composite?.resource;
   const withXr = io({ ...given, observed: { composite: { resource: xr as KubernetesObject } } });
+  const inCluster: KubernetesObject = { ...xr, metadata: { ...xr?.metadata, namespace: "team", uid: "1" } };
+
+  test("the answer is accepted for an XR that the API server has stored", () => {
+    const stored = io({ ...given, observed: { composite: { resource: inCluster } } });
+    const answer = parseResourceList(example("resource-list-answer"));
+    delete answer.results;
+    const { desired } = fromResourceList(answer, stored);
+    expect(desired?.composite?.resource).toEqual({ ...xr, metadata: { ...xr?.metadata, namespace: "team" } });
+    expect(desired?.resources).toHaveLength(1);
+  });
 
   test("the list that a function reads is one that it may return, without a change", () => {
     const list = parseResourceList(example("resource-list"));
@@ -266,6 +276,36 @@ describe("the examples of the first draft", () => {
   test("as it is printed, the second one does not close its quote, and is refused at that quote", () => {
     const { code, issues } = failure(() => parseResourceList(example("resource-list-answer-as-printed")));
     expect({ code, issues }).toMatchObject({ code: "Syntax", issues: [{ line: 45, column: 12 }] });
+  });
+});
+
+describe("an output with a fatal result", () => {
+  const results = [{ severity: "error", message: "no such region" }];
+  const other = { ...XR_ITEM, metadata: { ...XR_ITEM.metadata, name: "other" } };
+  test.each<[string, JsonValue]>([
+    ["no items", []],
+    ["no XR", [item({ [TYPE]: "ComposedResource", [NAME]: "a" })]],
+    ["an item without annotations", [XR_ITEM, item({})]],
+    ["an item that is no object", [XR_ITEM, 1]],
+    ["items that are no list", "x"],
+    ["another XR", [other]],
+  ])("says why the function failed, whatever its items are: %s", (_name, items) => {
+    const text = listOf([], { items, results: [...results, 1] });
+    const list = parseResourceList(text, { isOutput: true });
+    expect(fromResourceList(list, io({})).results).toEqual([{ severity: "Fatal", message: "no such region" }]);
+  });
+
+  test.each<[string, Record<string, JsonValue>]>([
+    ["no fatal result", { items: [], results: [{ severity: "warning", message: "m" }] }],
+    ["a fatal result without a message", { items: [], results: [{ severity: "error" }] }],
+    ["another kind", { kind: "List", items: [], results }],
+    ["another apiVersion", { apiVersion: "v1", items: [], results }],
+  ])("is refused with %s", (_name, fields) => {
+    expect(failure(() => parseResourceList(listOf([], fields), { isOutput: true })).code).toBe("Invalid");
+  });
+
+  test("as an input is refused", () => {
+    expect(failure(() => parseResourceList(listOf([], { results }))).code).toBe("Invalid");
   });
 });
 
@@ -313,6 +353,31 @@ describe("what is refused", () => {
     const { code, issues } = failure(() => fromResourceList(list, io({})));
     expect(code).toBe("Invalid");
     expect(issues).toEqual([{ path: `items[0].${path}`, message: expect.stringContaining("identity") }]);
+  });
+
+  const IDENTITY = [["apiVersion"], ["kind"], ["metadata", "name"], ["metadata", "namespace"], ["metadata", "uid"]];
+  test.each(
+    IDENTITY.flatMap((path) => [
+      [path, undefined],
+      [path, null],
+      [path, ""],
+    ]),
+  )("an item without %s (%s) keeps it", (path, value) => {
+    const metadata = { name: "x", namespace: "ns", uid: "1" };
+    const resource = { ...XR, metadata };
+    const b = { apiVersion: "v1", kind: "B", metadata: { name: "b", namespace: "ns", uid: "2" } };
+    const given = io({ observed: { composite: { resource }, resources: [{ name: "b", resource: b }] } });
+    const list = toResourceList(given);
+    for (const one of list.items) {
+      const [field = "", inner] = path as string[];
+      if (inner === undefined) Object.assign(one, { [field]: value });
+      else Object.assign(one.metadata ?? {}, { [inner]: value });
+    }
+    const { desired } = fromResourceList(parseResourceList(printJson(list)), given);
+    expect(desired?.composite?.resource).toEqual({ ...resource, metadata: { name: "x", namespace: "ns" } });
+    expect(desired?.resources).toEqual([
+      { name: "b", resource: { apiVersion: "v1", kind: "B", metadata: { name: "b", namespace: "ns" } } },
+    ]);
   });
 
   test.each([

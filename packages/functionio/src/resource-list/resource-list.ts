@@ -1,4 +1,4 @@
-import type { KubernetesObject, Result } from "../function-io/functionio.ts";
+import type { KubernetesObject, Result, Severity } from "../function-io/functionio.ts";
 import type { JsonObject } from "../json/json-value.ts";
 
 /** The `kind` of all forms. */
@@ -41,3 +41,22 @@ export type ResourceList = JsonObject & {
   items: KubernetesObject[];
   results?: Result[];
 };
+
+/** The words of both specifications, which differ in case. */
+const SEVERITIES: ReadonlyMap<string, Severity> = new Map([
+  ["error", "Fatal"],
+  ["fatal", "Fatal"],
+  ["warning", "Warning"],
+  ["info", "Normal"],
+  ["normal", "Normal"],
+]);
+
+/** The severity that a result of a ResourceList has in a FunctionIO. An unknown word stays. */
+export function severityIn(severity: string): string {
+  return SEVERITIES.get(severity.toLowerCase()) ?? severity;
+}
+
+/** Whether a result of this severity ends the run. */
+export function isFatalSeverity(severity: string): boolean {
+  return severityIn(severity) === "Fatal";
+}

@@ -36,8 +36,8 @@ export type OutputOutcome = JobOutcome<Piece[], SentOutputError>;
 /** Reads an output on this thread. @throws {FunctionIOError} */
 export function parseOutput({ bytes, source, limits, form }: OutputJob): FunctionIO | ResourceList {
   return form === "ResourceList"
-    ? parseResourceList(bytes, { source, limits })
-    : parseFunctionIO(bytes, { source, limits });
+    ? parseResourceList(bytes, { source, limits, isOutput: true })
+    : parseFunctionIO(bytes, { source, limits, isOutput: true });
 }
 
 /** Reads an output and cuts the document, so that the thread which gets it can do other work in between. */

@@ -106,7 +106,7 @@ test.each([
     await Promise.reject(Object.assign(new Error("no answer"), { code, stderr: "out of disk" }));
   await expect(run([{ step: "a", handler: () => ({}) }], { functions: { connect } })).rejects.toMatchObject({
     code: "RunFailed",
-    message: 'step "a" (function function-a): no answer',
+    message: 'step "a": no answer (function function-a)',
     retryable,
     stderr: "out of disk",
   });

@@ -16,6 +16,7 @@ import { type Result, SYSTEM_CONDITIONS, someOf } from "@xfn/functionio";
 import { DEFAULT_OUTPUT_BYTES, isUndelivered, untilAborted } from "@xfn/runner-contract";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
+import { stepMessage } from "../outcome/step-message.ts";
 import type { PackageCalls } from "../outcome/step-record.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import { desiredState, observedState, takeDesired } from "./border.ts";
@@ -80,7 +81,12 @@ class PreparedPackageStep implements PreparedStep {
     if (fatal !== undefined) return { ...state, conditions, fatal };
     const taken = takeDesired(response, state.desired, state.hints, desired);
     this.#reportDropped(response.desired, desired, report);
-    checkDesired({ name, image: imageOf(this.#step), title: title(this.#step) }, taken.desired, this.#run.observed, []);
+    checkDesired(
+      { name, image: imageOf(this.#step), called: called(this.#step) },
+      taken.desired,
+      this.#run.observed,
+      [],
+    );
     const { ttlMs } = response;
     return {
       ...state,
@@ -247,7 +253,7 @@ function failed(
   undelivered = false,
 ): PipelineError {
   const failure = propertiesOf(cause);
-  return new PipelineError(code, `${title(step)}: ${problem}`, {
+  return new PipelineError(code, stepMessage(step.name, called(step), problem), {
     step: step.name,
     image: imageOf(step),
     cause,
@@ -267,6 +273,6 @@ function propertiesOf(cause: unknown): { code?: unknown; retryable?: unknown; st
   return typeof cause === "object" && cause !== null ? cause : {};
 }
 
-function title(step: PackageStep): string {
-  return `step "${step.name}" (function ${imageOf(step)})`;
+function called(step: PackageStep): string {
+  return `function ${imageOf(step)}`;
 }

@@ -2,6 +2,7 @@ import type { Desired, KubernetesObject, Observed } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
+import { problemLines, stepMessage } from "../outcome/step-message.ts";
 
 /** Names at most ten problems; a function that gets one entry wrong usually gets them all wrong. */
 const MAX_NAMED = 10;
@@ -10,7 +11,7 @@ const MAX_NAMED = 10;
 interface FailedStep {
   readonly name: string;
   readonly image: string;
-  readonly title: string;
+  readonly called: string | undefined;
 }
 
 /**
@@ -33,7 +34,7 @@ export function checkDesired(step: FailedStep, desired: Desired, observed: Obser
 export function invalidDesired(step: FailedStep, summary: string, problems: readonly string[]): PipelineError {
   const shown = problems.slice(0, MAX_NAMED);
   if (problems.length > MAX_NAMED) shown.push(`and ${problems.length - MAX_NAMED} more`);
-  const message = `${step.title}: ${summary}:\n  ${shown.join("\n  ")}`;
+  const message = stepMessage(step.name, step.called, problemLines(summary, shown));
   return new PipelineError("InvalidDesired", message, { step: step.name, image: step.image });
 }
 

@@ -9,7 +9,7 @@ export function containerCall(step: ContainerStep, { runner, auth }: PipelineInp
   return {
     step: step.name,
     image,
-    title: `step "${step.name}" (image ${image})`,
+    called: `image ${image}`,
     advice: step.type === "Wasm" ? WASM_ADVICE : ADVICE,
     words: WORDS,
     maxOutputBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
@@ -44,5 +44,5 @@ const WORDS: OutputWords = {
   empty: "it wrote nothing to stdout",
   several: "it wrote more than one document to stdout",
   output: "what it wrote to stdout",
-  hint: " (is it a log message? those belong on stderr)",
+  hint: "log messages belong on stderr",
 };

@@ -6,8 +6,8 @@ export interface FunctionCall {
   readonly step: string;
   /** The image or the URL of the function. */
   readonly image: string;
-  /** The step and its function, for the start of a message. */
-  readonly title: string;
+  /** The function in messages, such as `image ghcr.io/acme/f:v1`. */
+  readonly called: string;
   /** The way out in the Composition, by the code of an error of {@link run}. */
   readonly advice: ReadonlyMap<string, string>;
   /** How messages speak of the output. */
@@ -35,6 +35,6 @@ export interface OutputWords {
   readonly several: string;
   /** The output itself. */
   readonly output: string;
-  /** The likely cause of an output that is not a FunctionIO, in parentheses; can be empty. */
+  /** A likely cause of an output that is no document of the expected form; can be empty. */
   readonly hint: string;
 }

@@ -50,8 +50,8 @@ describe("a step that returns more than 10,000 entries of a kind ends the run", 
       step: "a",
       retryable: false,
       message:
-        'step "a" (function function-a): cannot read the response: it has more than 10000 entries in results; ' +
-        "the function must return fewer",
+        'step "a": cannot read the response: it has more than 10000 entries in results; ' +
+        "the function must return fewer (function function-a)",
       cause: { name: "FunctionCallError", code: "TooLarge" },
     });
   });
@@ -72,8 +72,8 @@ describe("a step that returns more than 10,000 entries of a kind ends the run", 
       code: "InvalidOutput",
       step: "a",
       message:
-        'step "a" (image image-a): what it wrote to stdout has more than 10000 entries in results; ' +
-        "the function must return fewer",
+        'step "a": what it wrote to stdout has more than 10000 entries in results; ' +
+        "the function must return fewer (image image-a)",
     });
   });
 });

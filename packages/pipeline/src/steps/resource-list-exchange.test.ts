@@ -84,6 +84,20 @@ describe("functions", () => {
     expect([fatal, after]).toEqual([{ severity: "Fatal", message: "no", step: "list" }, []]);
   });
 
+  test("an XR that comes back without its uid and namespace is the XR", async () => {
+    const bare = lists(({ items }) => {
+      for (const { metadata } of items) delete metadata?.uid;
+      items.push(composed("new"));
+    });
+    const { composed: after } = await runPipeline(runWith(bare));
+    expect(after.map(({ name }) => name)).toEqual(["new"]);
+  });
+
+  test("a fatal result counts although the XR is missing", async () => {
+    const fail = lists((list) => Object.assign(list, { items: [], results: [{ severity: "Error", message: "no" }] }));
+    expect((await runPipeline(runWith(fail))).fatal).toMatchObject({ message: "no", step: "list" });
+  });
+
   test.each<[string, (list: ResourceList) => void, string]>([
     ["no composite", ({ items }) => void items.shift(), "has no CompositeResource"],
     ["another XR", ({ items: [item] }) => Object.assign(item?.metadata ?? {}, { name: "x" }), "items[0].metadata.name"],

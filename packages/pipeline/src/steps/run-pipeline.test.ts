@@ -137,14 +137,16 @@ describe("a runner that fails", () => {
       retryable: true,
     });
     expect(error.cause).toBe(cause);
-    expect(error.message).toContain('step "step-2" (image image-2): it did not end within 10 s');
+    expect(error.message).toContain('step "step-2": it did not end within 10 s (image image-2)');
     expect(error.message).toContain("container.timeout");
     expect(error.message).not.toContain("still waiting");
   });
 
   test("a step that the runner's message names is not repeated", async () => {
     const cause = new Error("function image-2 (step step-2): it exited with code 3");
-    expect((await failure(runPipeline(failing(cause)))).message).toBe(cause.message);
+    expect((await failure(runPipeline(failing(cause)))).message).toBe(
+      'step "step-2": it exited with code 3 (image image-2)',
+    );
   });
 
   test.each([["a string"], [undefined], [null], [{}]])("whatever it throws: %s", async (thrown) => {

@@ -2,6 +2,7 @@ import { type FunctionIO, FunctionIOError, type Issue, outputLimits } from "@xfn
 import { isUndelivered, type RunPhase } from "@xfn/runner-contract";
 import type { CachedOutput } from "../cache/cached-output.ts";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
+import { problemLines, stepMessage } from "../outcome/step-message.ts";
 import { readFailure } from "../output/read-failure.ts";
 import type { ReadOutputOptions } from "../output/read-output.ts";
 import type { CallOptions, FunctionCall, OutputWords } from "./function-call.ts";
@@ -73,12 +74,12 @@ async function read(
       const failure = readFailure(cause);
       if (failure === undefined) throw cause;
       const { code, problem, retryable } = failure;
-      throw new PipelineError(code, `${call.title}: ${problem}`, { ...details(call, cause, stderr), retryable });
+      throw new PipelineError(code, message(call, problem), { ...details(call, cause, stderr), retryable });
     }
     const [code, problem] = outputProblem(cause, reader.kind, call.words);
     // Loggers print the messages of causes too.
     const shown = QUOTING.has(cause.code) ? undefined : cause;
-    throw new PipelineError(code, `${call.title}: ${problem}`, details(call, shown, stderr));
+    throw new PipelineError(code, message(call, problem), details(call, shown, stderr));
   }
 }
 
@@ -96,8 +97,10 @@ function outputProblem(
     case "TooManyValues":
       return ["InvalidOutput", `${output} ${error.issues[0]?.message ?? "is too large"}`];
     default: {
-      const problems = error.issues.map((issue) => describeProblem(issue, QUOTING.get(error.code))).join("\n  ");
-      return ["InvalidOutput", `${output} is not a ${kind}${hint}:\n  ${problems}`];
+      const problems = error.issues.map((issue) => describeProblem(issue, QUOTING.get(error.code)));
+      // A problem of a field shows that the text is more than a message.
+      if (hint !== "" && error.issues[0]?.path === "") problems[0] += `; ${hint}`;
+      return ["InvalidOutput", problemLines(`${output} is not a ${kind}`, problems)];
     }
   }
 }
@@ -125,19 +128,27 @@ function runFailed(call: FunctionCall, cause: unknown, stderr: string | undefine
   const failure: RunnerFailure = typeof cause === "object" && cause !== null ? cause : { message: String(cause) };
   const reason =
     typeof failure.message === "string" && failure.message !== "" ? failure.message : "it could not be run";
-  // Some runners name the step in their messages. Naming it twice would hide the reason.
-  const named = reason.includes(call.step) && reason.includes(call.image);
   const advice = typeof failure.code === "string" ? call.advice.get(failure.code) : undefined;
-  const message = `${named ? reason : `${call.title}: ${reason}`}${advice === undefined ? "" : `. In the Composition: ${advice}`}`;
-  return new PipelineError("RunFailed", message, {
+  const problem = message(call, withoutNames(reason, call));
+  return new PipelineError("RunFailed", advice === undefined ? problem : `${problem}. In the Composition: ${advice}`, {
     ...details(call, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
     retryable: failure.retryable === true,
     undelivered: isUndelivered(cause),
   });
 }
 
+/** Runners begin their messages with the function and the step. Naming them twice would hide the reason. */
+function withoutNames(reason: string, { step, image }: FunctionCall): string {
+  const names = `function ${image} (step ${step}): `;
+  return reason.startsWith(names) ? reason.slice(names.length) : reason;
+}
+
+function message({ step, called }: FunctionCall, problem: string): string {
+  return stepMessage(step, called, problem);
+}
+
 function aborted(call: FunctionCall, cause: unknown): PipelineError {
-  return new PipelineError("Aborted", `${call.title}: the run was ended by its caller`, {
+  return new PipelineError("Aborted", message(call, "the run was ended by its caller"), {
     ...details(call, cause, undefined),
     retryable: true,
   });

@@ -1,7 +1,9 @@
 import { inspect } from "node:util";
 import type { FunctionIO } from "@xfn/functionio";
+import { RunnerError } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, desires, failure, prints, runOf, spy, xr } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, failure, prints, runOf, spy, xr } from "../../test/fixtures.ts";
+import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import { runPipeline } from "./run-pipeline.ts";
 
@@ -86,6 +88,12 @@ describe("the output of functions", () => {
       expect(result.connectionDetails.size).toBe(0);
     },
   );
+
+  test("a fatal result counts although the rest of the output is invalid", async () => {
+    const output = `${header},"desired":{"resources":[{"resource":1}]},"results":[{"severity":"Fatal","message":"no"}]}`;
+    const { fatal } = await runPipeline(runOf(prints(output)));
+    expect(fatal).toEqual({ severity: "Fatal", step: "step-1", message: "no" });
+  });
 
   test("integers beyond 2^53 are exact from step to step", async () => {
     const big = bucket({ spec: { big: 9223372036854775807n } });
@@ -174,6 +182,50 @@ describe("output that is not a FunctionIO", () => {
     const error = await failure(runPipeline(run));
     expect(error).toMatchObject({ code: "EmptyOutput", stderr: "Traceback: hunter2" });
     expect(error.message).not.toContain("hunter2");
+  });
+});
+
+describe("the first line of a message", () => {
+  const image = `ghcr.io/a-platform-team/functions/a-function-of-some-length@sha256:${"0".repeat(64)}`;
+  const fails = async (output: string, runner?: Error) => {
+    const step = { name: "a-step", container: { image } };
+    const run: InProcessFunction = () => {
+      if (runner !== undefined) throw runner;
+      return new TextEncoder().encode(output);
+    };
+    const composition = compositionOf([step]);
+    const error = await failure(
+      runPipeline({ composite: xr(), composition, runner: inProcessRunner({ [image]: run }) }),
+    );
+    const [line = ""] = error.message.split("\n");
+    expect(line).toMatch(/^step "a-step": /);
+    expect(error.message).toContain(image);
+    return line.slice(0, line.indexOf(image));
+  };
+  const desired = (resources: string) => `${header},"desired":{"resources":${resources}}}`;
+
+  test.each([
+    ["a wrong field", `${header},"results":[{"severity":"Fatal"}]}`, "results[0].message: is missing"],
+    ["a log message", "Starting up", "expected a FunctionIO object"],
+    ["no JSON", "{", "neither JSON nor YAML"],
+    ["nothing", "", "wrote nothing"],
+    ["an object that cannot exist", desired('[{"name":"a","resource":{"kind":"A"}}]'), "has no apiVersion"],
+  ])("has the cause before the image: %s", async (_name, output, cause) => {
+    expect(await fails(output)).toContain(cause);
+  });
+
+  test("has the cause of the runner before the image", async () => {
+    const cause = new RunnerError("NonZeroExit", `function ${image} (step a-step): it exited with code 3`, {
+      phase: "run",
+      image,
+      step: "a-step",
+    });
+    expect(await fails("", cause)).toBe('step "a-step": it exited with code 3 (image ');
+  });
+
+  test("takes only a text that has no fields for a log message", async () => {
+    expect(await fails("Starting up")).toContain("stderr");
+    expect(await fails(`${header},"results":[{"severity":"Fatal"}]}`)).not.toContain("stderr");
   });
 });
 

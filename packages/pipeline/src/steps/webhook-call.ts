@@ -11,7 +11,6 @@ const TOKEN = "token";
 /** The call of a function that is an HTTPS server. */
 export function webhookCall({ name, webhook }: WebhookStep, { webhooks, credentials }: PipelineInput): FunctionCall {
   const { url, caBundle, timeoutMs = DEFAULT_TIMEOUT_MS, credentials: { secretRef } = {} } = webhook;
-  const title = `step "${name}" (webhook ${url})`;
   const token = async (): Promise<string | undefined> => {
     if (secretRef === undefined) return undefined;
     const secret = await credentials?.(secretRef);
@@ -29,7 +28,7 @@ export function webhookCall({ name, webhook }: WebhookStep, { webhooks, credenti
   return {
     step: name,
     image: url,
-    title,
+    called: `webhook ${url}`,
     advice: ADVICE,
     words: WORDS,
     maxOutputBytes: webhooks?.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,

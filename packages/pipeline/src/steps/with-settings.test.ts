@@ -125,7 +125,7 @@ describe.each(KINDS)("a step of kind %s", (kind) => {
   test("fails with its name if its guard has no result", async () => {
     const error = await failure(runPipeline(inputOf(kind, { when: "observed.composite.resource.spec.none == 1" })));
     expect(error).toMatchObject({ code: "WhenFailed", step: "s", retryable: false });
-    expect(error.message).toMatch(/^step "s" .*cannot be evaluated: no such key: none; test fields .* has\(\)$/);
+    expect(error.message).toMatch(/^step "s": .*cannot be evaluated: no such key: none; test fields .* has\(\) \(.+\)$/);
   });
 
   test("is ended at its timeout", async () => {
@@ -179,7 +179,7 @@ describe.each(KINDS)("a step of kind %s", (kind) => {
     const error = await failure(runPipeline({ ...inputOf(kind, { schema: "Strict" }), schemas }));
     expect(error).toMatchObject({ code: "InvalidDesired", step: "s" });
     expect(error.message).toMatch(
-      /^step "s" .*\(schema: Strict\):\n {2}desired\.resources "made" \(Bucket\): spec\.size: is required\n.*spec\.region: unknown field$/,
+      /^step "s": .*\(schema: Strict\): desired\.resources "made" \(Bucket\): spec\.size: is required \(.+\)\n.*spec\.region: unknown field$/,
     );
     // Without the setting, and without a schema, nothing is checked.
     expect(namesOf(await runPipeline({ ...inputOf(kind, {}), schemas }))).toEqual(["made"]);

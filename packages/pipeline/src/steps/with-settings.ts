@@ -1,5 +1,6 @@
 import { compileGuard, type Guard, type GuardOutcome, type StepSettings } from "@xfn/composition";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
+import { stepMessage } from "../outcome/step-message.ts";
 import { desiredFor, observedFor } from "../settings/guard-states.ts";
 import { retrying } from "../settings/retry.ts";
 import { schemaProblems } from "../settings/strict.ts";
@@ -90,9 +91,9 @@ class StepWithSettings implements PreparedStep {
     if (input.schemas === undefined) return;
     const problems = await schemaProblems({ observed, before, after }, input.schemas);
     if (problems.length === 0) return;
-    const { name, image = "" } = this.#step.description;
+    const { name, image } = this.#step.description;
     throw invalidDesired(
-      { name, image, title: this.#title },
+      { name, image: image ?? "", called: image },
       "what it desires does not match the schemas of its kinds (schema: Strict)",
       problems,
     );
@@ -126,18 +127,13 @@ class StepWithSettings implements PreparedStep {
   #failed(code: PipelineErrorCode, problem: string, cause?: unknown): PipelineError {
     const { name, image } = this.#step.description;
     const stderr = cause instanceof PipelineError ? cause.stderr : undefined;
-    return new PipelineError(code, `${this.#title}: ${problem}`, {
+    return new PipelineError(code, stepMessage(name, image, problem), {
       step: name,
       image,
       cause,
       stderr,
       retryable: code === "Timeout",
     });
-  }
-
-  get #title(): string {
-    const { name, image } = this.#step.description;
-    return `step "${name}"${image === undefined ? "" : ` (${image})`}`;
   }
 }
 
