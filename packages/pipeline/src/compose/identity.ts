@@ -50,7 +50,8 @@ export function identify(
   observed: KubernetesObject | undefined,
 ): Identified {
   const metadata = withoutServerFields(desired.metadata);
-  const warnings = observed === undefined ? nameNew(metadata, entry, composite) : keepName(metadata, observed);
+  // An object of a file can lack a name; an object of an API server has one.
+  const warnings = observed?.metadata?.name ? keepName(metadata, observed) : nameNew(metadata, entry, composite);
   const labels = inheritedLabels(composite);
   metadata.labels = { ...metadata.labels, [LABEL_COMPOSITE]: labels.composite };
   for (const [label, value] of labels.claim) {

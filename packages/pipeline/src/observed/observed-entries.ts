@@ -17,7 +17,7 @@ export interface CompositeResource extends KubernetesObject {
  * @throws {PipelineError} `InvalidComposite`
  */
 export function asComposite(value: JsonValue): CompositeResource {
-  const problem = isObject(value) ? objectProblem(value) : "it is not an object";
+  const problem = isObject(value) ? (objectProblem(value) ?? nameProblem(value)) : "it is not an object";
   if (problem === undefined) return value as CompositeResource;
   throw new PipelineError("InvalidComposite", `the composite resource cannot be composed: ${problem}`);
 }
@@ -29,7 +29,7 @@ export function identityOf({ apiVersion, kind, metadata: { name, namespace } }: 
 
 /**
  * Observed composed resources as entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
- * annotation. The connection details of an entry are those of the Secret in its `spec.writeConnectionSecretToRef`. All
+ * annotation: a file need not have their other names. The connection details of an entry are those of the Secret in its `spec.writeConnectionSecretToRef`. All
  * problems are reported at once.
  *
  * @throws {PipelineError} `InvalidObserved`
@@ -89,8 +89,8 @@ function objectProblem(object: JsonObject): string | undefined {
   for (const field of ["apiVersion", "kind"]) {
     if (!isText(object[field])) return `it has no ${field}`;
   }
-  const { metadata } = object;
-  if (!isObject(metadata) || !isText(metadata["name"])) return "it has no metadata.name";
+  const metadata = object["metadata"] ?? {};
+  if (!isObject(metadata)) return "its metadata is not an object";
   for (const field of ["labels", "annotations"]) {
     const map = metadata[field] ?? {};
     if (!isObject(map)) return `its metadata.${field} is not an object`;
@@ -98,17 +98,21 @@ function objectProblem(object: JsonObject): string | undefined {
     if (key !== undefined)
       return `its metadata.${field} has a value that is not a string, under ${JSON.stringify(key)}`;
   }
-  for (const field of ["uid", "namespace", "generateName"]) {
+  for (const field of ["name", "uid", "namespace", "generateName"]) {
     const value = metadata[field] ?? "";
     if (typeof value !== "string") return `its metadata.${field} is not a string`;
   }
   return undefined;
 }
 
+function nameProblem({ metadata }: JsonObject): string | undefined {
+  return isObject(metadata) && isText(metadata["name"]) ? undefined : "it has no metadata.name";
+}
+
 /** The kind and name of an object, for messages. */
 export function describe(resource: KubernetesObject | undefined): string {
   const { namespace, name } = resource?.metadata ?? {};
-  return `${resource?.kind ?? "object"} ${namespace ? `${namespace}/` : ""}${name ?? "without a name"}`;
+  return `${resource?.kind ?? "object"} ${namespace ? `${namespace}/` : ""}${name || "without a name"}`;
 }
 
 function isText(value: JsonValue | undefined): value is string {

@@ -263,11 +263,7 @@ describe("render", () => {
 
   test.each<[string, JsonValue, string]>([
     ["no annotation", bucket({ metadata: { name: "x" } }), "composition-resource-name"],
-    [
-      "no name",
-      bucket({ metadata: { annotations: { "crossplane.io/composition-resource-name": "a" } } }),
-      "metadata.name",
-    ],
+    ["a name that is no string", bucket({ metadata: { name: 1 } }), "metadata.name"],
     ["a list", [], "not an object"],
     ["labels that are not strings", bucket({ metadata: { name: "x", labels: { a: 1 } } }), "metadata.labels"],
   ])("an observed resource with %s is refused", async (_what, object, words) => {
@@ -276,6 +272,36 @@ describe("render", () => {
       message: expect.stringContaining(words),
     });
   });
+
+  test.each<[string, Record<string, JsonValue>]>([
+    ["only generateName", { generateName: "my-store-" }],
+    ["neither name nor generateName", {}],
+  ])("an observed resource with %s is the function's to see, and its desired name stays", async (_what, metadata) => {
+    const annotations = { "crossplane.io/composition-resource-name": "a" };
+    const seen: JsonValue[] = [];
+    const run = runOf(
+      changes((io) => {
+        seen.push(...(io.observed.resources ?? []).map(({ name }) => name));
+        io.desired = { resources: [{ name: "a", resource: bucket({ metadata: { name: "wanted" } }) }] };
+      }),
+    );
+    const { resources } = await render({ ...run, observed: [bucket({ metadata: { ...metadata, annotations } })] });
+    expect(seen).toEqual(["a"]);
+    expect(resources[0]?.metadata?.name).toBe("wanted");
+  });
+
+  test.each([false, true])(
+    "the output of a render is what the next one observes (whole XR: %s)",
+    async (includeFullXR) => {
+      const run = runOf(desires({ a: bucket(), b: bucket() }));
+      const once = await render(run);
+      const printed = printRender(once, { includeFullXR, includeFunctionResults: true });
+      const observed = readDocuments(printed).map(({ value }) => value);
+      const twice = await render({ ...run, observed });
+      expect(observed).toHaveLength(3);
+      expect(printRender(twice)).toBe(printRender(once));
+    },
+  );
 
   test("all unusable observed resources are named at once", async () => {
     const foreign = observedBucket("c", {});

@@ -3,6 +3,7 @@ import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { takeCompositeSecret } from "../observed/composite-secret.ts";
 import { asComposite, type CompositeResource, identityOf, observedEntries } from "../observed/observed-entries.ts";
+import { withoutOwnOutput } from "../observed/own-output.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { environmentOf } from "../steps/environment.ts";
 import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
@@ -15,14 +16,15 @@ import type { RenderInput, RenderResult } from "./render-types.ts";
  *
  * @throws {PipelineError}
  */
-export async function render(input: RenderInput): Promise<RenderResult> {
-  const composite = asComposite(input.composite);
+export async function render(given: RenderInput): Promise<RenderResult> {
+  const composite = asComposite(given.composite);
+  const input = { ...given, observed: withoutOwnOutput(given.observed ?? [], composite) };
   checkSelector(input.composition, composite);
   if (input.composition.spec.mode === "Pipeline") {
     const { renderComplete } = await import("./render-complete.ts");
     return await renderComplete(input, composite);
   }
-  const { objects, connectionDetails } = takeCompositeSecret(input.observed ?? [], composite);
+  const { objects, connectionDetails } = takeCompositeSecret(input.observed, composite);
   const observed = observedEntries(objects, composite);
   const { composition, environmentConfigs: configs = [] } = input;
   const selected = environmentOf({ composition, composite, configs });
