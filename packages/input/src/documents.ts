@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { extname, join } from "node:path";
 import { DocumentError, isObject, type JsonObject } from "@xfn/functionio";
-import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
+import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/functionio/document";
 import { InputError } from "./input-error.ts";
 import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-input.ts";
 
@@ -9,13 +9,14 @@ import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-inpu
 const MAX_FILES = 1000;
 
 /**
- * Reads all documents of a YAML or JSON file, or of stdin for `-`.
+ * Reads all documents of a YAML or JSON file, or of stdin for `-`. Replaces lists of objects by their items, as kubectl
+ * does.
  *
  * @throws InputError with `file:line:column` lines
  */
 export async function documentsOf(path: string): Promise<readonly ParsedDocument[]> {
   const bytes = await readInput(path);
-  return asInputError(path, () => readDocuments(bytes, { source: sourceName(path) }));
+  return asInputError(path, () => unwrapLists(readDocuments(bytes, { source: sourceName(path) })));
 }
 
 /**

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { type Composition, compileTemplates, parseComposition, TemplateError } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { printJson, printYaml, readDocuments } from "@xfn/functionio/document";
+import { printJson, printYaml, readDocuments, unwrapLists } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
 import { type Conversion, convertText, type PlacedProblem } from "./convert-text.ts";
 
@@ -188,6 +188,33 @@ describe("the recorded cases of templates", () => {
       expect({ name: one.name, out: rendered(back.text, input) }).toEqual({ name: one.name, out: before });
     }
     expect(compared).toBeGreaterThan(200);
+  });
+});
+
+describe("templates in other shapes of a file", () => {
+  const json = printJson(
+    readDocuments(`${HEAD}  resources: [{name: a, base: {apiVersion: v1, kind: ConfigMap}}]`)[0]?.value ?? null,
+  );
+  const kindsOf = (text: string): unknown[] =>
+    unwrapLists(readDocuments(text)).map(({ value }) => (value as { spec?: { mode?: unknown } }).spec?.mode);
+
+  test.each([
+    ["a List", `{"apiVersion": "v1", "kind": "List", "items": [${json}, {"kind": "A"}, ${json}]}`],
+    ["a nested List", `kind: List\nitems:\n- ${json}\n- kind: A\n- {kind: List, items: [${json}]}`],
+    ["objects of JSON without separators", `${json}{"kind": "A"}\n ${json}`],
+    ["objects of JSON with separators", `${json}\n--- {"kind": "A"}\n---\n${json}`],
+  ])("%s", (_name, text) => {
+    const result = convertText(text, "c.json", PIPELINE);
+    expect(refused(result.problems)).toEqual([]);
+    expect(result.converted).toBe(2);
+    expect(kindsOf(result.text)).toEqual(["Pipeline", undefined, "Pipeline"]);
+  });
+
+  test("an error has its position in the list", () => {
+    const { problems } = convertText(`kind: List\nitems:\n- ${json.replace('"XThing"', "3")}`, "c.yaml", PIPELINE);
+    expect(problems.map(({ line }) => line)).toEqual([
+      expect.stringMatching(/^c\.yaml:3:\d+: spec\.compositeTypeRef\.kind/),
+    ]);
   });
 });
 

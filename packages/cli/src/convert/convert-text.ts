@@ -1,8 +1,8 @@
 import { checkComposition, type Finding } from "@xfn/composition";
 import { checkDefinition } from "@xfn/composition/definition";
 import { formatPath, isObject } from "@xfn/functionio";
-import { type ParsedDocument, readDocuments } from "@xfn/functionio/document";
-import { isMap, parseAllDocuments, Scalar, visit, type YAMLMap } from "yaml";
+import { listItems, type ParsedDocument, readDocuments, unwrapLists } from "@xfn/functionio/document";
+import { isMap, isSeq, parseAllDocuments, Scalar, visit, type YAMLMap } from "yaml";
 import { describeFinding } from "../input/composition-file.ts";
 import type { Problem } from "./problem.ts";
 import { type FunctionNames, toPipeline } from "./to-pipeline.ts";
@@ -33,8 +33,8 @@ export interface ConvertedText {
 const KINDS = { pipeline: "Composition", templates: "Composition", "xrd-v2": "CompositeResourceDefinition" } as const;
 
 /**
- * Converts the Compositions or definitions of a YAML or JSON text. Other documents, comments and the spelling of values
- * stay as they are.
+ * Converts the Compositions or definitions of a YAML or JSON text, also those in lists. Other documents, comments and
+ * the spelling of values stay as they are.
  *
  * @param source the name of the file, for problems
  * @throws DocumentError for a text that is neither YAML nor JSON
@@ -42,13 +42,17 @@ const KINDS = { pipeline: "Composition", templates: "Composition", "xrd-v2": "Co
 export function convertText(text: string, source: string, conversion: Conversion): ConvertedText {
   const documents = readDocuments(text, { source });
   // Without types, `0644`, `yes` and large integers are printed as they are written.
-  const nodes = parseAllDocuments(text, { schema: "failsafe", merge: false, keepSourceTokens: false });
+  const nodes = parseAllDocuments(separated(text, documents), {
+    schema: "failsafe",
+    merge: false,
+    keepSourceTokens: false,
+  });
   const parsed = Array.isArray(nodes) ? nodes : [];
   const filled = parsed.filter(({ contents }) => contents !== null && !isEmpty(contents));
   const problems: PlacedProblem[] = [];
   let converted = 0;
-  for (const [index, document] of documents.entries()) {
-    const root = filled[index]?.contents;
+  const objects = documents.flatMap((document, index) => objectsOf(document, filled[index]?.contents));
+  for (const { document, root } of objects) {
     if (!isMap(root) || !isObject(document.value) || document.value["kind"] !== KINDS[conversion.to]) continue;
     converted++;
     const before = findingsOf(document, conversion);
@@ -70,6 +74,31 @@ export function convertText(text: string, source: string, conversion: Conversion
   return { text: result, converted, problems };
 }
 
+/** Puts `---` between JSON objects that follow each other without a separator. */
+function separated(text: string, documents: readonly ParsedDocument[]): string {
+  if (documents.length < 2 || !/^\s*\{/.test(text)) return text;
+  const lines = text.split("\n");
+  for (const document of documents.slice(1).toReversed()) {
+    const { line, column } = document.positionOf([]) ?? { line: 1, column: 1 };
+    const whole = lines[line - 1] ?? "";
+    lines.splice(line - 1, 1, whole.slice(0, column - 1), "---", whole.slice(column - 1));
+  }
+  return lines.join("\n");
+}
+
+interface ConvertibleObject {
+  readonly document: ParsedDocument;
+  readonly root: unknown;
+}
+
+/** The object of a document, or those of a list, each with its node. */
+function objectsOf(document: ParsedDocument, root: unknown): ConvertibleObject[] {
+  const items = listItems(document);
+  if (items === undefined) return [{ document, root }];
+  const nodes = isMap(root) ? root.get("items") : undefined;
+  return items.flatMap((item, index) => objectsOf(item, isSeq(nodes) ? nodes.items[index] : undefined));
+}
+
 function convertRoot(root: YAMLMap, conversion: Conversion): Problem[] {
   if (conversion.to === "pipeline") return toPipeline(root, conversion.names);
   if (conversion.to === "templates") return toTemplates(root);
@@ -86,8 +115,8 @@ function problemsAfter(
   before: readonly ParsedDocument[],
   conversion: Conversion,
 ): readonly PlacedProblem[] {
-  const after = readDocuments(text);
-  return before.flatMap((document, index) => {
+  const after = unwrapLists(readDocuments(text));
+  return unwrapLists(before).flatMap((document, index) => {
     const result = after[index];
     if (result === undefined || !isObject(document.value) || document.value["kind"] !== KINDS[conversion.to]) return [];
     const known = new Set(findingsOf(document, conversion).map(({ message }) => message));

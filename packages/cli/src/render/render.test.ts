@@ -135,6 +135,36 @@ describe("a composition of templates alone", () => {
     expect(await render(...files, "-o", "yaml")).toEqual(await render(...files));
   });
 
+  test.each([[[]], [["-x"]], [["--output", "json"]], [["-r", "-x"]]])(
+    "takes its own output as the observed resources (%j)",
+    async (flags) => {
+      const once = await render(...files, ...flags);
+      const observed = write("once.yaml", once.stdout);
+      expect(await render(...files, ...flags, "-o", observed)).toEqual(once);
+    },
+  );
+
+  test("reads a List, or JSON without separators, wherever it reads a file", async () => {
+    const list = (text: string): string =>
+      `apiVersion: v1\nkind: List\nitems:\n- ${text.trimEnd().replaceAll("\n", "\n  ")}\n`;
+    const given = [list(XR), list(composition(ENVIRONMENT))].map((text, index) => write(`list-${index}.yaml`, text));
+    const environment = write("environments.yaml", list(CONFIG));
+    const observed = write("observed.json", '{"kind": "List", "items": []}{"kind": "ConfigMapList", "items": null}');
+    const { code, stdout, stderr } = await render(
+      ...given,
+      "--environment",
+      environment,
+      "-o",
+      observed,
+      "--xrd",
+      write("xrd.yaml", list(definition("XThing").replace("---\n", ""))),
+    );
+    expect(code).toBe(0);
+    // The position of a warning is that in the list.
+    expect(stderr).toMatch(/list-1\.yaml:12:5: spec\.resources: /);
+    expect(stdout).toContain("zone: z1\n");
+  });
+
   const PIPELINE = "  pipeline:\n  - {step: a, functionRef: {name: f}}\n";
 
   test("in mode Pipeline with a Function that FUNCTIONS lacks is exit code 1, and the message names the step", async () => {

@@ -19,6 +19,11 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
     const error: FieldError = { type: "schema", field: "", message, ...positionOf(document, []) };
     return { ...nothing, status: "invalid", errors: [error] };
   }
+  if (identity.apiVersion === "v1" && identity.kind === "List") {
+    const message = "items: Required value: a List needs a list of objects";
+    const error: FieldError = { type: "schema", field: "items", message, ...positionOf(document, ["items"]) };
+    return { ...nothing, status: "invalid", errors: [error] };
+  }
   const known = extensions.kinds.get(kindKey(identity.apiVersion, identity.kind));
   if (known !== undefined) {
     const errors = kindErrors(document, known);

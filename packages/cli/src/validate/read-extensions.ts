@@ -1,5 +1,5 @@
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments, unwrapLists } from "@xfn/functionio/document";
 import { asInputError } from "@xfn/input";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { interruptible } from "../terminal/interrupt.ts";
@@ -37,5 +37,5 @@ async function readElsewhere(source: string, flags: ExtensionFlags): Promise<rea
       ? streamOfFile(source, signal)
       : streamOfImage(source.replace(/^xpkg:/, ""), flags, signal),
   );
-  return asInputError(source, () => readDocuments(content, { source }));
+  return asInputError(source, () => unwrapLists(readDocuments(content, { source })));
 }

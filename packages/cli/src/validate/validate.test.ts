@@ -130,6 +130,46 @@ test.each([["hunter2"], [77]])("hides the value %j of a field with the name of a
   }
 });
 
+test.each([
+  [
+    "a List",
+    "apiVersion: v1\nkind: List\nitems:\n- apiVersion: example.org/v1\n  kind: XThing\n  metadata: {name: t}\n  spec: {size: x}\n",
+    "7:10",
+  ],
+  [
+    "JSON without separators",
+    '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}{"apiVersion": "example.org/v1", "kind": "XThing",\n "metadata": {"name": "t"}, "spec": {"size": "x"}}',
+    "2:38",
+  ],
+])("the items of %s are checked, with their positions", async (_, text, position) => {
+  const { code, stdout } = await check(text);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(new RegExp(`XThing, t : spec\\.size: .*:${position}\\)`));
+});
+
+test("definitions may be a List too", async () => {
+  const list = write(
+    "list.yaml",
+    `apiVersion: v1\nkind: List\nitems:\n- ${DEFINITION.trimEnd().replaceAll("\n", "\n  ")}\n`,
+  );
+  expect(await run(list, join(dir, "good.yaml"))).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("1 success"),
+  });
+});
+
+test.each([
+  ["nothing", "# nothing\n---\n"],
+  ["an empty List", "{apiVersion: v1, kind: List, items: []}"],
+])("%s is no success", async (_, text) => {
+  expect(await check(text)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("no resources") });
+});
+
+test("a List without items is an error", async () => {
+  const { code, stdout } = await check("apiVersion: v1\nkind: List\nitem: []\n");
+  expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining("items") });
+});
+
 test("a kind without a schema is a warning, and an error on request", async () => {
   const text = "apiVersion: elsewhere.example.org/v1\nkind: Queue\nmetadata: {name: c}\n";
   const tolerant = await check(text);

@@ -1,6 +1,6 @@
 import { PUBLICATION_KIND } from "@xfn/composition/definition";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { sourceName } from "@xfn/input";
+import { InputError, sourceName } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
@@ -38,6 +38,8 @@ export async function validate(
     () => readExtensionSources(extensions, options),
   );
   const documents = await readSources(resources);
+  // An exit code of 0 would read as a success.
+  if (documents.length === 0) throw new InputError(`${sourceName(resources)} has no resources to validate`);
   if (!definitions.some(hasSchema) && documents.some(hasSchema)) {
     throw usageError(`no definition or CRD in EXTENSIONS (${extensions}), but in RESOURCES (${resources})`, [
       `Did you mean: xfn validate ${resources} ${extensions}`,

@@ -1,6 +1,7 @@
+import { readJsonStream } from "../json/json-stream.ts";
 import type { JsonPath, JsonValue } from "../json/json-value.ts";
 import { type ParseLimits, resolveLimits } from "../json/limits.ts";
-import { parseJson, positionInJson, positionsInJson } from "../json/parse-json.ts";
+import { looksLikeJson, parseJson, positionInJson, positionsInJson } from "../json/parse-json.ts";
 import { readAsJson } from "../json/read-json.ts";
 import { decodeText, type Position } from "../json/text.ts";
 import { readYaml } from "../yaml/documents.ts";
@@ -27,8 +28,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads all documents of a YAML or JSON text as Kubernetes does: YAML 1.1 booleans and numbers, keys as strings.
- * Integers are exact (bigint beyond 2^53), and objects have null prototypes. Empty documents are skipped, and a byte
+ * Reads all documents of a YAML text, or all values of a JSON text, as Kubernetes does: YAML 1.1 booleans and numbers,
+ * keys as strings. Integers are exact (bigint beyond 2^53), and objects have null prototypes. Empty documents are skipped, and a byte
  * order mark is ignored. Duplicate keys, tags without a JSON form, NaN and infinities are errors.
  *
  * @throws {DocumentError} with every problem, with line and column
@@ -47,6 +48,15 @@ export function readDocuments(input: string | Uint8Array, options: ReadOptions =
         positionsOf: (paths) => positionsInJson(text, paths),
       },
     ];
+  }
+  const stream = looksLikeJson(text) ? readJsonStream(text, limits, source) : undefined;
+  if (stream !== undefined) {
+    return stream.map(({ value, positionsOf }) => ({
+      value,
+      source,
+      positionsOf,
+      positionOf: (path) => positionsOf([path])[0],
+    }));
   }
   return readYaml(text, limits, source).map((document) => ({ ...document, source }));
 }

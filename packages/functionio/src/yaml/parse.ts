@@ -30,6 +30,8 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
     throw new DocumentError("TooManyValues", [{ path: "", message }], source);
   }
   let text = input.includes("\r") ? input.replace(/\r\n?/g, "\n") : input;
+  // Each document can start with a byte order mark (YAML 1.2, 5.2), as in concatenated files of Windows editors.
+  if (text.includes("\ufeff")) text = text.replace(/^(---(?:[ \t][^\n]*)?\n)\ufeff/gm, "$1");
   const padded = new Map<number, number>();
   const position = (offset: number): Position => {
     const { line, column } = positionAt(text, offset);

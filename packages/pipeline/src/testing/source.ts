@@ -3,7 +3,7 @@ import { dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { documentOf } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue, MAX_TEXT_BYTES } from "@xfn/functionio";
-import { type ParsedDocument, printJson, readDocuments } from "@xfn/functionio/document";
+import { type ParsedDocument, printJson, readDocuments, unwrapLists } from "@xfn/functionio/document";
 import { TestingError } from "./testing-error.ts";
 
 /**
@@ -30,13 +30,17 @@ export function beside(base: string | URL): (path: string) => URL {
 }
 
 /**
- * All documents of a source. A list is a list of sources.
+ * All documents of a source. A list is a list of sources. Lists of objects (`kind: List`) are replaced by their items.
  *
  * @param what the expected document, for messages
  * @throws {TestingError} `InvalidInput`
  * @throws {DocumentError} with line and column
  */
 export function readSource(source: Source | readonly Source[], what: string): ParsedDocument[] {
+  return unwrapLists(readWritten(source, what));
+}
+
+function readWritten(source: Source | readonly Source[], what: string): ParsedDocument[] {
   if (typeof source === "string") return readText(source, what);
   if (typeof source !== "object" || source === null) throw invalid(`${what} is needed, found ${typeof source}`);
   if (Array.isArray(source)) return source.flatMap((one: Source, index) => readSource(one, `${what}[${index}]`));
