@@ -1,14 +1,19 @@
 import { documentOf } from "@xfn/composition";
 import { checkDefinition, type Definition, type LowerOptions } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
+import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 
-/** Parses a definition of any kind. A problem has a line for each invalid field. */
+/** Parses a definition of any kind, and checks that its group may have it. A problem has a line for each invalid field. */
 export function checkLiveDefinition(
   object: LiveObject,
   options: LowerOptions = {},
 ): { definition: Definition } | { problem: string } {
   const { definition, error } = checkDefinition(documentOf(object), options);
-  return definition === undefined ? { problem: error.message } : { definition };
+  if (definition === undefined) return { problem: error.message };
+  const { group } = definition.spec;
+  const owner = reservedGroupOwner(group);
+  if (owner === undefined) return { definition };
+  return { problem: `spec.group: the API group ${group} belongs to ${owner}; define the kind in a group of your own` };
 }
 
 /** Parses a definition of any kind; undefined if it has errors, which its condition reports. */

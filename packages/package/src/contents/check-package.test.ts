@@ -66,6 +66,28 @@ describe("a package", () => {
     expect(check(meta(kind), other)).toEqual([expect.stringMatching(/^1\.yaml:1:1: .* cannot be in a /)]);
   });
 
+  const crd = (name: string, group: string): string =>
+    `${object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)}spec: {group: ${group}}\n`;
+  test.each([
+    ["Function", crd("environmentconfigs.apiextensions.crossplane.io", "apiextensions.crossplane.io")],
+    ["Function", crd("imageconfigs.pkg.crossplane.io", "pkg.crossplane.io")],
+    ["Provider", crd("mutatingwebhookconfigurations.admissionregistration.k8s.io", "admissionregistration.k8s.io")],
+    ["Provider", crd("a.example.org", "rbac.authorization.k8s.io")],
+    ["Provider", crd("clusterroles.rbac.authorization.k8s.io", "example.org")],
+    ["Provider", crd("a.acme.kubernetes.io", "acme.kubernetes.io")],
+    [
+      "Provider",
+      `${object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", "x.k8s.io")}spec: {group: k8s.io}\n`,
+    ],
+    [
+      "Configuration",
+      `${object("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", "x.pkg.crossplane.io")}spec: {group: pkg.crossplane.io}\n`,
+    ],
+  ])("of a %s adds no kind to a group of Kubernetes or the controller: %j", (kind, other) => {
+    expect(codes(meta(kind), other)).toEqual(["ForbiddenObject"]);
+    expect(check(meta(kind), other)).toEqual([expect.stringMatching(/^1\.yaml:.*: spec\.group of the .* belongs to /)]);
+  });
+
   test("names each object once, whatever its version", () => {
     const old = object("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition");
     expect(check(meta(), CRD, old)).toEqual([expect.stringMatching(/^2\.yaml:1:1: .* it is there twice$/)]);

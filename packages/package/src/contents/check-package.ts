@@ -11,6 +11,7 @@ import {
   type PackageKind,
   packageKindOf,
 } from "../kind/package-kind.ts";
+import { reservedGroupOwner } from "../kind/reserved-groups.ts";
 import { parseConstraint } from "../version/constraint.ts";
 import type { PackageFault } from "./fault.ts";
 
@@ -109,7 +110,7 @@ function metadataOf(
 function checkObjects(kind: PackageKind, objects: readonly ParsedDocument[], faults: PackageFault[]): void {
   const seen = new Set<string>();
   for (const document of objects) {
-    const add = (code: PackageErrorCode, path: JsonPath, problem: string, remedy: string): void => {
+    const add: AddFault = (code, path, problem, remedy) => {
       faults.push({ code, document, path, problem, remedy });
     };
     const { value } = document;
@@ -121,7 +122,25 @@ function checkObjects(kind: PackageKind, objects: readonly ParsedDocument[], fau
     else if (!isPackageName(name))
       add("InvalidObject", ["metadata", "name"], `of the ${what} must be a Kubernetes name`, "name the object");
     else if (seen.has(identity)) add("DuplicateObject", [], `${what} ${name} is there twice`, "remove one of the two");
+    else checkGroup(what, name, value, add);
     seen.add(identity);
+  }
+}
+
+type AddFault = (code: PackageErrorCode, path: JsonPath, problem: string, remedy: string) => void;
+
+/** The kinds whose objects add a kind to a group. Their names end in the group. */
+const DEFINING = /^(?:CustomResource|ManagedResource|CompositeResource)Definition\./;
+
+function checkGroup(what: string, name: string, value: unknown, add: AddFault): void {
+  if (!DEFINING.test(what)) return;
+  const { group } = child(value, "spec");
+  for (const one of [group, name.slice(name.indexOf(".") + 1)]) {
+    const owner = typeof one === "string" ? reservedGroupOwner(one) : undefined;
+    if (owner === undefined) continue;
+    const problem = `of the ${what} ${name}: the API group ${String(one)} belongs to ${owner}`;
+    add("ForbiddenObject", ["spec", "group"], problem, "define the kind in a group of your own");
+    return;
   }
 }
 
