@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { controllerCrds, InstallError, installCrds } from "@xfn/controller";
+import { controllerCrds, InstallError, installCrds, restoreCrds } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
-import { type ConnectedClient, connect, loadKubeconfig, type RequestOutcome } from "@xfn/kubernetes";
+import { type ConnectedClient, connect, loadKubeconfig, type RequestOutcome, startInformers } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { OWN_CRDS, thingDefinition } from "../harness/definitions.ts";
@@ -18,6 +18,7 @@ const composition = (spec: JsonObject, apiVersion = "apiextensions.crossplane.io
   spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XThing" }, ...spec },
 });
 
+const OWN_CRDS_ONLY = { labelSelector: "app.kubernetes.io/part-of=xfn", metadataOnly: true };
 const BASE = { apiVersion: "v1", kind: "ConfigMap" };
 
 describe("the controller's own CRDs", needs("api-server"), () => {
@@ -61,6 +62,45 @@ describe("the controller's own CRDs", needs("api-server"), () => {
     await client.patch(reference, "merge", { metadata: { labels: label } });
     await expect(installCrds(client)).rejects.toThrow(InstallError);
     await client.patch(reference, "merge", { metadata: { labels: { "app.kubernetes.io/part-of": "xfn" } } });
+    await installCrds(client);
+  });
+
+  test("one that another writer deletes or changes is restored, and one that was handed over is not", async () => {
+    const name = "environmentconfigs.apiextensions.crossplane.io";
+    const reference = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name };
+    const restored: string[] = [];
+    const informers = startInformers(client);
+    const stop = restoreCrds({
+      client,
+      informers,
+      served: {},
+      onRestore: (crd, error) => void restored.push(error instanceof InstallError ? `${crd} ${error.code}` : crd),
+    });
+    const crd = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" };
+    const { informer } = informers.acquire(
+      { ...crd, kind: "CustomResourceDefinition", namespaced: false },
+      OWN_CRDS_ONLY,
+    );
+    const schema = async (): Promise<string> => JSON.stringify((await client.get(reference))["spec"] ?? "");
+    const poll: typeof expect.poll = (what, options) => expect.poll(what, { timeout: 60_000, ...options });
+    try {
+      await informer.whenSynced();
+      const before = await schema();
+      const { uid } = (await client.get(reference)).metadata;
+      const path = "/spec/versions/0/schema/openAPIV3Schema/properties/data";
+      await client.patch(reference, "json", [{ op: "remove", path }]);
+      await poll(schema).toBe(before);
+      await client.delete(reference);
+      await poll(async () => (await client.get(reference).catch(() => undefined))?.metadata.uid ?? uid).not.toBe(uid);
+      await poll(schema).toBe(before);
+      expect(new Set(restored)).toEqual(new Set([name]));
+      await client.patch(reference, "merge", { metadata: { labels: { "app.kubernetes.io/part-of": null } } });
+      await poll(() => restored).toContain(`${name} CrdOfAnother`);
+      await client.patch(reference, "merge", { metadata: { labels: { "app.kubernetes.io/part-of": "xfn" } } });
+    } finally {
+      await stop();
+      await informers.stop();
+    }
     await installCrds(client);
   });
 

@@ -5,6 +5,7 @@ export { claimReconciler } from "./claim/reconcile-claim.ts";
 export { compositeReconciler } from "./composite/reconcile-composite.ts";
 export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
+export { restoreCrds } from "./crds/restore-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";
 export { publicationReconciler } from "./definition/reconcile-publication.ts";

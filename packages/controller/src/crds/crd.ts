@@ -5,6 +5,11 @@ import { CRDS, typeMeta } from "../objects/kinds.ts";
 /** Identifies the CRDs that the controller installed. Those of other programs lack it. */
 export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
 
+/** Whether an object is a CRD that the controller installed. */
+export function isOwnCrd({ kind, metadata }: KubernetesObject): boolean {
+  return kind === CRDS.kind && metadata?.labels?.[PART_OF_LABEL[0]] === PART_OF_LABEL[1];
+}
+
 export const TEXT: JsonObject = { type: "string" };
 
 export const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };

@@ -16,7 +16,7 @@ import {
 import { findLive, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
-import { PART_OF_LABEL } from "./crd.ts";
+import { isOwnCrd, PART_OF_LABEL } from "./crd.ts";
 
 /** A server establishes a CRD within a second. After this time it will not. */
 const ESTABLISH_TIMEOUT_MS = 30_000;
@@ -51,7 +51,7 @@ export async function installCrds(
   options: ServedKinds & { signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   const { signal } = options;
-  await Promise.all(controllerCrds(options).map((crd) => install(client, crd, signal)));
+  await Promise.all(controllerCrds(options).map((crd) => installCrd(client, crd, signal)));
   const packages = options.packages === true ? PACKAGE_KINDS : [];
   const runtimes = options.functionRuntimes === true ? [FUNCTION_RUNTIMES] : [];
   const definitions = options.resourceComposition === true ? RESOURCE_COMPOSITION_KINDS : [];
@@ -80,10 +80,21 @@ async function waitUntilServed(
   }
 }
 
-async function install(client: Client, desired: KubernetesObject, signal: AbortSignal | undefined): Promise<void> {
+/**
+ * Installs one CRD if it differs, and waits until it is established.
+ *
+ * @returns whether it was written
+ * @throws {InstallError}
+ * @throws {ApiError}
+ */
+export async function installCrd(
+  client: Client,
+  desired: KubernetesObject,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   const reference = referenceTo(desired);
   const existing = await findLive({ client }, reference, signal);
-  if (existing !== undefined && existing.metadata.labels?.[PART_OF_LABEL[0]] !== PART_OF_LABEL[1]) {
+  if (existing !== undefined && !isOwnCrd(existing)) {
     throw new InstallError(
       "CrdOfAnother",
       `the CustomResourceDefinition ${reference.name} was installed by another program, such as Crossplane, and is left ` +
@@ -91,7 +102,8 @@ async function install(client: Client, desired: KubernetesObject, signal: AbortS
     );
   }
   const apply = { fieldManager: FIELD_MANAGERS.install, signal };
-  let { object } = await new ApplyCache().apply(client, desired, existing, apply);
+  const applied = await new ApplyCache().apply(client, desired, existing, apply);
+  let { object } = applied;
   const end = performance.now() + ESTABLISH_TIMEOUT_MS;
   while (!isTrue(object, "Established")) {
     if (performance.now() > end) {
@@ -104,4 +116,5 @@ async function install(client: Client, desired: KubernetesObject, signal: AbortS
     await sleep(CHECK_MS, undefined, signal && { signal });
     object = (await findLive({ client }, reference, signal)) ?? object;
   }
+  return applied.written;
 }

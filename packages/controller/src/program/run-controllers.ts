@@ -5,6 +5,7 @@ import {
   type Backoff,
   type Client,
   electLeader,
+  type Informers,
   isApiError,
   leaderClient,
   pauseAfter,
@@ -14,7 +15,9 @@ import {
 } from "@xfn/kubernetes";
 import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
+import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
+import { restoreCrds } from "../crds/restore-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, startEngine } from "../engine/engine.ts";
 import { BurstOrder } from "../engine/run-order.ts";
@@ -108,6 +111,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
       running.engine?.watchFailed(kind);
     },
   });
+  const stopRestoring = config.skipCrds ? undefined : startRestoring(config, { client, informers, log });
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
   });
@@ -160,6 +164,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   void reportStart(engine, readiness, log);
   await aborted(end);
   // Without the lease nothing may be written, so running reconciles get no time.
+  await stopRestoring?.();
   await engine.stop(signal.aborted ? config.shutdownGrace : 0);
   await events.flush();
   await informers.stop();
@@ -201,18 +206,36 @@ async function reportStart(engine: Engine, readiness: Readiness, log: Log): Prom
   log.info({}, "ready");
 }
 
+function startRestoring(
+  config: StartConfig,
+  { client, informers, log }: { readonly client: Client; readonly informers: Informers; readonly log: Log },
+): () => Promise<void> {
+  return restoreCrds({
+    client,
+    informers,
+    served: servedKinds(config),
+    onRestore: (name, error) => {
+      if (error === undefined) log.warn({ name }, "restored a CRD of the controller, which another writer changed");
+      else log.warn({ name, ...describeFailure(error) }, "cannot restore a CRD of the controller");
+    },
+  });
+}
+
+function servedKinds(config: StartConfig): ServedKinds {
+  return {
+    packages: config.enablePackages,
+    functionRuntimes: config.enableFunctionRuntimes,
+    resourceComposition: config.enableResourceComposition,
+  };
+}
+
 /**
  * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
  */
 async function installWithRetries(client: Client, config: StartConfig, log: Log, signal: AbortSignal): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {
-      return await installCrds(client, {
-        signal,
-        packages: config.enablePackages,
-        functionRuntimes: config.enableFunctionRuntimes,
-        resourceComposition: config.enableResourceComposition,
-      });
+      return await installCrds(client, { signal, ...servedKinds(config) });
     } catch (error) {
       signal.throwIfAborted();
       if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) throw error;

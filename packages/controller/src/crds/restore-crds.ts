@@ -1,0 +1,59 @@
+import { type Client, type Informers, type LiveObject, WorkerSlots, workQueue } from "@xfn/kubernetes";
+import { CRDS } from "../objects/kinds.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
+import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
+import { PART_OF_LABEL } from "./crd.ts";
+import { InstallError, installCrd } from "./install-crds.ts";
+
+const OWN_SELECTOR = { labelSelector: PART_OF_LABEL.join("="), metadataOnly: true } as const;
+
+/** What {@link restoreCrds} uses. */
+interface RestoreOptions {
+  readonly client: Client;
+  readonly informers: Informers;
+  /** The CRDs that the controller has installed. */
+  readonly served: ServedKinds;
+  /** Called for each CRD that is restored, or that cannot be: then with the error. */
+  readonly onRestore: (name: string, error?: unknown) => void;
+}
+
+/**
+ * Installs the controller's own CRDs again when another writer deletes or changes them: without one, its objects are
+ * gone, and with another schema the API server drops their fields. A CRD that loses the controller's label was handed
+ * over, and is left alone.
+ *
+ * @returns ends the watch
+ */
+export function restoreCrds({ client, informers, served, onRestore }: RestoreOptions): () => Promise<void> {
+  const own = new Map(controllerCrds(served).map((crd) => [crd.metadata?.name ?? "", crd]));
+  const queue = workQueue({
+    slots: new WorkerSlots(1),
+    source: CRDS.kind,
+    reconcile: async (name, signal) => {
+      const crd = own.get(name);
+      if (crd === undefined) return undefined;
+      try {
+        if (await installCrd(client, crd, signal)) onRestore(name);
+      } catch (error) {
+        if (!(error instanceof InstallError) || error.code !== "CrdOfAnother") throw error;
+        onRestore(name, error);
+      }
+      return undefined;
+    },
+    onFailure: ({ key, error }) => onRestore(key, error),
+  });
+  const { informer, release } = informers.acquire(CRDS, OWN_SELECTOR);
+  const changed = ({ metadata: { name } }: LiveObject): void => queue.add(name);
+  const unsubscribe = informer.subscribe({
+    updated: (object, before) => {
+      const isChanged = object.metadata["generation"] !== before.metadata["generation"];
+      if (isChanged && !isBeingDeleted(object)) changed(object);
+    },
+    deleted: changed,
+  });
+  return async () => {
+    unsubscribe();
+    release();
+    await queue.stop(0);
+  };
+}
