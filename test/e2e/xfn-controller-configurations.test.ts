@@ -64,7 +64,7 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     cluster = await startPackageCluster({
       controller: ["--poll-interval", "2s"],
       access: () => ["--insecure-registry", closed.host],
-      groups: ["app.org", "thief.org", "private.org", "bad.org"],
+      groups: ["app.org", "thief.org", "private.org", "bad.org", "used.org"],
     });
   }, 300_000);
   afterAll(async () => {
@@ -254,12 +254,15 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await kubectl("delete", "configurations/acme-right", "providers/acme-later", "--timeout=60s");
   }, 400_000);
 
-  test("and the CRDs of a Provider, which nothing runs", async () => {
-    await publish("acme/provider:v1.0.0", stream(meta("Provider"), crd("aws.org")));
+  test("and the CRDs of a Provider, which nothing runs, without its admission webhooks", async () => {
+    const admission =
+      "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: { name: all }\n";
+    await publish("acme/provider:v1.0.0", stream(meta("Provider"), crd("aws.org"), admission));
     await install("Provider", "provider", "acme/provider:v1.0.0");
     await kubectl("wait", "provider/provider", "--for=condition=Installed", "--timeout=60s");
     await poll(() => message("provider/provider")).toContain("nothing runs the program of the provider");
     await kubectl("wait", "crd/buckets.aws.org", "--for=condition=Established", "--timeout=60s");
+    expect(await get("validatingwebhookconfigurations", "-o", "name")).toBe("");
     await kubectl("delete", "provider/provider", "--timeout=60s");
     await poll(() => get("crd", "-o", "name")).not.toContain("buckets.aws.org");
   });
@@ -278,6 +281,43 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     expect(await get("crd", "-o", "name")).not.toContain("buckets.mine.org");
     await kubectl("delete", "provider/foreign", "--timeout=60s");
     expect(await get("crd", "-o", "name")).toContain("buckets.foreign.org");
+  });
+
+  test("but not a CRD with objects that no package installed, until its owner hands it over", async () => {
+    await cluster.apply(crd("used.org"));
+    await kubectl("wait", "crd/buckets.used.org", "--for=condition=Established", "--timeout=60s");
+    await cluster.apply("apiVersion: used.org/v1\nkind: Bucket\nmetadata: { name: mine }\n");
+    await publish("acme/used:v1.0.0", stream(meta("Provider"), crd("used.org"), crd("mine.org")));
+    await install("Provider", "used", "acme/used:v1.0.0");
+    await poll(() => message("provider/used")).toMatch(
+      /cannot adopt .* CustomResourceDefinition buckets\.used\.org, because there are objects of the kind Bucket/,
+    );
+    expect(await get("crd", "-o", "name")).not.toContain("buckets.mine.org");
+    await kubectl("label", "crd/buckets.used.org", "pkg.crossplane.io/package=used");
+    await poll(() => owners("crd/buckets.used.org")).toEqual(["Provider false", "ProviderRevision true"]);
+    expect(await get("buckets.used.org", "-o", "name")).toContain("/mine");
+    await kubectl("delete", "provider/used", "--timeout=60s");
+    await poll(() => get("crd", "-o", "name")).not.toContain("buckets.used.org");
+  });
+
+  test.each([
+    ["a CRD of the controller", crd("pkg.crossplane.io"), "pkg.crossplane.io belongs to the controller"],
+    ["a CRD of Kubernetes", crd("admissionregistration.k8s.io"), "admissionregistration.k8s.io belongs to Kubernetes"],
+    [
+      "a webhook",
+      crd("hook.org").replace(
+        "spec:",
+        "spec:\n  conversion: { strategy: Webhook, webhook: { conversionReviewVersions: [v1], clientConfig: { url: https://evil.org/ } } }",
+      ),
+      "converts its objects at https://evil.org/",
+    ],
+  ])("but not %s", async (what, content, reason) => {
+    const name = what.split(" ").at(-1)?.toLowerCase() ?? "";
+    await publish(`bad/${name}-crd:v1.0.0`, stream(meta("Function"), content));
+    await install("Function", `${name}-crd`, `bad/${name}-crd:v1.0.0`);
+    await poll(() => message(`function/${name}-crd`)).toContain(reason);
+    expect(await get("crd", "-o", "name")).not.toMatch(/buckets\.(?:pkg|admissionregistration|hook)\./);
+    await kubectl("delete", `function/${name}-crd`, "--timeout=60s");
   });
 
   test("from another registry, with the pull secret that an ImageConfig names", async () => {

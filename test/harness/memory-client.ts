@@ -113,7 +113,7 @@ export function memoryClient(initial: readonly LiveObject[], options: MemoryOpti
       };
     },
     forgetKinds: () => undefined,
-    raw: () => Promise.reject(new TypeError("not needed so far")),
+    raw: (_, path) => Promise.reject(new ApiError("NotFound", `there is nothing at ${path}`, { status: 404 })),
   };
   return client;
 }

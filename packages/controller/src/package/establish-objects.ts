@@ -1,13 +1,16 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { type JsonObject, type KubernetesObject, someOf } from "@xfn/functionio";
 import { isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
+import { adoptionProblem, handOverLabel } from "./adopt-object.ts";
+import { type WebhookService, withOwnConversion } from "./own-conversion.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { claimOf, withoutControl } from "./revision-owners.ts";
+import { servedElsewhere } from "./served-elsewhere.ts";
 
 /** Requests at a time: providers have hundreds of CRDs. */
 const PARALLEL = 8;
@@ -21,14 +24,23 @@ interface Planned {
   readonly existing: LiveObject | undefined;
 }
 
+/** For whom objects are established. */
+interface Establishing {
+  readonly revision: LiveObject;
+  readonly siblings: readonly LiveObject[];
+  readonly webhooks?: WebhookService | undefined;
+}
+
 /**
  * Creates or updates the objects of a revision's package, and makes the revision their controller. Checks all of them
  * before the first write: a package with an object that another owner controls, or that the API server rejects, changes
  * nothing.
  *
- * An object without a controller becomes the revision's, as in Crossplane.
+ * An object without a controller becomes the revision's if a package installed it or nothing uses it: see
+ * {@link adoptionProblem}.
  *
  * @param siblings the other revisions of the package
+ * @param webhooks where the package's own runtime serves webhooks; undefined if nothing does
  * @returns `status.objectRefs`
  * @throws {PackageInstallError} `NameTaken` or `NotEstablished`
  * @throws {ApiError}
@@ -36,12 +48,13 @@ interface Planned {
 export async function establishObjects(
   context: Context,
   applies: ApplyCache,
-  { revision, siblings }: { readonly revision: LiveObject; readonly siblings: readonly LiveObject[] },
+  { revision, siblings, webhooks }: Establishing,
   objects: readonly JsonObject[],
   signal: AbortSignal,
 ): Promise<JsonObject[]> {
-  const intents = objects.map((object) => intentOf(object, revision));
+  const intents = objects.map((object) => intentOf(withOwnConversion(object, webhooks), revision));
   const found = await inParallel(intents, (intent) => existingOf(context, intent, signal));
+  await requireAdoptable(context, revision, found, signal);
   const planned: Planned[] = [];
   const references: JsonObject[] = [];
   const taken: string[] = [];
@@ -131,20 +144,49 @@ async function existingOf(
 ): Promise<LiveObject | undefined> {
   const reference = referenceTo(intent);
   const existing = await findLive(context, reference, signal).catch((error: unknown) => refused(intent, error));
+  if (existing === undefined) await requireUnserved(context, intent, signal);
   if (existing === undefined || !isBeingDeleted(existing)) return existing;
   const message = `the ${describeReference(reference)} of the package is being deleted; the controller waits for it`;
   throw new PackageInstallError("NotEstablished", message, { retryable: true });
+}
+
+/** @throws {PackageInstallError} `NameTaken` if an object must not be adopted */
+async function requireAdoptable(
+  context: Context,
+  revision: LiveObject,
+  objects: readonly (LiveObject | undefined)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const unowned = objects.filter((one) => one !== undefined).filter((one) => controllerOf(one) === undefined);
+  const problems = await inParallel(unowned, (one) => adoptionProblem(context, revision, one, signal));
+  const refusals = unowned.flatMap((one, index) => {
+    const problem = problems[index];
+    return problem === undefined ? [] : [`${describeReference(referenceTo(one))}, because ${problem}`];
+  });
+  if (refusals.length === 0) return;
+  const message =
+    `cannot adopt objects that exist: ${someOf(refusals, MAX_NAMED)}; remove them from this package, delete them, or label them ` +
+    `${handOverLabel(revision)} to hand them over to it`;
+  throw new PackageInstallError("NameTaken", message, { retryable: true });
 }
 
 function recordOf({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
   return { apiVersion, kind, name, uid };
 }
 
+/** @throws {PackageInstallError} `NotEstablished` if the API server serves the kind of a new CRD already */
+async function requireUnserved({ client }: Context, crd: KubernetesObject, signal: AbortSignal): Promise<void> {
+  const version = await servedElsewhere(client, crd, signal);
+  if (version === undefined) return;
+  const message =
+    `the package has the ${describeReference(referenceTo(crd))}, which does not exist, but this API server serves its ` +
+    `kind in ${version}: an aggregated API does, or the CRD was just deleted; use a package without it`;
+  throw new PackageInstallError("NotEstablished", message, { retryable: true });
+}
+
 function takenMessage(taken: readonly string[]): string {
-  const rest = taken.length > MAX_NAMED ? `, and ${taken.length - MAX_NAMED} more` : "";
-  const list = `${taken.slice(0, MAX_NAMED).join(", ")}${rest}`;
   return (
-    `cannot take over objects that another owner controls: ${list}; remove them from this package, or delete that owner, ` +
+    `cannot take over objects that another owner controls: ${someOf(taken, MAX_NAMED)}; remove them from this package, or delete that owner, ` +
     "which may delete them"
   );
 }

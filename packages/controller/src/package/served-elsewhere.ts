@@ -1,0 +1,38 @@
+import { isObject, type JsonObject } from "@xfn/functionio";
+import { type Client, isApiError } from "@xfn/kubernetes";
+import { CRDS } from "../objects/kinds.ts";
+import { objectAt, textAt } from "../objects/read-objects.ts";
+
+/**
+ * The version in which the API server serves the kind of a CRD that does not exist: an aggregated API server does
+ * (Kubernetes, "API Aggregation"). The rights on the CRD's kind would be rights on that API. Undefined if there is none,
+ * and for other objects.
+ *
+ * @throws {ApiError}
+ */
+export async function servedElsewhere(
+  client: Pick<Client, "raw">,
+  crd: JsonObject,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (crd["kind"] !== CRDS.kind) return undefined;
+  const { versions } = objectAt(crd, "spec");
+  const group = textAt(crd, "spec", "group") ?? "";
+  const plural = textAt(crd, "spec", "names", "plural") ?? "";
+  for (const version of Array.isArray(versions) ? versions : []) {
+    const name = textAt(version, "name") ?? "";
+    const path = `/apis/${encodeURIComponent(group)}/${encodeURIComponent(name)}`;
+    if ((await resourcesAt(client, path, signal)).includes(plural)) return `${group}/${name}`;
+  }
+  return undefined;
+}
+
+async function resourcesAt(client: Pick<Client, "raw">, path: string, signal: AbortSignal): Promise<unknown[]> {
+  try {
+    const { resources } = objectAt(await client.raw("GET", path, { signal }));
+    return (Array.isArray(resources) ? resources : []).map((one) => (isObject(one) ? one["name"] : undefined));
+  } catch (error) {
+    if (isApiError(error, "NotFound", "KindNotServed")) return [];
+    throw error;
+  }
+}
