@@ -133,6 +133,50 @@ stringData: { username: admin, password: of-${composite}, endpoint: db.example.o
     expect(Object.keys(data).toSorted()).toEqual(["endpoint", "password", "username"]);
   });
 
+  test("infrastructure composes a namespaced kind only if its definition says so", async () => {
+    const name = "buckets.database.example.org";
+    const definition = (scope: string) => `
+apiVersion: apiextensions.crossplane.io/v1alpha1
+kind: InfrastructureDefinition
+metadata: { name: ${name} }
+spec:
+  ${scope}
+  crdSpecTemplate:
+    group: database.example.org
+    version: v1alpha1
+    names: { kind: Bucket, plural: buckets }
+    validation: { openAPIV3Schema: { type: object, properties: { inNamespace: { type: string } } } }
+  defaultCompositionRef: { name: ${name} }
+`;
+    await apply(definition(""));
+    expect(await refusal(definition("composedScope: Namespaced"))).toContain("composedScope");
+    await apply(`
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: ${name} }
+spec:
+  compositeTypeRef: { apiVersion: database.example.org/v1alpha1, kind: Bucket }
+  resources:
+    - name: settings
+      base: { apiVersion: v1, kind: ConfigMap }
+      patches: [{ type: FromCompositeFieldPath, fromFieldPath: spec.inNamespace, toFieldPath: metadata.namespace }]
+      readinessChecks: [{ type: None }]
+    - { name: group, base: { apiVersion: azure.crossplane.io/v1alpha3, kind: ResourceGroup }, readinessChecks: [{ type: None }] }
+`);
+    await create(`
+apiVersion: database.example.org/v1alpha1
+kind: Bucket
+metadata: { name: logs }
+spec: { inNamespace: default, writeConnectionSecretToRef: { namespace: crossplane-system, name: logs } }
+`);
+    await untilCondition("Synced", "NamespacedResource", "bucket", "logs");
+    expect(await names("resourcegroups", "-l", "crossplane.io/composite=logs")).toEqual([]);
+    await apply(definition("composedScope: Any"));
+    await untilCondition("Ready", "Available", "bucket", "logs");
+    expect(await names("configmaps", "-n", "default", "-l", "crossplane.io/composite=logs")).toHaveLength(1);
+    await server.kubectl(["delete", "infrastructuredefinition", name]);
+  });
+
   test("an InfrastructurePublication offers it as a requirement, bound statically and dynamically", async () => {
     await apply(written("infrastructure-publication"));
     await untilCondition("Offered", "WatchingCompositeResourceClaim", "infrastructurepublication", INFRASTRUCTURE);

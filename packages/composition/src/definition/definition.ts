@@ -50,6 +50,9 @@ export interface Definition {
   spec: DefinitionSpec;
 }
 
+/** `Cluster`: only cluster-scoped kinds. `Any`: namespaced kinds too. */
+export type ComposedScope = "Cluster" | "Any";
+
 /** The `spec` of a definition. Defaults are filled in. */
 export interface DefinitionSpec {
   group: string;
@@ -70,6 +73,8 @@ export interface DefinitionSpec {
   defaultCompositionRevisionSelector?: { matchLabels: Record<string, string> };
   /** The Composition of all composite resources. It overrides their own. */
   enforcedCompositionRef?: { name: string };
+  /** The scope of the kinds that an InfrastructureDefinition's composite resources compose. Absent: any. */
+  composedScope?: ComposedScope;
   /** The service account with whose rights composite resources are composed. Absent: with the controller's own. */
   serviceAccountRef?: ServiceAccountReference;
   /** At least one; exactly one is referenceable. */

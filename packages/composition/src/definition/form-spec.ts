@@ -2,12 +2,12 @@ import type { JsonObject, JsonPath } from "@xfn/functionio";
 import { SERVICE_ACCOUNT, type ServiceAccountReference } from "../api/service-account.ts";
 import { texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";
-import { name, type Rule, required } from "../api-schema/schema.ts";
+import { choice, defaulted, name, type Rule, required } from "../api-schema/schema.ts";
 import { closest } from "../reader/closest.ts";
 import type { FieldReader, Findings } from "../reader/field-reader.ts";
 import { isObject } from "../values/json.ts";
 import { checkAuthorSchema, type SchemaFindings } from "./check-author-schema.ts";
-import type { DefinitionForm } from "./definition.ts";
+import type { ComposedScope, DefinitionForm } from "./definition.ts";
 import { reservedFields } from "./injected-fields.ts";
 import { type AuthorType, authorTypes, lowerDefinition } from "./lower.ts";
 import { GROUP_NAME, NAMES, VERSION_NAME } from "./spec.ts";
@@ -33,7 +33,8 @@ export interface WrittenApplication {
 }
 
 /** The spec of an InfrastructureDefinition. */
-interface WrittenInfrastructure extends WrittenApplication {
+export interface WrittenInfrastructure extends WrittenApplication {
+  composedScope?: ComposedScope;
   connectionDetails?: string[];
   connectionSecret?: { keys: string[] };
 }
@@ -135,6 +136,7 @@ export const FORM_SPECS: Readonly<Record<DefinitionForm, ObjectSchema<WrittenApp
       connectionSecret: object<NonNullable<WrittenInfrastructure["connectionSecret"]>>({
         keys: required(KEYS, "the names of connection details"),
       }),
+      composedScope: defaulted(choice<ComposedScope>("Cluster", "Any"), "Cluster"),
       ...commonFields("InfrastructureDefinition"),
     },
     {

@@ -3,6 +3,7 @@ export type { ServiceAccountReference } from "../api/service-account.ts";
 export { applyDefaults } from "./apply-defaults.ts";
 export { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
 export {
+  type ComposedScope,
   DEFINITION_API_VERSION,
   DEFINITION_API_VERSIONS,
   DEFINITION_FORMS,

@@ -287,6 +287,18 @@ spec:
     });
   });
 
+  test("composes cluster-scoped kinds, unless it says otherwise", () => {
+    expect(parse(INFRASTRUCTURE).spec.composedScope).toBe("Cluster");
+    expect(parse(`${INFRASTRUCTURE}  composedScope: Any\n`).spec.composedScope).toBe("Any");
+    expect(check(`${INFRASTRUCTURE}  composedScope: Namespaced\n`)).toContainEqual(
+      expect.stringMatching(/^error spec\.composedScope /),
+    );
+    const application = parse(
+      INFRASTRUCTURE.replace("Infrastructure", "Application").replace("connectionDetails: [user]", ""),
+    );
+    expect(application.spec.composedScope).toBeUndefined();
+  });
+
   test("offers requirements if it is published", () => {
     expect(parse(INFRASTRUCTURE, true).spec.claimNames).toMatchObject({
       kind: "DbRequirement",

@@ -20,7 +20,13 @@ import {
   PUBLICATION_KIND,
 } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
-import { FORM_SPECS, PUBLICATION_SPEC, type WrittenApplication, type WrittenPublication } from "./form-spec.ts";
+import {
+  FORM_SPECS,
+  PUBLICATION_SPEC,
+  type WrittenApplication,
+  type WrittenInfrastructure,
+  type WrittenPublication,
+} from "./form-spec.ts";
 import { isForm, type LowerOptions, lowerDefinition } from "./lower.ts";
 import { scopeOf } from "./scope.ts";
 import { specOf } from "./spec.ts";
@@ -201,7 +207,9 @@ function readForm(value: JsonObject, options: LowerOptions, findings: Findings):
   const schema = FORM_SCHEMAS.get(form);
   if (form === undefined || schema === undefined || !conforms(value, schema, findings)) return undefined;
   const lowered = lowerDefinition(value, options);
-  const spec = normalizeSpec(lowered["spec"] as unknown as WrittenSpec, scopeOf(lowered));
+  const model = normalizeSpec(lowered["spec"] as unknown as WrittenSpec, scopeOf(lowered));
+  const { composedScope = "Cluster" }: WrittenInfrastructure = value.spec;
+  const spec = form === "InfrastructureDefinition" ? { ...model, composedScope } : model;
   return { apiVersion: FORM_API_VERSION, kind: form, metadata: value.metadata, spec };
 }
 

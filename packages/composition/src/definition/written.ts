@@ -4,7 +4,8 @@ import type { DefinitionScope, DefinitionSpec, DefinitionVersion, KindNames } fr
 // The spec of a CompositeResourceDefinition as its author writes it. Fields with a default may be absent.
 
 /** The `spec` of a file that has been checked. */
-export interface WrittenSpec extends Omit<DefinitionSpec, "names" | "scope" | "claimNames" | "versions" | Defaulted> {
+export interface WrittenSpec
+  extends Omit<DefinitionSpec, "names" | "scope" | "claimNames" | "versions" | "composedScope" | Defaulted> {
   names: WrittenNames;
   scope?: DefinitionScope;
   claimNames?: WrittenNames;

@@ -28,6 +28,8 @@ export type CompositeErrorCode =
   | "InvalidResource"
   /** A namespaced composite composes something that is not in its namespace. */
   | "OutsideNamespace"
+  /** Infrastructure composes a namespaced kind, and its definition does not allow that. */
+  | "NamespacedResource"
   /** Another owner controls the object of a composed resource, or the connection secret. */
   | "NotControllable"
   /** A composed resource is a core Secret, and composing those is disabled. */

@@ -125,7 +125,9 @@ describe.each(KINDS)("a step of kind %s", (kind) => {
   test("fails with its name if its guard has no result", async () => {
     const error = await failure(runPipeline(inputOf(kind, { when: "observed.composite.resource.spec.none == 1" })));
     expect(error).toMatchObject({ code: "WhenFailed", step: "s", retryable: false });
-    expect(error.message).toMatch(/^step "s": .*cannot be evaluated: no such key: none; test fields .* has\(\) \(.+\)$/);
+    expect(error.message).toMatch(
+      /^step "s": .*cannot be evaluated: no such key: none; test fields .* has\(\) \(.+\)$/,
+    );
   });
 
   test("is ended at its timeout", async () => {

@@ -181,7 +181,7 @@ describe("wrong input of a test", () => {
     const never = vi.fn<typeof bucket>(bucket);
     const error = await errorOf(() => render({ ...both, functions: { bucket: never } }));
     expect(error).toMatchObject({ name: "TestingError", code: "MissingFunction" });
-    expect(error.message).toContain('(image oci:images/policy)');
+    expect(error.message).toContain("(image oci:images/policy)");
     expect(error.message).toContain('functions has "bucket"');
     expect(never).not.toHaveBeenCalled();
   });
