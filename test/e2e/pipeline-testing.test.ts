@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beside, render } from "@xfn/pipeline/testing";
+import { beside, converge, render } from "@xfn/pipeline/testing";
 import type { Runner } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import firewall from "../../examples/testing/functions/firewall/function.ts";
@@ -40,6 +40,43 @@ describe("@xfn/pipeline/testing with containers", needs("crun"), () => {
     const contained = await render({ ...orders, runner });
     expect(contained).toComposeResource("firewall-office");
     expect(String(contained)).toBe(String(await render({ ...orders, functions: { firewall } })));
+  });
+
+  const pipeline = (...steps: string[]): string => `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: { name: pipeline }
+spec:
+  compositeTypeRef: { apiVersion: platform.example.org/v1alpha1, kind: XSQLDatabase }
+  mode: Pipeline
+  pipeline:
+${steps.map((step) => `  - ${step}\n`).join("")}`;
+  const NAMED = "{ step: named, functionRef: { name: function-firewall } }";
+  const functionOf = (spec: object): object => ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Function",
+    metadata: { name: "function-firewall" },
+    spec,
+  });
+  // A step itself names the whole reference of a package.
+  const IMAGE = "registry.example/acme/firewall:v1";
+
+  test("packages run in containers: those of Functions, and those that steps name", async () => {
+    const built = await workspace.xfn(["build", "examples/testing/functions/firewall", "-t", IMAGE, "--no-check"]);
+    expect(built.code, built.stderr).toBe(0);
+    const composition = pipeline(NAMED, `{ step: direct, functionRef: { package: "${IMAGE}" } }`);
+    const input = { ...orders, composition, runner, functionPackages: functionOf({ package: IMAGE }) };
+    for (const result of [await render(input), await converge(input)]) {
+      expect(result).toComposeResource("firewall-office");
+      expect(result.trace.steps.map(({ status }) => status)).toEqual(["Succeeded", "Succeeded"]);
+    }
+  });
+
+  test("a handler replaces the package of its step", async () => {
+    const input = { ...orders, composition: pipeline(NAMED), functionPackages: functionOf({ package: "oci:missing" }) };
+    const packages = { named: () => ({}) };
+    expect((await render({ ...input, packages })).names).toEqual([]);
+    await expect(render({ ...input, runner })).rejects.toMatchObject({ step: "named", code: "RunFailed" });
   });
 
   test("an image that there is not is an error that names step and image", async () => {

@@ -20,7 +20,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functionio: [],
   composition: ["units", "functionio"],
   "runner-contract": [],
-  pipeline: ["functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract"],
+  // Only its tests of Compositions run containers by themselves.
+  pipeline: ["functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract", "runner"],
   "oci-rootfs": ["runner-contract"],
   "runner-grpc": ["units", "runner-contract"],
   "function-grpc": ["functionio", "composition"],

@@ -1,16 +1,16 @@
 import { type Composition, type CompositionFunction, isPackageStep, type PipelineStep } from "@xfn/composition";
+import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
 import { isFolder } from "../input/absolute-image.ts";
 import type { Output } from "../terminal/output.ts";
-import type { FunctionOverride } from "./functions-file.ts";
 import type { RenderOptions } from "./render-options.ts";
 
 /** What can name folders of functions. */
 export interface FolderSources {
   readonly composition: Composition;
   /** The Functions of FUNCTIONS. */
-  readonly functions: readonly FunctionOverride[];
+  readonly functions: readonly FunctionPackage[];
 }
 
 /** The same with names of images. */
@@ -67,7 +67,7 @@ export async function buildFolderSteps(
 }
 
 /** The image of a step; empty for a function that xfn does not start. */
-function imageOf(step: PipelineStep, functions: readonly FunctionOverride[]): string {
+function imageOf(step: PipelineStep, functions: readonly FunctionPackage[]): string {
   if (!isPackageStep(step)) return step.type === "Webhook" ? "" : step.container.image;
   const { functionRef } = step;
   if (functionRef.name === undefined) return functionRef.package;

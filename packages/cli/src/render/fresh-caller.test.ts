@@ -1,6 +1,7 @@
 import type { FunctionCaller, FunctionRequest } from "@xfn/function-grpc";
+import type { OpenFunction } from "@xfn/pipeline/packages";
 import { expect, test } from "vitest";
-import { FreshCaller, type OpenFunction } from "./fresh-caller.ts";
+import { FreshCaller } from "./fresh-caller.ts";
 
 const REQUEST: FunctionRequest = { observed: { resources: new Map() }, desired: { resources: new Map() } };
 

@@ -1,11 +1,5 @@
 import type { FunctionCaller, FunctionRun } from "@xfn/function-grpc";
-
-/** A function's server with a connection to it. */
-export interface OpenFunction {
-  readonly caller: FunctionCaller;
-  /** Ends the connection, and the server if no other caller uses it. */
-  readonly close: () => void;
-}
+import type { OpenFunction } from "@xfn/pipeline/packages";
 
 /** Makes each call in a server of its own, which ends after the call. */
 export class FreshCaller implements FunctionCaller {

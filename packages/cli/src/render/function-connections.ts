@@ -1,24 +1,16 @@
 import type { PackageStep, PullPolicy } from "@xfn/composition";
-import {
-  dial,
-  type FunctionCaller,
-  FunctionClient,
-  FunctionConnection,
-  type FunctionRun,
-  PackageCaller,
-  parseTarget,
-} from "@xfn/function-grpc";
+import { type FunctionCaller, FunctionClient, PackageCaller } from "@xfn/function-grpc";
 import type { FunctionConnector } from "@xfn/pipeline";
-import type { FunctionHost, ServedFunction } from "@xfn/runner-contract";
+import { type FunctionPackage, type OpenFunction, openRunning, openServed } from "@xfn/pipeline/packages";
+import type { FunctionHost } from "@xfn/runner-contract";
 import { CliError } from "../errors/cli-error.ts";
 import type { PackageRunner } from "../runner/lazy-runner.ts";
-import { FreshCaller, type OpenFunction } from "./fresh-caller.ts";
-import type { FunctionOverride } from "./functions-file.ts";
+import { FreshCaller } from "./fresh-caller.ts";
 
 /** What {@link FunctionConnections} needs. */
 export interface FunctionConnectionsInput {
   /** The Functions of FUNCTIONS; none without it. */
-  readonly functions: readonly FunctionOverride[];
+  readonly functions: readonly FunctionPackage[];
   /** Images that this run has built. No registry has them, whatever `pull` says. */
   readonly built: ReadonlySet<string>;
   /** Starts the servers of packages. */
@@ -35,7 +27,7 @@ export class FunctionConnections implements FunctionConnector {
   readonly #input: FunctionConnectionsInput;
   readonly #callers: Map<string, Promise<FunctionCaller>> = new Map();
   /** The function of each step, by the step's name. */
-  readonly #functions: Map<string, FunctionOverride> = new Map();
+  readonly #functions: Map<string, FunctionPackage> = new Map();
   /** The end of what a function wrote to stderr during its last call. */
   readonly #stderr: Map<string, string> = new Map();
   readonly #closers: (() => void)[] = [];
@@ -68,7 +60,7 @@ export class FunctionConnections implements FunctionConnector {
     this.#closers.length = 0;
   }
 
-  #functionOf({ functionRef }: PackageStep): FunctionOverride {
+  #functionOf({ functionRef }: PackageStep): FunctionPackage {
     if (functionRef.name === undefined) return { name: functionRef.package, image: functionRef.package };
     const { functions } = this.#input;
     if (functions.length === 0)
@@ -82,28 +74,14 @@ export class FunctionConnections implements FunctionConnector {
     throw new CliError("Failed", `there is no Function of this name in FUNCTIONS, which has: ${known}`);
   }
 
-  async #connect(fn: FunctionOverride): Promise<FunctionCaller> {
-    return fn.target === undefined ? await this.#serve(fn) : await this.#dial(fn, fn.target);
+  async #connect(fn: FunctionPackage): Promise<FunctionCaller> {
+    if (fn.target === undefined) return await this.#serve(fn);
+    const open = await openRunning(fn.name, fn.target, this.#signal);
+    this.#release(open.close);
+    return open.caller;
   }
 
-  async #dial({ name }: FunctionOverride, text: string): Promise<FunctionCaller> {
-    const target = parseTarget(text);
-    if (target === undefined) throw new CliError("Failed", `${JSON.stringify(text)} is not of the form HOST:PORT`);
-    const socket = await dial(target, this.#signal).catch((cause: unknown) => {
-      const why = cause instanceof Error ? cause.message || cause.name : String(cause);
-      throw new CliError(
-        "Failed",
-        `cannot connect to ${text}: ${why}. Function ${name} has render.crossplane.io/runtime: Development: start it ` +
-          "with --insecure, or set render.crossplane.io/runtime-development-target",
-        { cause },
-      );
-    });
-    const connection = new FunctionConnection(socket);
-    this.#release(() => connection.close());
-    return new FunctionClient(connection);
-  }
-
-  async #serve(fn: FunctionOverride): Promise<FunctionCaller> {
+  async #serve(fn: FunctionPackage): Promise<FunctionCaller> {
     if (this.#input.fresh) {
       const caller = new FreshCaller(async () => await this.#open(fn));
       this.#release(() => caller.close());
@@ -115,7 +93,7 @@ export class FunctionConnections implements FunctionConnector {
     return open.caller;
   }
 
-  async #open(fn: FunctionOverride): Promise<OpenFunction> {
+  async #open(fn: FunctionPackage): Promise<OpenFunction> {
     const { name, image, env, pullPolicy } = fn;
     if (image === undefined) throw new CliError("Failed", `Function ${name} has no spec.package`);
     const { fresh, built } = this.#input;
@@ -124,18 +102,7 @@ export class FunctionConnections implements FunctionConnector {
     const host = await this.#input.host();
     const onStderr = (text: string): void => void this.#stderr.set(name, text);
     if ("callFunction" in host) return openAtRunner(host, { name, image, env, pull, onStderr });
-    const served = await host.serve(image, { signal, fresh, pullPolicy: pull, env });
-    try {
-      const connection = new FunctionConnection(await served.connect(signal));
-      const close = (): void => {
-        connection.close();
-        served.release();
-      };
-      return { caller: new ServedCaller(new FunctionClient(connection), served, onStderr), close };
-    } catch (error) {
-      served.release();
-      throw error;
-    }
+    return await openServed(host, image, { signal, fresh, pullPolicy: pull, env }, onStderr);
   }
 
   /** One function can be connected after another has failed, and the run with it. */
@@ -149,7 +116,7 @@ export class FunctionConnections implements FunctionConnector {
 interface RemotePackage {
   readonly name: string;
   readonly image: string;
-  readonly env: FunctionOverride["env"];
+  readonly env: FunctionPackage["env"];
   readonly pull: PullPolicy | undefined;
   readonly onStderr: (text: string) => void;
 }
@@ -167,29 +134,4 @@ function openAtRunner(host: PackageRunner, { name, image, env, pull, onStderr }:
     return await host.callFunction(image, path, message, options);
   });
   return { caller: new FunctionClient(caller), close: () => undefined };
-}
-
-/** Reports what the server writes to stderr during a call, and adds all of it to errors. */
-class ServedCaller implements FunctionCaller {
-  readonly #caller: FunctionCaller;
-  readonly #served: ServedFunction;
-  readonly #onStderr: (text: string) => void;
-
-  constructor(caller: FunctionCaller, served: ServedFunction, onStderr: (text: string) => void) {
-    this.#caller = caller;
-    this.#served = served;
-    this.#onStderr = onStderr;
-  }
-
-  async run(...call: Parameters<FunctionCaller["run"]>): Promise<FunctionRun> {
-    const before = this.#served.written();
-    try {
-      return await this.#caller.run(...call);
-    } catch (error) {
-      const stderr = await this.#served.stderr();
-      throw error instanceof Error && stderr !== "" ? Object.assign(error, { stderr }) : error;
-    } finally {
-      this.#onStderr(await this.#served.stderr(before));
-    }
-  }
 }

@@ -86,7 +86,7 @@ test("runtime Development is a server, from the file and from -a, which no Funct
 
 test("an unknown runtime is refused", async () => {
   const annotations = "{render.crossplane.io/runtime: Podman}";
-  await expect(readFunctions(file(functionDocument({ annotations })), [])).rejects.toMatchObject({ code: "Usage" });
+  await expect(readFunctions(file(functionDocument({ annotations })), [])).rejects.toMatchObject({ code: "Input" });
 });
 
 test("maps what Docker's annotations say of an image, and names the others", async () => {

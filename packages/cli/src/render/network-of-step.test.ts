@@ -1,7 +1,7 @@
 import { parseComposition } from "@xfn/composition";
 import { readDocuments } from "@xfn/functionio/document";
+import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { expect, test } from "vitest";
-import type { FunctionOverride } from "./functions-file.ts";
 import { stepNetworkHint } from "./network-of-step.ts";
 
 const NAMED = "functions have no network unless";
@@ -9,7 +9,7 @@ const CONTAINER = "container: {image: i}";
 const ACCESSIBLE = "container: {image: i, network: Accessible}";
 const PACKAGE = "functionRef: {name: f}";
 
-function hint(spec: string, message: string, functions: readonly FunctionOverride[] = []): string | undefined {
+function hint(spec: string, message: string, functions: readonly FunctionPackage[] = []): string | undefined {
   const [document] = readDocuments(`apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
 metadata: {name: things}

@@ -3,10 +3,11 @@ import type { JsonObject, JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, singleDocument, sourceName } from "@xfn/input";
 import type { KindSchemas } from "@xfn/pipeline";
+import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { describeFinding, readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
-import { type FunctionOverride, overrideSteps, readFunctions } from "./functions-file.ts";
+import { overrideSteps, readFunctions } from "./functions-file.ts";
 import { refuseSecondStdin } from "./input-paths.ts";
 import type { PipelineInputs } from "./pipeline-inputs.ts";
 import { refusePipelineOptions } from "./pipeline-options.ts";
@@ -27,7 +28,7 @@ export interface RenderInputs {
   /** What the functions of `mode: Pipeline` can have beside state. */
   readonly pipeline?: PipelineInputs & { readonly isLegacy: boolean };
   /** The Functions of FUNCTIONS; none without it. */
-  readonly functions: readonly FunctionOverride[];
+  readonly functions: readonly FunctionPackage[];
   /** Warnings about the connection keys of `--xrd`, after a run in which functions exposed these names. */
   readonly keyWarnings: (exposed: readonly string[]) => readonly string[];
 }
@@ -135,14 +136,14 @@ async function credentialsOf(options: RenderOptions): Promise<PipelineInputs["cr
   return (await readPipelineInputs({ functionCredentials }, [])).credentials;
 }
 
-function warnOfAnnotations(functions: readonly FunctionOverride[], onWarning: (message: string) => void): void {
+function warnOfAnnotations(functions: readonly FunctionPackage[], onWarning: (message: string) => void): void {
   for (const { name, ignored = [] } of functions)
     for (const annotation of ignored)
       onWarning(`Function ${name}: the annotation ${annotation} has no effect without Docker`);
 }
 
 /** @throws CliError `Usage` for a server that this command does not start, and that keeps its state */
-function refuseRunning(functions: readonly FunctionOverride[], { runner }: RenderOptions): void {
+function refuseRunning(functions: readonly FunctionPackage[], { runner }: RenderOptions): void {
   if (runner !== undefined) {
     throw usageError(
       "--fresh-functions applies to functions that run here; with --runner, start the runner with --fresh-functions",

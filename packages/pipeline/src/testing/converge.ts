@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { entryName } from "./entry-name.ts";
-import { prepare, type TestInput } from "./prepare.ts";
+import { type Prepared, prepare, type TestInput } from "./prepare.ts";
 import { renderRound } from "./render.ts";
 import { Rendering } from "./rendering.ts";
 import { plain } from "./source.ts";
@@ -32,6 +32,14 @@ export async function converge(input: TestInput, options: ConvergeOptions = {}):
   if (input.recording !== undefined)
     throw new TestingError("InvalidInput", "a recording is of one run, and converge makes several; use render");
   const prepared = prepare(input);
+  try {
+    return await rounds(prepared, options);
+  } finally {
+    await prepared.close();
+  }
+}
+
+async function rounds(prepared: Prepared, options: ConvergeOptions): Promise<Rendering> {
   const limit = options.rounds ?? DEFAULT_ROUNDS;
   const given = byEntry(prepared.observed);
   let composite: JsonValue = prepared.composite;

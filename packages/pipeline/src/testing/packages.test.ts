@@ -62,3 +62,42 @@ test.each([
     code,
   });
 });
+
+const functionDocument = (name: string, fields: object = {}): object => ({
+  apiVersion: "pkg.crossplane.io/v1",
+  kind: "Function",
+  metadata: { name },
+  spec: { package: "example.org/function:v1" },
+  ...fields,
+});
+
+test.each([
+  ["no Function for a step", [functionDocument("function-template")], { code: "MissingFunction" }],
+  ["two Functions of a name", [functionDocument("a"), functionDocument("a")], { code: "InvalidInput" }],
+  ["another kind", [{ apiVersion: "v1", kind: "ConfigMap" }], { code: "InvalidInput" }],
+  ["an unknown pull policy", functionDocument("a", { spec: { packagePullPolicy: "Often" } }), { code: "InvalidInput" }],
+])("functionPackages with %s is an error before anything runs", async (_, functionPackages, error) => {
+  const input = { composite: xr(), composition: composition(TEMPLATES), functionPackages };
+  await expect(render(input)).rejects.toMatchObject(error);
+});
+
+test("a Function that is missing has a way out, and the name that was meant", async () => {
+  const functionPackages = functionDocument("function-template");
+  const failed = render({ composite: xr(), composition: composition(TEMPLATES), functionPackages });
+  await expect(failed).rejects.toThrow(/functionPackages: file\("functions.yaml"\).*function-template/);
+});
+
+test("functions run at a runner that serves them, each once, and end with the render", async () => {
+  const served: [string, object | undefined][] = [];
+  const serve = async (image: string, options?: object): Promise<never> => {
+    served.push([image, options]);
+    return await Promise.reject(new Error("not started"));
+  };
+  const runner = { ...inProcessRunner({}), serve };
+  const second = { step: "again", functionRef: { name: "function-templates" } };
+  const spec = { package: "oci:images/a", packagePullPolicy: "Never" };
+  const functionPackages = functionDocument("function-templates", { spec });
+  const input = { composite: xr(), composition: composition(TEMPLATES, second), functionPackages, runner };
+  await expect(render(input)).rejects.toMatchObject({ code: "RunFailed", step: "templates" });
+  expect(served).toMatchObject([["oci:images/a", { pullPolicy: "Never" }]]);
+});

@@ -10,6 +10,7 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type Replay } from "../recording/index.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
+import { PackageContainers } from "./package-containers.ts";
 import { replayOf } from "./recorded.ts";
 import { schemasOf } from "./schemas.ts";
 import { folderOf, isUrl, plain, readKind, readObject, readSource, type Source } from "./source.ts";
@@ -44,6 +45,11 @@ export interface TestInput {
   observed?: Readonly<Record<string, object>> | string | URL | readonly Source[];
   /** The EnvironmentConfigs that the Composition selects from. */
   environmentConfigs?: string | URL | readonly Source[];
+  /**
+   * The `Function` documents with the packages of `mode: Pipeline`, which run in containers, as with `xfn render`. A
+   * step that names its package in `functionRef.package` needs none.
+   */
+  functionPackages?: Source | readonly Source[];
   /** The functions that replace the packages of `mode: Pipeline`, by step name or by the name of the Function. */
   packages?: Readonly<Record<string, TestPackage>>;
   /** Finds what packages require. Default: nothing exists. */
@@ -74,6 +80,8 @@ export interface Prepared {
   /** Replaces all functions. */
   replay: Replay | undefined;
   signal: AbortSignal | undefined;
+  /** Ends the containers of the run. */
+  close: () => Promise<void>;
 }
 
 /** Reads a test's input. Runs nothing. */
@@ -88,15 +96,17 @@ export function prepare(input: TestInput): Prepared {
   const keyFindings = (exposed: readonly string[]): readonly Finding[] =>
     checkConnectionKeys(composition, keys, document, exposed);
   const replay = replayOf(input);
-  const { packages = {}, required, context } = input;
+  const { packages = {}, functionPackages = [], required, context, signal } = input;
+  const folder = folderOf(input.composition);
+  const containers = new PackageContainers(functionPackages, { folder, runner: input.runner });
   const { runner, ...callers } = replay?.callers(composition) ?? {
     ...callersFor({
       composition,
       functions: input.functions ?? {},
       runner: input.runner,
-      folder: folderOf(input.composition),
+      folder,
     }),
-    functions: connectorFor(composition, packages),
+    functions: connectorFor(composition, packages, containers, signal),
   };
   const schemas = input.schemas === undefined ? undefined : schemasOf(input.schemas);
   const pipeline = {
@@ -117,7 +127,8 @@ export function prepare(input: TestInput): Prepared {
     keyFindings,
     pipeline,
     replay,
-    signal: input.signal,
+    signal,
+    close: async () => await containers.close(),
   };
 }
 

@@ -24,8 +24,12 @@ import { Rendering, type RenderingFacts } from "./rendering.ts";
  */
 export async function render(input: TestInput): Promise<Rendering> {
   const prepared = prepare(input);
-  const { result, facts } = await renderRound(prepared, prepared);
-  return new Rendering(result, { ...facts, rounds: 1 });
+  try {
+    const { result, facts } = await renderRound(prepared, prepared);
+    return new Rendering(result, { ...facts, rounds: 1 });
+  } finally {
+    await prepared.close();
+  }
 }
 
 /** The part of the input that changes from round to round. */

@@ -71,7 +71,9 @@ export function readKind(source: Source, kind: string, what: string): ParsedDocu
 
 /** The base folder of relative paths in a source; undefined if the source is not a file. */
 export function folderOf(source: Source): string | undefined {
-  return typeof source === "object" && isUrl(source) ? dirname(fileURLToPath(source)) : undefined;
+  if (typeof source !== "object" || !isUrl(source)) return undefined;
+  const path = fileURLToPath(source);
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
 }
 
 /** Accepts URLs of other realms, such as jsdom's. */

@@ -3,6 +3,7 @@ import { type FunctionRequest, type FunctionResponse, type FunctionRun, NO_REQUI
 import { imageOf } from "../steps/package-name.ts";
 import type { FunctionConnector } from "../steps/pipeline-input.ts";
 import { didYouMean } from "./messages.ts";
+import type { PackageContainers } from "./package-containers.ts";
 import { TestingError } from "./testing-error.ts";
 
 /**
@@ -12,7 +13,7 @@ import { TestingError } from "./testing-error.ts";
 export type TestPackage = (request: FunctionRequest) => Partial<FunctionResponse> | Promise<Partial<FunctionResponse>>;
 
 /**
- * Connects the package steps of a test to handlers.
+ * Connects the package steps of a test to handlers, and those without a handler to containers.
  *
  * @param packages by step name or by the name of the Function. The step name takes precedence
  * @throws {TestingError} `MissingFunction` or `UnknownFunction`, before anything runs
@@ -20,14 +21,18 @@ export type TestPackage = (request: FunctionRequest) => Partial<FunctionResponse
 export function connectorFor(
   { spec }: Composition,
   packages: Readonly<Record<string, TestPackage>>,
+  containers: PackageContainers,
+  signal: AbortSignal | undefined,
 ): FunctionConnector {
   const handlers = new Map(Object.entries(packages));
   const steps = (spec.pipeline ?? []).filter(isPackageStep);
   for (const key of handlers.keys()) checkKey(key, steps);
-  for (const step of steps) handlerOf(step, handlers);
+  for (const step of steps)
+    if (handlerOf(step, handlers) === undefined && !containers.has(step)) throw missingPackage(step, containers.names);
   return {
     async connect(step) {
       const handler = handlerOf(step, handlers);
+      if (handler === undefined) return await containers.caller(step, signal);
       return await Promise.resolve({ run: async (request) => runOf(request, await handler(structuredClone(request))) });
     },
   };
@@ -51,11 +56,8 @@ export function runOf(request: FunctionRequest, response: Partial<FunctionRespon
   };
 }
 
-/** @throws {TestingError} `MissingFunction` */
-function handlerOf(step: PackageStep, handlers: ReadonlyMap<string, TestPackage>): TestPackage {
-  const handler = handlers.get(step.name) ?? handlers.get(imageOf(step));
-  if (handler === undefined) throw missingPackage(step);
-  return handler;
+function handlerOf(step: PackageStep, handlers: ReadonlyMap<string, TestPackage>): TestPackage | undefined {
+  return handlers.get(step.name) ?? handlers.get(imageOf(step));
 }
 
 function checkKey(key: string, steps: readonly PackageStep[]): void {
@@ -67,10 +69,13 @@ function checkKey(key: string, steps: readonly PackageStep[]): void {
   );
 }
 
-function missingPackage(step: PackageStep): TestingError {
+function missingPackage(step: PackageStep, known: readonly string[]): TestingError {
+  const name = imageOf(step);
+  const has = known.length === 0 ? "" : `. functionPackages has ${known.join(", ")}${didYouMean(name, known)}`;
   return new TestingError(
     "MissingFunction",
-    `no handler is given for step "${step.name}" (function ${imageOf(step)}); name it under packages, as in ` +
-      `packages: { ${JSON.stringify(step.name)}: handler }`,
+    `neither a package nor a handler is given for step "${step.name}" (function ${name}): give the file with its ` +
+      `Function, as in functionPackages: file("functions.yaml"), or a handler, as in ` +
+      `packages: { ${JSON.stringify(step.name)}: handler }${has}`,
   );
 }
