@@ -397,8 +397,25 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await poll(() => message("configuration/signed")).toContain("no signature of");
     expect(await valueOf("signed")).toBe("one");
     expect(await active()).toContain("acme/signed:v1.0.0 Active");
-    await kubectl("delete", "imageconfig/signed", "configuration/signed", "--timeout=60s");
   }, 400_000);
+
+  test("and is refused without it under another name of the same registry", async () => {
+    const [, port = ""] = cluster.registry.host.split(":");
+    const names = [`127.1:${port}`, `0x7f.0.0.1:${port}`].map((host) => `${host}/acme/signed:v1.1.0`);
+    for (const [index, spelled] of names.entries()) {
+      const name = `spelled-${index}`;
+      const spec = { package: spelled };
+      await cluster.server.apply({
+        apiVersion: "pkg.crossplane.io/v1",
+        kind: "Configuration",
+        metadata: { name },
+        spec,
+      });
+      await poll(() => message(`configuration/${name}`)).toMatch(/ImageConfig signed requires .* no signature of/);
+      await kubectl("delete", `configuration/${name}`, "--timeout=60s");
+    }
+    await kubectl("delete", "imageconfig/signed", "configuration/signed", "--timeout=60s");
+  });
 
   test("and leaves nothing of a deleted one", async () => {
     await kubectl("delete", "configuration/app", "function/fns-ready", "--timeout=60s");

@@ -15,8 +15,7 @@ export function entryOf(
   revision: LiveObject,
   dependencies: readonly Dependency[],
 ): LockedPackage {
-  const { registry, repository, tag, digest = "" } = parseReference(textAt(revision, "spec", "image") ?? "");
-  const source = `${registry}/${repository}`;
+  const { location: source, tag, digest = "" } = parseReference(textAt(revision, "spec", "image") ?? "");
   return { kind: packageKind, name: revision.metadata.name, source, version: tag ?? digest, dependencies };
 }
 

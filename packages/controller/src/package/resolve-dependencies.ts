@@ -127,8 +127,7 @@ function wantersOf(packages: readonly LockedPackage[], source: string): string[]
 
 function sourceOf(object: LiveObject): string | undefined {
   try {
-    const { registry, repository } = parseReference(textAt(object, "spec", "package") ?? "");
-    return `${registry}/${repository}`;
+    return parseReference(textAt(object, "spec", "package") ?? "").location;
   } catch {
     // The condition of that object says so.
     return undefined;

@@ -146,7 +146,7 @@ function isOf(runtime: LiveObject, image: string): boolean {
 }
 
 function runtimeOf(context: Context, image: string, owner: LiveObject): JsonObject {
-  const { registry, repository, digest = "" } = parseReference(image);
+  const { location, digest = "" } = parseReference(image);
   const { packagePullSecrets: secrets, packagePullPolicy: pullPolicy, ...spec } = objectAt(owner, "spec");
   // As in Crossplane, an ImageConfig wins.
   const runtimeConfigRef = imageSettings(context, image).runtime?.configRef ?? spec["runtimeConfigRef"];
@@ -158,7 +158,7 @@ function runtimeOf(context: Context, image: string, owner: LiveObject): JsonObje
       ownerReferences: [ownerReferenceTo(owner)],
     },
     spec: {
-      package: `${registry}/${repository}@${digest}`,
+      package: `${location}@${digest}`,
       ...(secrets !== undefined && { pullSecrets: secrets }),
       ...(pullPolicy !== undefined && { pullPolicy }),
       ...(runtimeConfigRef !== undefined && { runtimeConfigRef }),

@@ -28,6 +28,15 @@ describe("parseReference", () => {
     ["127.0.0.1:5000/a/b/c:t", "127.0.0.1:5000/a/b/c:t"],
     ["[::1]:5000/fn", "[::1]:5000/fn:latest"],
     ["Registry.Example/fn", "registry.example/fn:latest"],
+    ["registry.example:443/fn", "registry.example/fn:latest"],
+    ["registry.example:0443/fn", "registry.example/fn:latest"],
+    ["registry.example:05000/fn", "registry.example:5000/fn:latest"],
+    ["registry.hub.docker.com/library/busybox", "docker.io/library/busybox:latest"],
+    ["index.docker.io:443/busybox", "docker.io/library/busybox:latest"],
+    ["[0:0::1]:5000/fn", "[::1]:5000/fn:latest"],
+    ["[::FFFF:127.0.0.1]:5000/fn", "127.0.0.1:5000/fn:latest"],
+    ["127.1:5000/fn", "127.0.0.1:5000/fn:latest"],
+    ["registry:443/fn", "registry:443/fn:latest"],
     [`ghcr.io/org/fn@${DIGEST}`, `ghcr.io/org/fn@${DIGEST}`],
     [`ghcr.io/org/fn:v1@${DIGEST}`, `ghcr.io/org/fn:v1@${DIGEST}`],
   ])("%s is %s", (text, name) => {
@@ -61,6 +70,13 @@ describe("parseReference", () => {
     "a".repeat(256),
     "a".repeat(100_000),
     "http://ghcr.io/a",
+    "registry.example./a",
+    "user@registry.example/a",
+    "user:secret@registry.example/a",
+    "registry%2eexample/a",
+    "registry.example%3a443/a",
+    "[::1%25eth0]:5000/a",
+    "999.1.1.1/a",
     "a\n",
   ])("rejects %j", (text) => {
     expect(() => parseReference(text)).toThrow(expect.objectContaining({ code: "InvalidReference" }));
@@ -70,7 +86,8 @@ describe("parseReference", () => {
     expect(() => parseReference("fn", { defaultRegistry: "registry" })).toThrow(ImageError);
   });
 
-  const component = fc.stringMatching(/^[a-z0-9]{1,8}([._-][a-z0-9]{1,4})?$/);
+  // Without a registry, the first component may look like one: then as a host, whose last label is no number.
+  const component = fc.stringMatching(/^[a-z0-9]{1,8}([._-][a-z]{1,4})?$/);
   const registry = fc.oneof(
     fc.constant(""),
     fc.domain(),
@@ -90,12 +107,8 @@ describe("parseReference", () => {
         const once = parseReference(text);
         const again = parseReference(once.toString());
         expect(again.toString()).toBe(once.toString());
-        expect({ ...again, qualified: 0, localName: 0, toString: 0 }).toEqual({
-          ...once,
-          qualified: 0,
-          localName: 0,
-          toString: 0,
-        });
+        const ignored = { qualified: 0, localName: 0, isTagImplied: 0, toString: 0 };
+        expect({ ...again, ...ignored }).toEqual({ ...once, ...ignored });
       }),
     );
   });

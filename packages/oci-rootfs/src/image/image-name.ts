@@ -2,6 +2,11 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ImageError } from "../base/errors.ts";
 import { isDigest } from "./digest.ts";
+import { DEFAULT_REGISTRY, isRegistry, readRegistryHost } from "./registry-host.ts";
+
+export { canonicalRegistry, DEFAULT_REGISTRY, isRegistry, registryEndpoint } from "./registry-host.ts";
+
+declare const CANONICAL: unique symbol;
 
 /** The name of an image: an OCI layout on disk, or a reference that the store or a registry resolves. */
 export type ImageName = LayoutName | Reference;
@@ -17,16 +22,24 @@ export interface LayoutName {
   toString(): string;
 }
 
-/** An image at a registry, in the form that the OCI distribution specification calls a reference. */
+/**
+ * An image at a registry, in the form that the OCI distribution specification calls a reference. Only
+ * {@link parseReference} makes one, in one spelling for each image: policies compare references, and never texts.
+ */
 export interface Reference {
+  readonly [CANONICAL]: "reference";
   readonly kind: "registry";
-  /** Host and port as users write them: `docker.io`, `registry.example:5000`. */
+  /** Host and port: `docker.io`, `registry.example:5000`. The default port 443 is left out. */
   readonly registry: string;
   /** `library/busybox` */
   readonly repository: string;
   /** Absent only if there is a digest. */
   readonly tag?: string;
   readonly digest?: string;
+  /** Whether the text has neither a tag nor a digest, so that `latest` is meant. */
+  readonly isTagImplied: boolean;
+  /** Registry and repository: `docker.io/library/busybox`. */
+  readonly location: string;
   /** False if the text named no registry: the local store is searched for such a name first. */
   readonly qualified: boolean;
   /** The name without a registry, under which `xfn build -t` stores an image: `busybox:latest`. */
@@ -51,20 +64,12 @@ export interface ImageNameOptions {
   readonly defaultRegistry?: string | undefined;
 }
 
-export const DEFAULT_REGISTRY = "docker.io";
-
 const LAYOUT_PREFIX = "oci:";
 const STORE_PREFIX = "store:";
-
-/** Hosts that Docker's own tools use for Docker Hub. */
-const DOCKER_HUB_ALIASES: ReadonlySet<string> = new Set(["index.docker.io", "registry-1.docker.io"]);
 
 // Grammar of the OCI distribution specification, "Pulling manifests".
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/;
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
-const HOST_NAME =
-  /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*(?::[0-9]{1,5})?$/;
-const HOST_IPV6 = /^\[[0-9A-Fa-f:.]{2,45}\](?::[0-9]{1,5})?$/;
 
 /** Registries refuse longer repository names; the limit also bounds the regular expressions. */
 const MAX_REPOSITORY = 255;
@@ -160,22 +165,6 @@ export function storeNames(reference: Reference): readonly [string, ...string[]]
   return reference.qualified ? [full] : [reference.localName, full];
 }
 
-/** Whether the first component of a name is a registry and not a part of the repository. */
-export function isRegistry(component: string): boolean {
-  return component === "localhost" || component.includes(".") || component.includes(":");
-}
-
-/** A registry's host as references spell it: lower case, and one name for Docker Hub. */
-export function canonicalRegistry(host: string): string {
-  const lower = host.toLowerCase();
-  return DOCKER_HUB_ALIASES.has(lower) ? DEFAULT_REGISTRY : lower;
-}
-
-/** Host and port of a registry's API, which for Docker Hub differ from its name. */
-export function registryEndpoint(registry: string): string {
-  return registry === DEFAULT_REGISTRY ? "registry-1.docker.io" : registry;
-}
-
 function isTag(text: string): boolean {
   return TAG.test(text);
 }
@@ -210,9 +199,8 @@ function readReference(text: string, options: ImageNameOptions): Reference | str
   // Without a dot or a port, the full name would parse as a repository of Docker Hub the next time.
   if (!isRegistry(fallback)) return `the default registry ${JSON.stringify(fallback)} has neither a dot nor a port`;
   const host = qualified ? first : fallback;
-  const problem = problemOfHost(host);
-  if (problem !== undefined) return problem;
-  const registry = canonicalRegistry(host);
+  const registry = readRegistryHost(host);
+  if (registry === undefined) return `${JSON.stringify(host)} is not a registry: a host, or a host and a port`;
   const path = qualified ? rest.slice(slash + 1) : rest;
   const repository = registry === DEFAULT_REGISTRY && !path.includes("/") ? `library/${path}` : path;
 
@@ -220,25 +208,23 @@ function readReference(text: string, options: ImageNameOptions): Reference | str
   if (repository.length > MAX_REPOSITORY) return `the repository is longer than ${MAX_REPOSITORY} characters`;
   if (!REPOSITORY.test(repository)) return "expected [REGISTRY/]REPOSITORY[:TAG][@DIGEST]";
 
-  if (tag === undefined && digest === undefined) tag = "latest";
+  const isTagImplied = tag === undefined && digest === undefined;
+  if (isTagImplied) tag = "latest";
   const suffix = `${tag === undefined ? "" : `:${tag}`}${digest === undefined ? "" : `@${digest}`}`;
-  const name = `${registry}/${repository}${suffix}`;
+  const location = `${registry}/${repository}`;
+  const name = `${location}${suffix}`;
   return {
     kind: "registry",
     registry,
     repository,
     ...(tag !== undefined && { tag }),
     ...(digest !== undefined && { digest }),
+    isTagImplied,
+    location,
     qualified,
     localName: `${path}${suffix}`,
     toString: () => name,
-  };
-}
-
-function problemOfHost(host: string): string | undefined {
-  if (!HOST_NAME.test(host) && !HOST_IPV6.test(host)) return `${JSON.stringify(host)} is not a registry`;
-  const port = /:([0-9]+)$/.exec(host.startsWith("[") ? host.slice(host.indexOf("]")) : host)?.[1];
-  return port !== undefined && (Number(port) < 1 || Number(port) > 65_535) ? `port ${port} does not exist` : undefined;
+  } as Reference;
 }
 
 function invalid(text: string, why: string): ImageError {

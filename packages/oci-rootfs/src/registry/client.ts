@@ -8,7 +8,7 @@ import { type Descriptor, MAX_MANIFEST_BYTES } from "../image/manifest.ts";
 import { MANIFEST_TYPES, OCI_INDEX } from "../image/media-types.ts";
 import type { Referrer } from "../image/registry-page.ts";
 import { readReferrers, readTags } from "../worker/read-documents.ts";
-import { mirroredRepository, parseMirror } from "./mirrors.ts";
+import { mirroredRepository, mirrorsOf } from "./mirrors.ts";
 import type { RegistryOptions } from "./options.ts";
 import { resumedBlob, skipping } from "./resumed-blob.ts";
 import { RegistrySession } from "./session.ts";
@@ -35,8 +35,7 @@ export class RegistryClient implements ImageSource {
     const { registry, repository } = reference;
     this.options = options;
     this.session = new RegistrySession(registry, repository, options.auth, options);
-    this.#mirrors = (options.mirrors?.[registry] ?? []).map((text) => {
-      const mirror = parseMirror(text);
+    this.#mirrors = mirrorsOf(options.mirrors, registry).map((mirror) => {
       // `auth` is for the registry only. A mirror gets its own credentials from `credentials`.
       return new RegistrySession(mirror.host, mirroredRepository(mirror, repository), undefined, options);
     });

@@ -1,5 +1,6 @@
 import { ImageError } from "../base/errors.ts";
-import { parseRegistry, tryParseImageName } from "../image/image-name.ts";
+import { canonicalRegistry, parseRegistry, tryParseImageName } from "../image/image-name.ts";
+import type { RegistryOptions } from "./options.ts";
 
 /** A host with copies of a registry's repositories. */
 export interface Mirror {
@@ -15,7 +16,7 @@ export function parseMirror(text: string): Mirror {
   const host = slash < 0 ? text : text.slice(0, slash);
   const prefix = slash < 0 ? "" : text.slice(slash + 1).replace(/\/$/, "");
   const name = tryParseImageName(`${host}/${prefix === "" ? "any" : `${prefix}/any`}`);
-  if (name?.kind === "registry" && name.registry === host.toLowerCase() && name.repository.endsWith("any"))
+  if (name?.kind === "registry" && name.qualified && name.repository.endsWith("any"))
     return { host: name.registry, prefix };
   throw new ImageError(
     "InvalidReference",
@@ -26,6 +27,13 @@ export function parseMirror(text: string): Mirror {
 /** The name of a repository on a mirror. */
 export function mirroredRepository({ prefix }: Mirror, repository: string): string {
   return prefix === "" ? repository : `${prefix}/${repository}`;
+}
+
+/** The mirrors of a registry, whose names in the settings may have another spelling. */
+export function mirrorsOf(mirrors: RegistryOptions["mirrors"], registry: string): Mirror[] {
+  return Object.entries(mirrors ?? {})
+    .filter(([name]) => canonicalRegistry(name) === registry)
+    .flatMap(([, texts]) => texts.map(parseMirror));
 }
 
 /** The form of a mirror in settings, for messages. */

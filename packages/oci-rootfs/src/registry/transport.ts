@@ -3,7 +3,7 @@ import { getCACertificates } from "node:tls";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import { ImageError } from "../base/errors.ts";
 import { abortError } from "../base/single-flight.ts";
-import { registryEndpoint } from "../image/image-name.ts";
+import { canonicalRegistry, registryEndpoint } from "../image/image-name.ts";
 import { AddressPolicy } from "./address-policy.ts";
 import type { RegistryOptions } from "./options.ts";
 
@@ -45,10 +45,10 @@ export class RegistryTransport {
 
   /** @param host the registry, as image names spell it */
   constructor(host: string, options: RegistryOptions) {
-    const insecure = options.insecureRegistries ?? [];
+    const insecure = (options.insecureRegistries ?? []).map((one) => httpHost(canonicalRegistry(one)));
     this.#insecure = new Set(insecure);
     this.#httpOnLoopback = options.httpOnLoopback ?? true;
-    this.#registry = new URL(`${insecure.includes(host) ? "http" : "https"}://${registryEndpoint(host)}/`);
+    this.#registry = new URL(`${this.#insecure.has(httpHost(host)) ? "http" : "https"}://${registryEndpoint(host)}/`);
     this.stallMs = options.stallTimeoutMs ?? DEFAULT_STALL_MS;
     this.#policy = new AddressPolicy(insecure);
     const limits = { headersTimeout: this.stallMs, bodyTimeout: this.stallMs, connections: MAX_CONNECTIONS };
@@ -241,6 +241,11 @@ export class RegistryTransport {
       { cause: error, retryable: !certificate && !plain && !unknownHost },
     );
   }
+}
+
+/** A host as URLs of http have it: without the port 80. */
+function httpHost(host: string): string {
+  return URL.parse(`http://${host}`)?.host ?? host;
 }
 
 /** Whether TLS failed because the server answered without it. */

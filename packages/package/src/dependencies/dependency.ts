@@ -119,8 +119,7 @@ function sourceIn(
 export function packageSource(text: string): string | undefined {
   try {
     const reference = parseReference(text);
-    const hasVersion = reference.digest !== undefined || text.slice(text.lastIndexOf("/") + 1).includes(":");
-    return hasVersion ? undefined : `${reference.registry}/${reference.repository}`;
+    return reference.isTagImplied ? reference.location : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { PACKAGE_GROUP, type PackageKind, packageKindOf } from "../kind/package-kind.ts";
-import type { Dependency } from "./dependency.ts";
+import { type Dependency, packageSource } from "./dependency.ts";
 
 /** An installed package, as the Lock records it. */
 export interface LockedPackage {
@@ -15,7 +15,7 @@ export interface LockedPackage {
 }
 
 /**
- * Reads `packages` of a Lock. Entries without a kind, a name or a source are left out: no package has written them.
+ * Reads `packages` of a Lock. Sources get the spelling by which packages are compared. Entries without a kind, a name or a source are left out: no package has written them.
  */
 export function readLock(packages: JsonValue | undefined): LockedPackage[] {
   if (!Array.isArray(packages)) return [];
@@ -28,7 +28,7 @@ export function readLock(packages: JsonValue | undefined): LockedPackage[] {
       {
         kind,
         name,
-        source,
+        source: packageSource(source) ?? source,
         version: typeof version === "string" ? version : "",
         dependencies: Array.isArray(dependencies) ? dependencies.flatMap(readDependency) : [],
       },
@@ -41,7 +41,9 @@ function readDependency(entry: JsonValue): Dependency[] {
   const { package: source, constraints } = entry;
   const kind = kindOf(entry);
   if (kind === undefined || typeof source !== "string") return [];
-  return [{ kind, package: source, constraint: typeof constraints === "string" ? constraints : "" }];
+  return [
+    { kind, package: packageSource(source) ?? source, constraint: typeof constraints === "string" ? constraints : "" },
+  ];
 }
 
 /** Older Crossplanes wrote the kind as `type`. */

@@ -51,6 +51,18 @@ describe("one image of Docker Hub", () => {
   });
 });
 
+test.each([
+  ["registry.example.org:443/team", "registry.example.org/team/fn"],
+  ["registry.example.org/team", "registry.example.org:443/team/fn"],
+  ["*.EXAMPLE.org:443/team", "registry.example.org/team/fn"],
+  ["10.0.0.5:5000/team", "[::ffff:10.0.0.5]:05000/team/fn"],
+  ["[::1]:5000/team", "[0:0::1]:5000/team/fn"],
+])("the registry of %s has one spelling in patterns and images", (pattern, image) => {
+  expect(allows(pattern, image)).toBe(true);
+  // Operators allow each port by itself.
+  expect(allows(pattern, "registry.example.org:8443/team/fn")).toBe(false);
+});
+
 test("one star matches within a path segment, two match across", () => {
   expect(allows("ghcr.io/team-*", "ghcr.io/team-a")).toBe(true);
   expect(allows("ghcr.io/*/fn-*", "ghcr.io/a/fn-b")).toBe(true);

@@ -40,8 +40,7 @@ export function normalImage(image: string, defaultRegistry: string | undefined):
   const reference = readReference(image, defaultRegistry);
   // A name without a registry is kept: the store looks it up among local images first.
   const name = reference.qualified ? reference.toString() : image;
-  const location = `${reference.registry}/${reference.repository}`;
-  return { name, location, tag: reference.tag, digest: reference.digest };
+  return { name, location: reference.location, tag: reference.tag, digest: reference.digest };
 }
 
 /**

@@ -1,5 +1,7 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
+import { type Reference, tryParseImageName } from "@xfn/oci-rootfs/image-name";
+import { afterPrefix, type ImagePrefix, parseImagePrefix } from "@xfn/oci-rootfs/image-prefix";
 import type { Context } from "../../objects/context.ts";
 import { IMAGE_CONFIGS } from "../../objects/kinds.ts";
 import { objectAt, textAt } from "../../objects/read-objects.ts";
@@ -48,24 +50,35 @@ export async function whenConfigsListed(
 /**
  * Finds the ImageConfigs of an image (https://docs.crossplane.io/latest/packages/image-configs/): of each setting the
  * one with the longest prefix, and of two such the first by name. The pull secret is that of the rewritten image.
+ *
+ * Only canonical names are matched, and the image to pull is one: no spelling of a name evades a setting. A text that
+ * is no reference, such as a layout, has no settings, and no registry has it.
  */
 export function imageSettings({ informers }: Pick<Context, "informers">, image: string): ImageSettings {
+  const name = tryParseImageName(image);
+  if (name?.kind !== "registry")
+    return { image, pullSecret: undefined, verification: undefined, runtime: undefined, applied: null };
   const configs = (informers.peek(IMAGE_CONFIGS)?.list() ?? []).toSorted((a, b) =>
     a.metadata.name < b.metadata.name ? -1 : 1,
   );
   const applied: JsonObject[] = [];
-  const rewrite = bestMatch(configs, image, rewritePrefix);
-  let pulled = image;
+  const rewrite = bestMatch(configs, name, rewritePrefix);
+  let [text, pulled]: [string, Reference | undefined] = [withoutImpliedTag(name), name];
   if (rewrite !== undefined) {
-    pulled = `${rewritePrefix(rewrite.config) ?? ""}${image.slice(rewrite.length)}`;
+    text = `${rewritePrefix(rewrite.config) ?? ""}${rewrite.rest}`;
+    const rewritten = tryParseImageName(text);
+    pulled = rewritten?.kind === "registry" ? rewritten : undefined;
+    if (pulled !== undefined) text = withoutImpliedTag(pulled);
     applied.push({ name: rewrite.config.metadata.name, reason: "RewriteImage" });
   }
+  const either = (setting: Setting): Match | undefined =>
+    bestMatch(configs, name, setting) ?? bestMatch(configs, pulled, setting);
   const secret = bestMatch(configs, pulled, secretName);
   if (secret !== undefined) applied.push({ name: secret.config.metadata.name, reason: "SetImagePullSecret" });
-  const verified = bestMatch(configs, image, verifies) ?? bestMatch(configs, pulled, verifies);
-  const runtime = bestMatch(configs, image, runtimeConfigName) ?? bestMatch(configs, pulled, runtimeConfigName);
+  const verified = either(verifies);
+  const runtime = either(runtimeConfigName);
   return {
-    image: pulled,
+    image: text,
     pullSecret: secret && secretName(secret.config),
     verification: verified && {
       config: verified.config.metadata.name,
@@ -78,6 +91,13 @@ export function imageSettings({ informers }: Pick<Context, "informers">, image: 
     applied: applied.length === 0 ? null : applied,
   };
 }
+
+/** Sources of dependencies have no tag. */
+function withoutImpliedTag(image: Reference): string {
+  return image.isTagImplied ? image.location : image.toString();
+}
+
+type Setting = (config: LiveObject) => string | undefined;
 
 function rewritePrefix(config: LiveObject): string | undefined {
   return textAt(config, "spec", "rewriteImage", "prefix");
@@ -95,25 +115,29 @@ function verifies(config: LiveObject): string | undefined {
   return objectAt(config, "spec")["verification"] === undefined ? undefined : config.metadata.name;
 }
 
-function bestMatch(
-  configs: readonly LiveObject[],
-  image: string,
-  setting: (config: LiveObject) => string | undefined,
-): { readonly config: LiveObject; readonly length: number } | undefined {
-  let best: { readonly config: LiveObject; readonly length: number } | undefined;
-  for (const config of configs) {
+/** An ImageConfig with a prefix of an image. */
+interface Match {
+  readonly config: LiveObject;
+  /** What follows the prefix in the name of the image. */
+  readonly rest: string;
+  readonly length: number;
+}
+
+function bestMatch(configs: readonly LiveObject[], image: Reference | undefined, setting: Setting): Match | undefined {
+  let best: Match | undefined;
+  for (const config of image === undefined ? [] : configs) {
     if (setting(config) === undefined) continue;
-    const length = matchLength(config, image);
-    if (length > (best?.length ?? 0)) best = { config, length };
+    for (const prefix of prefixesOf(config)) {
+      const rest = image && afterPrefix(prefix, image);
+      if (rest !== undefined && prefix.length > (best?.length ?? 0)) best = { config, rest, length: prefix.length };
+    }
   }
   return best;
 }
 
-/** The length of the longest prefix of a config that the image has; 0 if it has none. */
-function matchLength(config: LiveObject, image: string): number {
+function prefixesOf(config: LiveObject): ImagePrefix[] {
   const { matchImages } = objectAt(config, "spec");
-  const prefixes = (Array.isArray(matchImages) ? matchImages : [])
-    .filter(isObject)
-    .map((one) => textAt(one, "prefix") ?? "");
-  return Math.max(0, ...prefixes.filter((prefix) => image.startsWith(prefix)).map(({ length }) => length));
+  return (Array.isArray(matchImages) ? matchImages : []).flatMap((one) => {
+    return parseImagePrefix(textAt(one, "prefix") ?? "") ?? [];
+  });
 }

@@ -6,8 +6,8 @@ import { parseReference } from "@xfn/oci-rootfs";
  * @throws {ImageError} `InvalidReference`
  */
 export function pinnedReference(reference: string, digest: string): string {
-  const { registry, repository, tag } = parseReference(reference);
-  return `${registry}/${repository}${tag === undefined ? "" : `:${tag}`}@${digest}`;
+  const { location, tag } = parseReference(reference);
+  return `${location}${tag === undefined ? "" : `:${tag}`}@${digest}`;
 }
 
 /**
