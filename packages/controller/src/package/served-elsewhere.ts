@@ -5,9 +5,9 @@ import { objectAt, textAt } from "../objects/read-objects.ts";
 
 /**
  * The version in which the API server serves the kind of a CRD that does not exist: an aggregated API server does
- * (Kubernetes, "API Aggregation"). The rights on the CRD's kind would be rights on that API. Undefined if there is none,
- * and for other objects.
+ * (Kubernetes, "API Aggregation"). The rights on the CRD's kind would be rights on that API.
  *
+ * @returns undefined if there is none, and for other objects
  * @throws {ApiError}
  */
 export async function servedElsewhere(

@@ -30,12 +30,12 @@ export interface ImagePrefix {
 export function parseImagePrefix(text: string): ImagePrefix | undefined {
   const bare = text.replace(/^https?:\/\//i, "");
   if (bare === "") return undefined;
-  const [named = "", digest] = cutAt(bare, bare.indexOf("@"));
+  const [named, digest] = cutAt(bare, bare.indexOf("@"));
   const slash = named.indexOf("/");
   const isHost = slash < 0 ? /^[^:]*\.|^localhost(?::|$)|^\[|:\d+$/.test(named) : isRegistry(named.slice(0, slash));
-  const [registry = "", after = ""] = isHost ? cutAt(named, slash) : [DEFAULT_REGISTRY, named];
+  const [registry, after = ""] = isHost ? cutAt(named, slash) : [DEFAULT_REGISTRY, named];
   const colon = after.lastIndexOf(":");
-  const [path = "", tag] = cutAt(after, colon > after.lastIndexOf("/") ? colon : -1);
+  const [path, tag] = cutAt(after, colon > after.lastIndexOf("/") ? colon : -1);
   const [host, port] = splitPort(registry.replace(/\.+(?=:\d+$|$)/, ""));
   const trimmed = path.toLowerCase().split("/").filter(Boolean).join("/");
   // Official images are in library/, which their users leave out.

@@ -136,9 +136,10 @@ function checkGroup(what: string, name: string, value: unknown, add: AddFault): 
   if (!DEFINING.test(what)) return;
   const { group } = child(value, "spec");
   for (const one of [group, name.slice(name.indexOf(".") + 1)]) {
-    const owner = typeof one === "string" ? reservedGroupOwner(one) : undefined;
+    if (typeof one !== "string") continue;
+    const owner = reservedGroupOwner(one);
     if (owner === undefined) continue;
-    const problem = `of the ${what} ${name}: the API group ${String(one)} belongs to ${owner}`;
+    const problem = `of the ${what} ${name}: the API group ${one} belongs to ${owner}`;
     add("ForbiddenObject", ["spec", "group"], problem, "define the kind in a group of your own");
     return;
   }
