@@ -344,8 +344,13 @@ describe("the controller's own CRDs", needs("api-server"), () => {
     ...(
       [
         ["without a function", {}, ""],
-        ["with a name and a package", { functionRef: { name: "f", package: "localhost/f" } }, ".functionRef"],
+        ["with a name and a package", { functionRef: { name: "f", package: "localhost/f:v1" } }, ".functionRef"],
         ["with a package without a registry", { functionRef: { package: "f:v1" } }, ".functionRef.package"],
+        ["with a package without a tag", { functionRef: { package: "localhost/f" } }, ".functionRef.package"],
+        ["with half a digest", { functionRef: { package: "a.b/f@sha256:0123" } }, ".functionRef.package"],
+        ["with half a digest of an image", { container: { image: "a.b/f@sha256:0123" } }, ".container.image"],
+        ["with an image that is no reference", { wasm: { image: "a b" } }, ".wasm.image"],
+        ["with a folder as its image", { container: { image: "./f" } }, ".container.image"],
         ["with a cache without a time to live", { container: { image: "i" }, cache: {} }, ".cache.ttl"],
         ["with a cache for no time", { container: { image: "i" }, cache: { ttl: "0s" } }, ".cache"],
         ["with a cache for longer than a day", { container: { image: "i" }, cache: { ttl: "25h" } }, ".cache"],

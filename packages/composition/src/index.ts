@@ -18,10 +18,10 @@ export {
   type WebhookStep,
 } from "./api/composition.ts";
 export { checkConnectionKeys, connectionDetailName } from "./api/connection-keys.ts";
+export { isPackageReference, PACKAGE_REFERENCE } from "./api/image-reference.ts";
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";
 export { type Layout, machineryOf, machineryPath, publishesDetails, specWith } from "./api/machinery.ts";
 export { checkComposition, documentOf, parseComposition } from "./api/parse-composition.ts";
-export { isQualified } from "./api/pipeline.ts";
 export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
 export type { Combine, Patch, PatchSet, ResourceTemplate, Transform } from "./api/template.ts";
 export { EnvironmentError } from "./environment/environment-error.ts";

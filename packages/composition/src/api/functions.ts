@@ -7,6 +7,7 @@ import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import type { FunctionForm, ImagePullSecret, NetworkPolicy } from "./composition.ts";
 import { attempt, duration, TIMEOUT, TIMEOUT_RULE } from "./duration.ts";
+import { IMAGE_REFERENCE } from "./image-reference.ts";
 import { SETTINGS } from "./step-settings.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity, WrittenWasm } from "./written.ts";
@@ -103,7 +104,7 @@ const RESOURCES = object<NonNullable<WrittenContainer["resources"]>>(
 
 /** The fields of functions that are images. */
 const IMAGE = {
-  image: required(name(1024), "the OCI image to run"),
+  image: required(IMAGE_REFERENCE, "the OCI image to run"),
   imagePullPolicy: choice("IfNotPresent", "Always", "Never"),
   imagePullSecrets: list(
     object<ImagePullSecret>({ name: required(name(), "the name of a Secret"), namespace: name(63) }),

@@ -141,7 +141,9 @@ pipeline:
     [step("functionRef: {}"), "spec.pipeline[0].functionRef.name: Required"],
     [step('functionRef: {name: ""}'), "spec.pipeline[0].functionRef.name: Required"],
     [step("functionRef: {name: 1}"), "spec.pipeline[0].functionRef.name: Invalid"],
-    [step("functionRef: {name: f, package: a.b/c}"), "spec.pipeline[0].functionRef.package: Invalid"],
+    [step("functionRef: {name: f, package: a.b/c:v1}"), "spec.pipeline[0].functionRef.package: Invalid"],
+    [step("functionRef: {package: a.b/c}"), "spec.pipeline[0].functionRef.package: Invalid"],
+    [step('functionRef: {package: "a.b/c@sha256:0123"}'), "spec.pipeline[0].functionRef.package: Invalid"],
     [step("functionRef: {package: function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
     [step("functionRef: {package: crossplane-contrib/function-f}"), "spec.pipeline[0].functionRef.package: Invalid"],
     [step("functionRef: {name: f}, container: {image: i}"), "spec.pipeline[0].container: Invalid"],
@@ -197,8 +199,9 @@ pipeline:
 
   test.each([
     "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0",
-    "localhost/f",
-    "localhost:5000/f@sha256:0123",
+    "localhost/f:v1",
+    `localhost:5000/f@sha256:${"0".repeat(64)}`,
+    "./folder",
     "oci:build/package",
   ])("%s is a whole reference of a package", (reference) => {
     expect(checkSpec(step(`functionRef: {package: "${reference}"}`)).errors).toEqual([]);

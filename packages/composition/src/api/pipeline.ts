@@ -1,10 +1,11 @@
 import { eachDuplicate, list, map } from "../api-schema/list.ts";
 import { embeddedObject, object } from "../api-schema/object.ts";
-import { choice, name, type Rule, required, type Schema, text, textThat } from "../api-schema/schema.ts";
+import { choice, name, type Rule, required, type Schema, text } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
 import { TIMEOUT_RULE } from "./duration.ts";
 import { CACHE, CHROOT_RULE, CONTAINER, checkCache, checkChroot, IO, MAX_STEPS, WASM } from "./functions.ts";
+import { CALLED_PACKAGE_REFERENCE } from "./image-reference.ts";
 import { SETTINGS } from "./step-settings.ts";
 import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
@@ -12,24 +13,8 @@ import type { WrittenCredential, WrittenStep } from "./written.ts";
 /** The most items of the lists of a step: from it an API server estimates the cost of rules. */
 const MAX_REQUIREMENTS = 64;
 
-/** A reference without a registry would mean another package on another machine. */
-const QUALIFIED = "^(oci:.+|localhost/.+|[^/]*[.:][^/]*/.+)$";
-const QUALIFIED_REFERENCE = new RegExp(QUALIFIED, "u");
-
-/** Whether a reference of a package names its registry, or a folder with an OCI image layout. */
-export function isQualified(reference: string): boolean {
-  return QUALIFIED_REFERENCE.test(reference);
-}
-
-const PACKAGE = textThat({ ...name(1024).openApi, pattern: QUALIFIED }, (reference) =>
-  isQualified(reference)
-    ? undefined
-    : `${JSON.stringify(reference.slice(0, 128))} does not name its registry; write the whole reference, such as ` +
-      "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0",
-);
-
 const FUNCTION_REF = object<NonNullable<WrittenStep["functionRef"]>>(
-  { name: name(), package: PACKAGE },
+  { name: name(), package: CALLED_PACKAGE_REFERENCE },
   {
     rules: [["has(self.name) != has(self.__package__)", "functionRef needs either name or package"]],
     check(reference) {

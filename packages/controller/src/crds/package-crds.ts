@@ -1,3 +1,4 @@
+import { PACKAGE_REFERENCE } from "@xfn/composition";
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import {
   CONFIGURATION_REVISIONS,
@@ -99,20 +100,8 @@ const IMAGE_CONFIG_REFS: JsonObject = {
 
 /** @param rules - beside that of its form */
 export function packageReference(...rules: readonly JsonObject[]): JsonObject {
-  return {
-    type: "string",
-    maxLength: 1024,
-    "x-kubernetes-validations": [
-      {
-        // With a registry, and a tag or a digest: a short name would be another package on another machine.
-        rule: "self.matches('^[^./]+([.][^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)$')",
-        message:
-          "must be a fully qualified image name with a registry, a repository, and a tag or digest, such as " +
-          "registry.example.com/repo/package:tag",
-      },
-      ...rules,
-    ],
-  };
+  const { "x-kubernetes-validations": form = [], ...text } = PACKAGE_REFERENCE.openApi;
+  return { ...text, "x-kubernetes-validations": [...(form as JsonObject[]), ...rules] };
 }
 
 const TLS_SECRETS: JsonObject = { tlsServerSecretName: TEXT, tlsClientSecretName: TEXT };

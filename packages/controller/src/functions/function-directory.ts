@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { isQualified } from "@xfn/composition";
+import { isPackageReference } from "@xfn/composition";
 import {
   type FunctionCaller,
   FunctionClient,
@@ -50,12 +50,12 @@ export interface PackageHost {
 export function endpointOf(source: string): FunctionTarget | undefined {
   // A package has a slash. Sockets and addresses with a scheme are endpoints.
   const isPackage = !/^(unix|dns|https?):/.test(source) && (source.includes("/") || source.startsWith("oci:"));
-  if (isPackage && isQualified(source)) return undefined;
+  if (isPackage && isPackageReference(source)) return undefined;
   const target = isPackage ? undefined : parseTarget(source);
   if (target !== undefined) return target;
   throw new TypeError(
     `${JSON.stringify(source)} is neither an endpoint (HOST:PORT, dns:///HOST:PORT, https://HOST:PORT, unix:/PATH) nor ` +
-      "a package with its registry (registry.example.org/functions/a:v1, oci:DIR)",
+      "a package with its registry and version (registry.example.org/functions/a:v1, oci:DIR)",
   );
 }
 

@@ -10,7 +10,14 @@ const NAMESPACED: ReadonlySet<string> = new Set(["ConfigMap", "Widget"]);
 const client: Partial<Client> = {
   kind: async (apiVersion, kind) => {
     if (kind === "Unknown") throw new ApiError("KindNotServed", "is not served");
-    return { apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: NAMESPACED.has(kind), group: "", version: "v1" };
+    return {
+      apiVersion,
+      kind,
+      plural: `${kind.toLowerCase()}s`,
+      namespaced: NAMESPACED.has(kind),
+      group: "",
+      version: "v1",
+    };
   },
 };
 
