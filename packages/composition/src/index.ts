@@ -72,3 +72,4 @@ export { compileTransforms } from "./transform/compile-transforms.ts";
 export { compileFormat } from "./transform/text/compile-format.ts";
 export { TransformError } from "./transform/text/transform-error.ts";
 export { Float64, float64, type GoValue, goKind } from "./values/go-value.ts";
+export { type WrongText, wrongTexts } from "./values/metadata-texts.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
 import {
   base,
@@ -66,6 +66,47 @@ describe("a base", () => {
     expect(metadata?.annotations).toEqual({ "crossplane.io/composition-resource-name": "db", mine: "large" });
   });
 
+  test.each<[JsonObject, string[]]>([
+    [{ labels: { team: "shop", a: true } }, ["metadata.labels.a: expected a string, found a boolean"]],
+    [{ labels: { team: "shop", a: null } }, ["metadata.labels.a: expected a string, found null"]],
+    [
+      { labels: { team: "shop", "x/port": 8080, list: [] } },
+      [
+        "metadata.labels[x/port]: expected a string, found a number",
+        "metadata.labels.list: expected a string, found a list",
+      ],
+    ],
+    [
+      { labels: { team: "shop" }, annotations: { n: 5, mine: "m" } },
+      ["metadata.annotations.n: expected a string, found a number"],
+    ],
+    [{ labels: { team: "shop" }, annotations: [1] }, ["metadata.annotations: expected an object, found a list"]],
+  ])("keeps the other labels and annotations, and reports what is no string: %j", (metadata, dropped) => {
+    const [rendered] = render({ resources: [{ name: "db", base: { ...base, metadata } }] }).resources;
+    expect(rendered?.dropped?.map(({ path, problem }) => `${path}: ${problem}`)).toEqual(dropped);
+    const { labels = {}, annotations = {} } = rendered?.resource?.metadata ?? {};
+    expect(labels).toMatchObject({ team: "shop", "crossplane.io/composite": "db-x7k2p" });
+    expect([...Object.values(labels), ...Object.values(annotations)].every((one) => typeof one === "string")).toBe(
+      true,
+    );
+    if (isObject(metadata["annotations"])) expect(annotations).toMatchObject({ mine: "m" });
+  });
+
+  test("a patch can replace what a base has wrong, and is reported itself if it is wrong", () => {
+    const labelled = (path: string): string[] | undefined =>
+      render({
+        resources: [
+          {
+            name: "db",
+            base: { ...base, metadata: { labels: { n: 1, team: "shop" } } },
+            patches: [from(path, "metadata.labels.n")],
+          },
+        ],
+      }).resources[0]?.dropped?.map((one) => one.path);
+    expect(labelled("spec.size")).toBeUndefined();
+    expect(labelled("spec.count")).toEqual(["metadata.labels.n"]);
+  });
+
   test("a name that is no string fails the template, so that no object of another name is created", () => {
     for (const [path, kind] of [
       ["spec.count", "a number"],
@@ -118,9 +159,13 @@ describe("a base", () => {
   test("cannot be rendered for a composite without the composite label, which would leave it without a name", () => {
     const unlabelled = { ...xr, metadata: { name: "x" } };
     expect(failure({ resources: [template([])] }, { composite: unlabelled })?.code).toBe("NoCompositeLabel");
-    // Kubernetes ignores labels that are not all strings.
-    const odd = { ...xr, metadata: { name: "x", labels: { "crossplane.io/composite": "x", n: 1 } } } as JsonObject;
-    expect(failure({ resources: [template([])] }, { composite: odd })?.code).toBe("NoCompositeLabel");
+    const labelled = (composite: JsonValue): JsonObject => ({
+      ...xr,
+      metadata: { name: "x", labels: { "crossplane.io/composite": composite, n: 1 } },
+    });
+    expect(failure({ resources: [template([])] }, { composite: labelled(1) })?.code).toBe("NoCompositeLabel");
+    // A label that is no string does not hide the others.
+    expect(failure({ resources: [template([])] }, { composite: labelled("x") })).toBeUndefined();
   });
 });
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../api/labels.ts";
 import { emptyObject, isObject, kindOf } from "../values/json.ts";
-import { field, textOf, textsOf } from "../values/object-fields.ts";
+import { textsOf, type WrongText } from "../values/metadata-texts.ts";
+import { field, textOf } from "../values/object-fields.ts";
 
 /** The fields that composed resources inherit from their XR. */
 export interface CompositeIdentity {
@@ -26,7 +27,7 @@ export function wrongNameType(resource: JsonObject): string | undefined {
 export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   const metadata = field(composite, "metadata");
   const meta = isObject(metadata) ? metadata : emptyObject();
-  const labels = textsOf(field(meta, "labels"));
+  const { texts: labels } = textsOf(meta, "labels");
   return {
     composite: textOf(labels, LABEL_COMPOSITE),
     claimName: textOf(labels, LABEL_CLAIM_NAME),
@@ -38,27 +39,34 @@ export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   };
 }
 
+/** What {@link setComposedMetadata} did not take over. */
+export interface DroppedMetadata {
+  /** Labels and annotations that are no strings. */
+  readonly dropped: readonly WrongText[];
+  /** Whether another object controls the resource, which then must not be applied. */
+  readonly otherController: boolean;
+}
+
 /**
- * Sets labels, annotation and owner of a composed resource. Runs after the patches, so that no patch can forge them. As
- * Kubernetes reads them, labels or annotations that are not all strings are replaced as a whole.
- *
- * @returns false if another object controls the resource, which then must not be applied
+ * Sets labels, annotation and owner of a composed resource. Runs after the patches, so that no patch can forge them.
+ * Leaves out labels and annotations that are no strings: Kubernetes would refuse the whole object.
  */
-export function setComposedMetadata(resource: JsonObject, entry: string, identity: CompositeIdentity): boolean {
+export function setComposedMetadata(resource: JsonObject, entry: string, identity: CompositeIdentity): DroppedMetadata {
   const metadata = field(resource, "metadata");
   // A patch replaced the metadata. As in Crossplane it stays, and applying the resource fails.
-  if (!isObject(metadata)) return true;
+  if (!isObject(metadata)) return { dropped: [], otherController: false };
   // Kubernetes reads a null as an absent name.
   if (metadata["name"] === null) delete metadata["name"];
-  const labels = textsOf(field(metadata, "labels")) ?? emptyObject();
-  labels[LABEL_COMPOSITE] = identity.composite;
-  labels[LABEL_CLAIM_NAME] = identity.claimName;
-  labels[LABEL_CLAIM_NAMESPACE] = identity.claimNamespace;
-  metadata["labels"] = labels;
-  const annotations = textsOf(field(metadata, "annotations")) ?? emptyObject();
-  annotations[ANNOTATION_RESOURCE_NAME] = entry;
-  metadata["annotations"] = annotations;
-  return setController(metadata, identity);
+  const labels = textsOf(metadata, "labels");
+  labels.texts[LABEL_COMPOSITE] = identity.composite;
+  labels.texts[LABEL_CLAIM_NAME] = identity.claimName;
+  labels.texts[LABEL_CLAIM_NAMESPACE] = identity.claimNamespace;
+  metadata["labels"] = labels.texts;
+  const annotations = textsOf(metadata, "annotations");
+  annotations.texts[ANNOTATION_RESOURCE_NAME] = entry;
+  metadata["annotations"] = annotations.texts;
+  const dropped = [...labels.wrong, ...annotations.wrong];
+  return { dropped, otherController: !setController(metadata, identity) };
 }
 
 function setController(metadata: JsonObject, identity: CompositeIdentity): boolean {

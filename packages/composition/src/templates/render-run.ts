@@ -3,6 +3,7 @@ import { LABEL_COMPOSITE } from "../api/labels.ts";
 import { type FieldPath, formatFieldPath } from "../field-path/field-path.ts";
 import { documentValue } from "../field-path/value.ts";
 import { emptyObject, isObject } from "../values/json.ts";
+import type { WrongText } from "../values/metadata-texts.ts";
 import { field, setText, textOf } from "../values/object-fields.ts";
 import { applyPatch, mergeObserved, type PatchTarget, patchError } from "./apply-patch.ts";
 import type { CompiledPatch } from "./compile-patch.ts";
@@ -25,6 +26,8 @@ export class RenderRun {
   readonly #rendered: Map<string, RenderedTemplate> = new Map();
   /** Results by name. As in Crossplane, a template with a name of an earlier one continues with its result. */
   readonly #left: Map<string, KubernetesObject> = new Map();
+  /** Labels and annotations that were left out, by name. */
+  readonly #dropped: Map<string, readonly WrongText[]> = new Map();
   readonly #budget: WriteBudget = new WriteBudget();
   #identity: CompositeIdentity | undefined;
 
@@ -66,11 +69,13 @@ export class RenderRun {
     const { name, index } = template;
     const existing = this.#left.get(name) ?? this.#input.observed.get(name);
     if (existing !== undefined && template.toComposite.length > 0) this.#patchComposite(template, existing);
+    this.#dropped.delete(name);
     const rendered = this.#renderComposed(template, existing);
     // An error of an earlier template with this name remains.
     const error = rendered instanceof TemplateError ? rendered : this.#rendered.get(name)?.error;
     const outcome = error === undefined ? { resource: rendered as KubernetesObject } : { error };
-    this.#rendered.set(name, { name, template: index, ...outcome });
+    const dropped = this.#dropped.get(name);
+    this.#rendered.set(name, { name, template: index, ...outcome, ...(dropped && { dropped }) });
   }
 
   #patchComposite(template: CompiledTemplate, existing: KubernetesObject): void {
@@ -114,7 +119,9 @@ export class RenderRun {
       return new TemplateError("InvalidName", source, message);
     }
     this.#identity ??= compositeIdentity(this.#composite.value);
-    if (!setComposedMetadata(resource, name, this.#identity)) {
+    const { dropped, otherController } = setComposedMetadata(resource, name, this.#identity);
+    if (dropped.length > 0) this.#dropped.set(name, dropped);
+    if (otherController) {
       const message =
         "its metadata.ownerReferences name another controller; leave controllers to the composite resource";
       return new TemplateError("OtherController", source, message);

@@ -1,4 +1,5 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { WrongText } from "../values/metadata-texts.ts";
 import type { TemplateError } from "./template-error.ts";
 
 /** The input of a render, which does not change it. */
@@ -32,6 +33,8 @@ export interface RenderedTemplate {
   resource?: KubernetesObject;
   /** The error, if there is no resource. It does not affect other templates. */
   error?: TemplateError;
+  /** Labels and annotations of the resource that are left out because they are no strings. Absent if there are none. */
+  dropped?: readonly WrongText[];
   /** The template's index in `spec.resources`. */
   template: number;
 }

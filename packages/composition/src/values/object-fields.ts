@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject, setField } from "./json.ts";
+import { setField } from "./json.ts";
 
 /** Sets a field, or removes it if the text is empty. */
 export function setText(object: JsonObject, name: string, text: string): void {
@@ -16,11 +16,4 @@ export function field(object: JsonObject, name: string): JsonValue | undefined {
 export function textOf(object: JsonObject | undefined, name: string): string {
   const value = object === undefined ? undefined : field(object, name);
   return typeof value === "string" ? value : "";
-}
-
-/** A field if it is an object whose values are all strings, as Kubernetes reads labels. Otherwise undefined. */
-export function textsOf(value: JsonValue | undefined): JsonObject | undefined {
-  if (!isObject(value)) return undefined;
-  for (const key of Object.keys(value)) if (typeof value[key] !== "string") return undefined;
-  return value;
 }

@@ -29,8 +29,8 @@ export interface ReadOptions {
 
 /**
  * Reads all documents of a YAML text, or all values of a JSON text, as Kubernetes does: YAML 1.1 booleans and numbers,
- * keys as strings. Integers are exact (bigint beyond 2^53), and objects have null prototypes. Empty documents are skipped, and a byte
- * order mark is ignored. Duplicate keys, tags without a JSON form, NaN and infinities are errors.
+ * keys as strings. Integers are exact (bigint beyond 2^53), and objects have null prototypes. Empty documents are
+ * skipped, and byte order marks are ignored. Duplicate keys, tags without a JSON form, NaN and infinities are errors.
  *
  * @throws {DocumentError} with every problem, with line and column
  */

@@ -1,4 +1,10 @@
-import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
+import {
+  ANNOTATION_RESOURCE_NAME,
+  LABEL_CLAIM_NAME,
+  LABEL_CLAIM_NAMESPACE,
+  LABEL_COMPOSITE,
+  wrongTexts,
+} from "@xfn/composition";
 import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
 import { isObject } from "@xfn/functionio";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
@@ -39,7 +45,10 @@ export function identifyComplete(
     if (uid) metadata.name = childName(metadata.generateName ?? "", uid, entry);
     else delete metadata.name;
   } else checkName(metadata.name, desired, entry);
-  return { resource: { ...desired, metadata }, warnings: [], ...(event && { event }) };
+  const warnings = wrongTexts(metadata).map(
+    ({ path, problem }) => `${path}: ${problem}, which an API server refuses; let the function return a string`,
+  );
+  return { resource: { ...desired, metadata }, warnings, ...(event && { event }) };
 }
 
 /** A namespaced XR composes in its own namespace. */

@@ -29,8 +29,8 @@ export function identityOf({ apiVersion, kind, metadata: { name, namespace } }: 
 
 /**
  * Observed composed resources as entries of a FunctionIO, named by their `crossplane.io/composition-resource-name`
- * annotation: a file need not have their other names. The connection details of an entry are those of the Secret in its `spec.writeConnectionSecretToRef`. All
- * problems are reported at once.
+ * annotation: objects of files need no other name. The connection details of an entry are those of the Secret in its
+ * `spec.writeConnectionSecretToRef`. All problems are reported at once.
  *
  * @throws {PipelineError} `InvalidObserved`
  */

@@ -41,6 +41,18 @@ describe("desired state", () => {
     expect(result.functionResults).toEqual([]);
   });
 
+  test("labels that are no strings stay as the package returned them, with a warning", async () => {
+    const metadata = { labels: { size: 3, team: "shop" }, annotations: { n: true } };
+    const resource = bucket({ metadata }) as KubernetesObject;
+    const result = await run([{ step: "a", handler: adds({ one: { resource } }) }]);
+    expect(result.composed[0]?.resource.metadata?.labels).toMatchObject({ size: 3, team: "shop" });
+    expect(result.results.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/"one": metadata\.labels\.size: expected a string, found a number/),
+      expect.stringMatching(/"one": metadata\.annotations\.n: expected a string, found a boolean/),
+    ]);
+    expect(result.functionResults).toEqual([]);
+  });
+
   test("a deletion of a FunctionIO step survives the packages behind it, unless one desires the entry", async () => {
     const deletes = changes((io) => {
       io.desired = { ...io.desired, resources: ["a", "b"].map((name) => ({ name, resource: null })) };

@@ -48,6 +48,24 @@ describe("templates without functions", () => {
     expect(unready).toEqual(["a"]);
   });
 
+  test("keep the labels that are strings, with a warning about each other one", async () => {
+    const labelled = template("a", [{ ...copySize, toFieldPath: "metadata.labels[size]" }], {
+      base: { ...base, metadata: { labels: { team: "shop", tier: "gold" } } },
+    });
+    const { composed, results } = await runPipeline(templateRun([labelled]));
+    expect(composed[0]?.resource.metadata?.labels).toEqual({
+      team: "shop",
+      tier: "gold",
+      "crossplane.io/composite": "my-store",
+    });
+    expect(results).toEqual([
+      {
+        severity: "Warning",
+        message: expect.stringMatching(/"a": metadata\.labels\.size .*expected a string, found a number/),
+      },
+    ]);
+  });
+
   test("need no working runner", async () => {
     const runner = { run: () => Promise.reject(new Error("no runner here")) };
     const { composed } = await runPipeline({ ...templateRun([template("a")]), runner });

@@ -48,10 +48,14 @@ function runTemplates(
       ...(recorder && { onWrite: (write: TemplateWrite) => recorder.wrote(write) }),
     });
     const field = composition.spec.resourcesField ?? "resources";
-    const { desired, ...templates } = collect(rendered, composite, observed, field, (name, problem) => {
-      const message = `composed resource ${JSON.stringify(name)}: cannot be rendered: ${problem}`;
-      say({ severity: "Warning", message }, true);
-    });
+    const warn = (name: string, problem: string): void =>
+      say({ severity: "Warning", message: `composed resource ${JSON.stringify(name)}: ${problem}` }, true);
+    for (const { name, dropped = [] } of rendered.resources)
+      for (const { path, problem } of dropped)
+        warn(name, `${path} is left out: ${problem}; quote it, or convert it with a transform to a string`);
+    const { desired, ...templates } = collect(rendered, composite, observed, field, (name, problem) =>
+      warn(name, `cannot be rendered: ${problem}`),
+    );
     return { ...state, desired, templates };
   } catch (cause) {
     throw cause instanceof TemplateError ? templatesFailed(cause.message, cause) : cause;
