@@ -20,8 +20,7 @@ import { type RunningServer, startRunnerServer } from "../harness/runner-server.
 import { Workspace } from "../harness/workspace.ts";
 
 // A Composition of today on an API server: xfn-controller, its runner on a socket, and one function of the official Go
-// SDK four times: as a server that runs already, without and with TLS, as a package of the operator, and as a package
-// of the author.
+// SDK three times: as a server that runs already, without and with TLS, and as a package of the operator.
 
 const PACKAGE = "localhost/function-greeting:v1";
 
@@ -142,7 +141,6 @@ describe("xfn-controller calls function packages", needs("api-server", "crun", "
     ["at an endpoint", "{ name: function-endpoint }"],
     ["at an endpoint that requires a client certificate", "{ name: function-tls }"],
     ["of a package that the operator names", "{ name: function-package }"],
-    ["of a package that the Composition names", `{ package: "${PACKAGE}" }`],
   ])("%s", async (_, reference) => {
     const name = `xr-${reference.replace(/[^a-z]+/g, "-").replace(/^-|-$/g, "")}`;
     await apply(composition(reference));
@@ -153,6 +151,14 @@ describe("xfn-controller calls function packages", needs("api-server", "crun", "
     await expect
       .poll(() => get("xgreeting", name, "-o", "jsonpath={.status.conditions[?(@.type=='Synced')].message}"))
       .toContain("set metadata.namespace");
+  });
+
+  test("but no package that the Composition names, without --enable-function-runtimes", async () => {
+    await apply(composition(`{ package: "${PACKAGE}" }`));
+    await expect.poll(() => apply(greeting("xr-package")).then(() => "", String)).toBe("");
+    await expect
+      .poll(() => get("xgreeting", "xr-package", "-o", "jsonpath={.status.conditions[?(@.type=='Synced')].message}"))
+      .toContain("--enable-function-runtimes");
   });
 
   test("whose conditions and results a claim shows, and which a steady XR does not call", async () => {

@@ -48,12 +48,9 @@ export function stepFunctions(
       };
       if (functionRef.name === undefined) {
         const { package: reference } = functionRef;
-        const isPinned = functionRuntimes && !isLayout(reference);
-        const image = isPinned ? await runtimePackage(context, revision, reference) : reference;
-        const { verification } = imageSettings(context, image);
-        if (!isPinned && verification !== undefined)
-          throw new CompositeError("FunctionNotReady", unverified(image, verification.config));
-        return (isPinned ? await deployed(image) : undefined) ?? packaged(image, []);
+        if (isLayout(reference)) return packaged(reference, []);
+        const image = await runtimePackage(context, revision, reference);
+        return (await deployed(image)) ?? packaged(image, []);
       }
       const caller = functions.byName(functionRef.name, useWith([]));
       if (caller !== undefined) return caller;
@@ -68,14 +65,6 @@ export function stepFunctions(
       throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
     },
   };
-}
-
-/** The runner resolves the package of the step, and verifies no signatures. */
-function unverified(image: string, config: string): string {
-  return (
-    `the ImageConfig ${config} requires a signature of ${image}, which only FunctionRuntimes verify; start the ` +
-    "controller with --enable-function-runtimes"
-  );
 }
 
 function withoutDigest(image: string, config: string, name: string): string {

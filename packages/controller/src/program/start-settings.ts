@@ -108,7 +108,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   ),
   enableFunctionRuntimes: toggle(
     "enable-function-runtimes",
-    "pin each functionRef.package to a digest, with a FunctionRuntime; requires --enable-composition-functions",
+    "run each functionRef.package, pinned to a digest, with a FunctionRuntime; requires --enable-composition-functions",
   ),
   functionSubstrate: one(
     "function-substrate",

@@ -28,7 +28,10 @@ import type { RunEnvironment } from "./run-environment.ts";
 import { stepRunner } from "./step-runner.ts";
 
 /** @throws {CompositeError} for a Composition that cannot run here */
-export function requireSupported({ runner }: ReconcileContext, composition: Composition): void {
+export function requireSupported(
+  { runner, functionRuntimes = false }: Pick<ReconcileContext, "runner" | "functionRuntimes">,
+  composition: Composition,
+): void {
   const { environment, functions, mode, pipeline = [] } = composition.spec;
   const title = `the Composition ${composition.metadata.name ?? ""}`;
   if (environment !== undefined && mode === "Pipeline") {
@@ -42,6 +45,14 @@ export function requireSupported({ runner }: ReconcileContext, composition: Comp
     throw new CompositeError(
       "FunctionsDisabled",
       `${title} has functions, which are disabled; start the controller with --enable-composition-functions`,
+    );
+  }
+  const named = pipeline.find((step) => "functionRef" in step && step.functionRef.package !== undefined);
+  if (named !== undefined && !functionRuntimes) {
+    throw new CompositeError(
+      "FunctionsDisabled",
+      `step "${named.name}" of ${title} names a package, and packages in Compositions are disabled; start the ` +
+        "controller with --enable-function-runtimes, or name a Function in functionRef.name",
     );
   }
 }
