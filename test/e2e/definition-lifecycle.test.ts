@@ -332,6 +332,9 @@ describe("a definition", needs("api-server"), () => {
       Offered: "False CRDOfAnother",
     });
     expect(messageOf(object, "Offered")).toContain("foreigns.example.org");
+    // Its users get no rights on the kind of another owner.
+    const roles = (await server.kubectl(["get", "clusterroles", "-o", "name"])).match(/xforeigns\.example\.org:\S+/g);
+    expect(roles).toEqual(["xforeigns.example.org:aggregate-to-edit", "xforeigns.example.org:aggregate-to-view"]);
     const after = await crd("foreigns.example.org");
     expect(after?.["spec"]).toEqual(before?.["spec"]);
     expect(after?.metadata["ownerReferences"]).toBeUndefined();

@@ -21,13 +21,22 @@ export const EDIT: readonly string[] = [...VIEW, "create", "update", "patch", "d
 const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
+/** Which kinds of a definition the API server serves for its CRDs. */
+export interface ServedKinds {
+  readonly composites: boolean;
+  readonly claims: boolean;
+}
+
+const ALL_SERVED: ServedKinds = { composites: true, claims: true };
+
 /**
- * The ClusterRoles of a definition or a publication, for users. Kubernetes' roles admin, edit and view get what is
+ * The ClusterRoles of a definition or a publication, for users. Those for a kind that is not served have no rules: a
+ * CRD of another owner may have the names of the definition. Kubernetes' roles admin, edit and view get what is
  * namespaced, so that an editor of a namespace can create it there. Only Crossplane's roles get cluster-scoped
  * composites. The controller's own roles come from its deployment: Kubernetes lets no client grant more than it has
  * ("Using RBAC Authorization").
  */
-function definitionRoles(object: LiveObject, definition: Definition): KubernetesObject[] {
+function definitionRoles(object: LiveObject, definition: Definition, served: ServedKinds): KubernetesObject[] {
   const { group, names, claimNames, scope } = definition.spec;
   const local = (...roles: string[]): string[] =>
     isNamespaced(scope) ? roles.map((name) => `${KUBERNETES}-${name}`) : [];
@@ -38,7 +47,9 @@ function definitionRoles(object: LiveObject, definition: Definition): Kubernetes
       labels: Object.fromEntries([...labels, LABEL_DEFINED].map((label) => [label, "true"])),
       ownerReferences: [controllerReferenceTo(object)],
     },
-    rules: [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }],
+    rules: served[plural === names.plural ? "composites" : "claims"]
+      ? [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }]
+      : [],
   });
   const offered =
     claimNames === undefined
@@ -89,11 +100,15 @@ export function areRolesSettled(
   definition: Definition,
 ): boolean {
   const cache = informers.peek(CLUSTER_ROLES, DEFINED_SELECTOR);
-  return definitionRoles(object, definition).every((role) => {
+  return definitionRoles(object, definition, ALL_SERVED).every((role) => {
     const existing = cache?.get(role.metadata?.name ?? "");
     if (existing === undefined || !isControlledBy(existing, object)) return false;
     return applies.isApplied(role, existing, { fieldManager: FIELD_MANAGERS.definition });
   });
+}
+
+function grants({ rules }: KubernetesObject): boolean {
+  return Array.isArray(rules) && rules.length > 0;
 }
 
 /**
@@ -106,16 +121,18 @@ export async function ensureRoles(
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
+  served: ServedKinds = ALL_SERVED,
 ): Promise<void> {
   const warn = (reason: string, message: string): void => {
     if (memory.emitted.has(message)) return;
     memory.emitted.add(message);
     context.events.record(object, { type: "Warning", reason, message });
   };
-  for (const role of definitionRoles(object, definition)) {
+  for (const role of definitionRoles(object, definition, served)) {
     const { name = "" } = role.metadata ?? {};
     try {
       const existing = await findLive(context, referenceOf(CLUSTER_ROLES, name), signal);
+      if (existing === undefined && !grants(role)) continue;
       if (existing !== undefined && !isControlledBy(existing, object)) {
         warn(
           "RoleOfAnother",

@@ -76,7 +76,11 @@ async function ensureDefinition(
   context.bursts?.report(key, composites.is === "pending" || claims?.is === "pending");
   memory.pending = composites.is === "pending" ? pendingCrd(context, current) : undefined;
   const waitMs = established ? (context.bursts?.deferralMs(key) ?? 0) : 0;
-  if (established && waitMs === 0) await ensureRoles(context, memory, current, definition, signal);
+  const isRefused = composites.is === "refused" || claims?.is === "refused";
+  if (isRefused || (established && waitMs === 0)) {
+    const served = { composites: established, claims: claims?.is === "established" };
+    await ensureRoles(context, memory, current, definition, signal, served);
+  }
 
   const problems = context.instanceProblems?.(key) ?? {};
   const { conditions, controllers } = definitionStatus(definition, composites, claims, problems);

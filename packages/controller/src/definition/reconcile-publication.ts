@@ -99,7 +99,10 @@ async function ensurePublication(
   const current = await setFinalizers(context, object, [...finalizers, ...missing], signal);
   const state = await ensureCrd(context, memory.applies, current, requirementCrd(current, written), signal);
   const isEstablished = state.is === "established";
-  if (isEstablished) await ensureRoles(context, memory, current, definition, signal);
+  if (isEstablished || state.is === "refused") {
+    const served = { composites: isEstablished, claims: isEstablished };
+    await ensureRoles(context, memory, current, definition, signal, served);
+  }
   const problem = context.instanceProblems?.(definitionKey(definition, written.metadata.name)).claims;
   const condition = conditionFor("Offered", "WatchingCompositeResourceClaim", state, problem);
   const conditions = condition === undefined ? [] : [condition];

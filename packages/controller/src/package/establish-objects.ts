@@ -7,13 +7,11 @@ import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.t
 import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { adoptionProblem, handOverLabel } from "./adopt-object.ts";
+import { inParallel } from "./in-parallel.ts";
 import { type WebhookService, withOwnConversion } from "./own-conversion.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { claimOf, withoutControl } from "./revision-owners.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
-
-/** Requests at a time: providers have hundreds of CRDs. */
-const PARALLEL = 8;
 
 /** A message names this many objects. */
 const MAX_NAMED = 5;
@@ -213,25 +211,4 @@ function refused(intent: KubernetesObject, error: unknown): never {
 function unlessNotServed(error: unknown): undefined {
   if (!isApiError(error, "KindNotServed")) throw error;
   return undefined;
-}
-
-/** Maps in the order of the items. After a failure, no further items begin. */
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let failed = false;
-  const queue = items.entries();
-  const worker = async (): Promise<void> => {
-    for (const [index, item] of queue) {
-      if (failed) return;
-      try {
-        results[index] = await work(item);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  const ended = await Promise.allSettled(Array.from({ length: PARALLEL }, worker));
-  for (const one of ended) if (one.status === "rejected") throw one.reason;
-  return results;
 }

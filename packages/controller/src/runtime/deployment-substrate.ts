@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { type JsonObject, type KubernetesObject, someOf } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import {
@@ -32,6 +32,9 @@ import {
 
 /** The DeploymentRuntimeConfig of runtimes that name none, as in Crossplane. It need not exist. */
 const DEFAULT_CONFIG = "default";
+
+/** A message names this many CRDs. */
+const MAX_NAMED = 5;
 
 /** Whether Deployments run a runtime. Providers have no other substrate. */
 export function usesDeployment({ functionSubstrate = "Runner" }: Context, runtime: LiveObject): boolean {
@@ -112,7 +115,7 @@ export async function ensureWorkload(
   const secrets = await ensureSecrets(context, runtime, { workload, observed, authority }, signal);
   const manifests = manifestsOf(workload, certificatesHash(workload, secrets));
   const wanted = new Set<string>([secrets.server, secrets.client].map(({ metadata }) => `Secret/${metadata.name}`));
-  if (workload.kind === "Provider") await roles.ensure(runtime, accountOf(manifests), signal);
+  const pending = workload.kind === "Provider" ? await roles.ensure(runtime, accountOf(manifests), signal) : [];
   let deployment: LiveObject | undefined;
   for (const manifest of objectsOf(manifests)) {
     const kind = [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS].find((one) => one.kind === manifest.kind) ?? DEPLOYMENTS;
@@ -124,9 +127,16 @@ export async function ensureWorkload(
     if (kind === DEPLOYMENTS) deployment = stored;
   }
   await deleteWorkload(context, runtime, wanted, signal);
+  if (pending.length > 0) throw notServed(pending);
   const problem = deployment && deploymentProblem(deployment);
   if (problem !== undefined) throw new PackageInstallError("NoRuntime", problem);
   return endpointOf(workload);
+}
+
+/** A provider gets no rights on kinds that the API server does not serve yet. */
+function notServed(crds: readonly string[]): PackageInstallError {
+  const message = `the API server does not serve the kinds of the CRDs ${someOf(crds, MAX_NAMED)} yet`;
+  return new PackageInstallError("NoRuntime", message, { retryable: true });
 }
 
 /** The workload of a runtime; undefined if its DeploymentRuntimeConfig does not exist. */

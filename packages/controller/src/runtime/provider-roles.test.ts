@@ -10,13 +10,30 @@ const revision = {
   apiVersion: "pkg.crossplane.io/v1",
   kind: "ProviderRevision",
   metadata: { name: "provider-1", uid: "revision", resourceVersion: "1" },
-  status: { objectRefs: crds.map((name) => ({ kind: "CustomResourceDefinition", name })) },
+  status: { objectRefs: crds.map((name) => ({ kind: "CustomResourceDefinition", name, uid: name })) },
 } satisfies LiveObject;
 const runtime: LiveObject = {
   apiVersion: "pkg.crossplane.io/v1alpha1",
   kind: "ProviderRuntime",
-  metadata: { name: "provider", uid: "runtime", resourceVersion: "1", ownerReferences: [{ name: "provider-1" }] },
+  metadata: {
+    name: "provider",
+    uid: "runtime",
+    resourceVersion: "1",
+    ownerReferences: [{ name: "provider-1", uid: "revision" }],
+  },
 };
+/** @param established the status of the condition; undefined before there is one */
+const crd = (name: string, group: string, established: string | undefined, owner = "revision"): LiveObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name, uid: name, resourceVersion: "1", ownerReferences: [{ uid: owner, controller: true }] },
+  spec: { group },
+  status: {
+    acceptedNames: { plural: name.split(".")[0] ?? "" },
+    conditions: established === undefined ? [] : [{ type: "Established", status: established }],
+  },
+});
+const store = (one: LiveObject): void => void stored.set(keyOf(one.kind, one.metadata.name), one);
 
 const stored = new Map<string, LiveObject>();
 const events: string[] = [];
@@ -47,6 +64,7 @@ const context = {
 
 beforeEach(() => {
   stored.clear();
+  for (const name of crds) store(crd(name, name.slice(name.indexOf(".") + 1), "True"));
   events.length = 0;
   forbidden = false;
   writes = 0;
@@ -89,7 +107,44 @@ test("a missing right is reported once, and used as soon as the controller has i
   expect(roles.areSettled(runtime, "account")).toBe(false);
   forbidden = false;
   await roles.ensure(runtime, "account", signal);
-  expect(stored.size).toBe(4);
+  expect(stored.size).toBe(crds.length + 4);
+});
+
+test("rights are those on kinds that are served for its CRDs, and follow once others are", async () => {
+  store(crd("queues.s3.org", "s3.org", undefined));
+  const roles = new ProviderRoles(context);
+  expect(await roles.ensure(runtime, "account", signal)).toEqual(["queues.s3.org"]);
+  expect(JSON.stringify(rulesOf("system"))).not.toContain("queues");
+  expect(roles.areSettled(runtime, "account")).toBe(false);
+  store(crd("queues.s3.org", "s3.org", "True"));
+  expect(await roles.ensure(runtime, "account", signal)).toEqual([]);
+  expect(JSON.stringify(rulesOf("aggregate-to-edit"))).toContain("queues");
+  expect(roles.areSettled(runtime, "account")).toBe(true);
+});
+
+test.each<[what: string, crd: LiveObject]>([
+  ["of a group of Kubernetes", crd("buckets.s3.org", "admissionregistration.k8s.io", "True")],
+  ["of another owner", crd("buckets.s3.org", "s3.org", "True", "other")],
+  [
+    "whose names are not accepted",
+    {
+      ...crd("buckets.s3.org", "s3.org", "False"),
+      status: { acceptedNames: { plural: "" }, conditions: [{ type: "NamesAccepted", status: "False" }] },
+    },
+  ],
+])("a CRD %s grants nothing, whatever its name is", async (_, one) => {
+  store(one);
+  expect(await new ProviderRoles(context).ensure(runtime, "account", signal)).toEqual([]);
+  for (const suffix of ["system", "aggregate-to-edit", "aggregate-to-view"]) {
+    expect(JSON.stringify(rulesOf(suffix))).toContain("queues");
+    expect(JSON.stringify(rulesOf(suffix))).not.toMatch(/buckets|admissionregistration/);
+  }
+});
+
+test("a runtime that names the revision of another provider as its owner gets no rights", async () => {
+  const thief = { ...runtime, metadata: { ...runtime.metadata, ownerReferences: [{ name: "provider-1", uid: "no" }] } };
+  await new ProviderRoles(context).ensure(thief, "account", signal);
+  expect(rulesOf("system")).toEqual([]);
 });
 
 test("a role of another owner is left alone and reported", async () => {

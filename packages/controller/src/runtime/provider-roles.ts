@@ -3,12 +3,13 @@ import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { EDIT, VIEW } from "../definition/definition-roles.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, PROVIDER_REVISIONS, typeMeta } from "../objects/kinds.ts";
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
-import { controllerReferenceTo, isControlledBy, ownerReferencesOf } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
+import { findLive, textAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import type { Manifest } from "./manifests.ts";
+import { providedCrds, servedResources } from "./served-resources.ts";
 import { annotated, hashOf, isApplied } from "./workload-objects.ts";
 
 const AGGREGATE = "rbac.crossplane.io/aggregate-to";
@@ -16,10 +17,13 @@ const AGGREGATE = "rbac.crossplane.io/aggregate-to";
 /** A provider works for objects that others create and delete, so it has no right to delete. */
 const WORK = [...VIEW, "create", "update", "patch"];
 
-/** The RBAC objects of providers in Deployments, as the RBAC manager of Crossplane creates them. */
+/**
+ * The RBAC objects of providers in Deployments, as the RBAC manager of Crossplane creates them. They grant rights on the
+ * kinds that the API server serves for CRDs of the provider, and not on those that the CRDs name.
+ */
 export class ProviderRoles {
   readonly #context: Context;
-  /** What was written last, by the UID of the runtime: each process reads them once. */
+  /** For what they were written last, by the UID of the runtime: each process reads them once. */
   readonly #written: Map<string, string> = new Map();
   /** By the UID of the runtime: an event is not repeated. */
   readonly #refused: Set<string> = new Set();
@@ -30,28 +34,32 @@ export class ProviderRoles {
 
   /** Whether this process has seen or written the objects that a runtime needs. */
   areSettled(runtime: LiveObject, account: string): boolean {
-    return this.#written.get(runtime.metadata.uid) === hashOf(this.#objects(runtime, account));
+    return this.#written.get(runtime.metadata.uid) === subjectOf(this.#context, runtime, account);
   }
 
   /**
-   * Writes the roles on the CRDs of a provider, and binds one of them to its service account. A right that the
+   * Writes the roles on the kinds of a provider, and binds one of them to its service account. A right that the
    * controller lacks is only reported by an event: other roles may serve the provider.
    *
+   * @returns the names of CRDs that the API server does not serve yet; call it again for them
    * @throws {ApiError}
    */
-  async ensure(runtime: LiveObject, account: string, signal: AbortSignal): Promise<void> {
-    const objects = this.#objects(runtime, account);
+  async ensure(runtime: LiveObject, account: string, signal: AbortSignal): Promise<readonly string[]> {
+    const subject = subjectOf(this.#context, runtime, account);
+    const { served, pending } = await servedResources(this.#context, runtime, signal);
+    const objects = this.#objects(runtime, account, served);
     const { uid } = runtime.metadata;
     try {
       // A binding to a role of another owner would grant what that role says.
-      for (const object of objects) if (!(await this.#apply(runtime, object, signal))) return;
-      this.#written.set(uid, hashOf(objects));
+      for (const object of objects) if (!(await this.#apply(runtime, object, signal))) return [];
+      if (pending.length === 0) this.#written.set(uid, subject);
       this.#refused.delete(uid);
     } catch (error) {
       if (!isApiError(error, "Forbidden")) throw error;
       const message = `cannot grant the provider its rights: ${error.message}; deploy deploy/providers, or grant them yourself`;
       this.#warn(runtime, "CannotGrant", message);
     }
+    return pending;
   }
 
   /** Forgets a runtime that is gone. */
@@ -81,9 +89,8 @@ export class ProviderRoles {
     this.#context.events.record(runtime, { type: "Warning", reason, message });
   }
 
-  /** Empty until the CRDs of the provider exist. */
-  #objects(runtime: LiveObject, account: string): Manifest[] {
-    const groups = this.#resources(runtime);
+  /** @param groups plurals by their API group */
+  #objects(runtime: LiveObject, account: string, groups: ReadonlyMap<string, readonly string[]>): Manifest[] {
     if (groups.size === 0) return [];
     const rules = (suffix: string, verbs: readonly string[]): JsonObject[] =>
       [...groups].map(([group, plurals]) => ({
@@ -122,24 +129,6 @@ export class ProviderRoles {
       },
     ];
   }
-
-  /** The plurals of the CRDs that the revisions of a runtime established, by group. A CRD is named by both. */
-  #resources(runtime: LiveObject): Map<string, string[]> {
-    const revisions = this.#context.informers.peek(PROVIDER_REVISIONS);
-    const names = ownerReferencesOf(runtime).flatMap((owner) => {
-      const { objectRefs } = objectAt(revisions?.get(textAt(owner, "name") ?? ""), "status");
-      const references = Array.isArray(objectRefs) ? objectRefs : [];
-      return references.flatMap((one) =>
-        textAt(one, "kind") === "CustomResourceDefinition" ? [textAt(one, "name") ?? ""] : [],
-      );
-    });
-    const groups = new Map<string, string[]>();
-    for (const name of [...new Set(names)].toSorted()) {
-      const [plural = "", ...group] = name.split(".");
-      groups.set(group.join("."), [...(groups.get(group.join(".")) ?? []), plural]);
-    }
-    return groups;
-  }
 }
 
 function metadataOf(runtime: LiveObject, suffix: string, roles: readonly string[]): Manifest["metadata"] {
@@ -151,4 +140,9 @@ function metadataOf(runtime: LiveObject, suffix: string, roles: readonly string[
     labels,
     ownerReferences: [controllerReferenceTo(runtime)],
   };
+}
+
+/** What decides the roles of a runtime. */
+function subjectOf(context: Context, runtime: LiveObject, account: string): string {
+  return hashOf([account, providedCrds(context, runtime)]);
 }

@@ -1,0 +1,23 @@
+/** Requests at a time: providers have hundreds of CRDs. */
+const PARALLEL = 8;
+
+/** Maps in the order of the items. After a failure, no further items begin. */
+export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let failed = false;
+  const queue = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      if (failed) return;
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: PARALLEL }, worker));
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
+  return results;
+}

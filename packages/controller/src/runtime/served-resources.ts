@@ -1,0 +1,60 @@
+import type { JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
+import { reservedGroupOwner } from "@xfn/package/reserved-groups";
+import { conditionOf, isTrue } from "../objects/conditions.ts";
+import type { Context } from "../objects/context.ts";
+import { CRDS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
+import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
+import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { inParallel } from "../package/in-parallel.ts";
+
+/** The CRDs that the revisions of a provider's runtime established, as their status names them. */
+export function providedCrds(context: Context, runtime: LiveObject): JsonObject[] {
+  const found = revisionsOf(context, runtime).flatMap((revision) => {
+    const { objectRefs } = objectAt(revision, "status");
+    return Array.isArray(objectRefs) ? objectRefs : [];
+  });
+  const crds = found.filter((one) => textAt(one, "kind") === CRDS.kind);
+  const byName = new Map(crds.map((one) => [textAt(one, "name") ?? "", textAt(one, "uid") ?? ""]));
+  return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, uid]) => ({ name, uid }));
+}
+
+/** The owners of a runtime. Who creates a runtime chooses the names of its owners, but not their UIDs. */
+function revisionsOf({ informers }: Context, runtime: LiveObject): LiveObject[] {
+  const revisions = informers.peek(PROVIDER_REVISIONS);
+  return ownerReferencesOf(runtime).flatMap((owner) => {
+    const revision = revisions?.get(textAt(owner, "name") ?? "");
+    return revision !== undefined && revision.metadata.uid === textAt(owner, "uid") ? [revision] : [];
+  });
+}
+
+/**
+ * The resources that the API server serves for CRDs of a provider, by group, as the CRDs themselves say: a CRD that is
+ * not established serves nothing, whatever its name is, and one of another owner is not the provider's.
+ *
+ * @throws {ApiError}
+ */
+export async function servedResources(
+  context: Context,
+  runtime: LiveObject,
+  signal: AbortSignal,
+): Promise<{ readonly served: ReadonlyMap<string, readonly string[]>; readonly pending: readonly string[] }> {
+  const owners = revisionsOf(context, runtime).map(({ metadata }) => metadata.uid);
+  const names = providedCrds(context, runtime).map(({ name }) => String(name));
+  const crds = await inParallel(names, (name) => findLive(context, referenceOf(CRDS, name), signal));
+  const served = new Map<string, string[]>();
+  const pending: string[] = [];
+  for (const crd of crds) {
+    if (crd === undefined || isBeingDeleted(crd) || !isOwnedBy(crd, owners)) continue;
+    const group = textAt(crd, "spec", "group");
+    const plural = textAt(crd, "status", "acceptedNames", "plural");
+    if (group === undefined || reservedGroupOwner(group) !== undefined) continue;
+    if (isTrue(crd, "Established") && plural !== undefined) served.set(group, [...(served.get(group) ?? []), plural]);
+    else if (conditionOf(crd, "NamesAccepted")?.["status"] !== "False") pending.push(crd.metadata.name);
+  }
+  return { served, pending };
+}
+
+function isOwnedBy(crd: LiveObject, owners: readonly string[]): boolean {
+  return ownerReferencesOf(crd).some(({ uid }) => typeof uid === "string" && owners.includes(uid));
+}
