@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { get } from "node:https";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import {
   startInformers,
 } from "@xfn/kubernetes";
 import { apiOf, composition, definition, THINGS, thingCrd, XRS, xbench } from "./controller-objects.ts";
+import { Replicas } from "./controller-replicas.ts";
 import { SCOPED_PLURALS, scoped } from "./definition-objects.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../packages/controller/dist/program/main.js");
@@ -40,15 +41,17 @@ const READY_MS = 1_800_000;
 /** An API server with a definition, a Composition of three templates, and the measured controller. */
 export interface World extends AsyncDisposable {
   readonly client: ConnectedClient;
-  /** Of the current controller. */
+  /** Of the controller that reconciles. */
   readonly controllerPid: number;
   readonly serverPid: number;
   /** Creates XRs and waits until all are Ready. @returns milliseconds until the first and until all are Ready */
   create(prefix: string, count: number, kind?: ResourceKind): Promise<{ firstMs: number; allMs: number }>;
   /** Requests to the API server since its start, without watches. */
   requests(): Promise<Requests>;
-  /** Ends the controller, and starts another one. */
+  /** Ends the controller that reconciles. Its standby takes over, or else a new one starts. */
   restart(): Promise<void>;
+  /** The longest pause of the controllers' event loops since the last call, in milliseconds; up to 100 too long. */
+  longestPauseMs(): Promise<number>;
 }
 
 export interface Requests {
@@ -62,6 +65,8 @@ export interface Contender {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Whether a second replica waits for the lease. The metrics of both are read. */
+  readonly hasStandby?: boolean | undefined;
   /** A folder of CRDs that it requires and does not install. */
   readonly crds?: string | undefined;
 }
@@ -70,8 +75,9 @@ export function ours(): Contender {
   return {
     name: "xfn",
     command: process.execPath,
-    args: [PROGRAM, "start", "--metrics-address", "off", "--log-level", "warn"],
+    args: [PROGRAM, "start", "--log-level", "warn"],
     env: {},
+    hasStandby: true,
   };
 }
 
@@ -104,12 +110,12 @@ export async function startWorld(contender: Contender): Promise<World> {
   await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "crossplane-system" } });
   if (contender.crds !== undefined) await kubectl(server, "apply", "--server-side", "-f", contender.crds);
   await client.apply(thingCrd());
-  let child = startController(contender, server);
-  stack.defer(() => stop(child));
+  const replicas = stack.use(new Replicas(contender, server));
+  await replicas.start();
   await applyWhenServed(client, definition());
   await applyWhenServed(client, composition());
   await until(async () => {
-    if (child.exitCode !== null) throw new Ended(`${contender.command} ended with ${child.exitCode}`);
+    if (replicas.hasEnded) throw new Ended(`${contender.command} has ended`);
     const object = await client.get({
       ...apiOf("apiextensions.crossplane.io/v1", "CompositeResourceDefinition"),
       name: "xbenches.bench.example.org",
@@ -120,16 +126,17 @@ export async function startWorld(contender: Contender): Promise<World> {
     client.forgetKinds();
     return (await client.list(THINGS)).items.length === 0 && (await client.list(XRS)).items.length === 0;
   });
+  await replicas.look();
   const owned = stack.move();
   return {
     client,
     get controllerPid() {
-      return child.pid ?? 0;
+      return replicas.leaderPid;
     },
     restart: async () => {
-      await stop(child);
-      child = startController(contender, server);
+      await replicas.replaceLeader();
     },
+    longestPauseMs: () => replicas.longestPauseMs(),
     serverPid: pidOf("kube-apiserver"),
     create: (prefix, count, kind = XRS) => createXrs(client, prefix, count, kind),
     requests: () => countRequests(server),
@@ -233,23 +240,6 @@ function pidOf(program: string): number {
     }
   }
   throw new Error(`${program} is not running`);
-}
-
-function startController(contender: Contender, server: ApiServer): ChildProcess {
-  // The kernel kills the controller when the benchmark ends in any way.
-  return spawn("setpriv", ["--pdeathsig", "KILL", "--", contender.command, ...contender.args], {
-    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.admin.kubeconfig, ...contender.env },
-    stdio: ["ignore", "ignore", process.env["XFN_BENCH_VERBOSE"] === undefined ? "ignore" : "inherit"],
-  });
-}
-
-export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  const killed = setTimeout(() => child.kill("SIGKILL"), 5_000);
-  await ended;
-  clearTimeout(killed);
 }
 
 async function kubectl(server: ApiServer, ...args: readonly string[]): Promise<void> {

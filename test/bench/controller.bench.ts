@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Contender, cpuOf, ours, peer, rssOf, startWorld } from "./controller-world.ts";
+import { type Contender, cpuOf, ours, peer, rssOf, startWorld, type World } from "./controller-world.ts";
 import { type Figure, median, report } from "./figure.ts";
 
 // XFN_BENCH_RUNS allows a quick run. The figures in docs/benchmarks.md use the default.
@@ -11,6 +11,11 @@ const STEADY_MS = 60_000;
 const AFTER_MS = 10_000;
 // Time for the last status updates and their consequences.
 const SETTLE_MS = 2_000;
+/**
+ * The goal for pauses of the event loop, with any number of XRs: a probe has a second by default, and the lease must be
+ * renewed.
+ */
+const LONGEST_PAUSE_MS = 500;
 
 /** The cost of 200 XRs. */
 interface Small {
@@ -22,6 +27,8 @@ interface Small {
   readonly controllerCpuMs: number;
   readonly serverCpuMs: number;
   readonly rssMb: number;
+  /** Of the event loop. */
+  readonly longestPauseMs: number;
 }
 
 /** Measures 200 XRs of three resources each, with our controller and the peer in turn, then 2,000 XRs with ours. */
@@ -49,6 +56,7 @@ export async function run(): Promise<void> {
   figure("cpu", "controllerCpuMs", "ms");
   figure("api-server-cpu", "serverCpuMs", "ms");
   figure("rss", "rssMb", "MB", 150);
+  figure("longest-pause", "longestPauseMs", "ms", LONGEST_PAUSE_MS);
   await large(median(mine.map(({ allMs }) => allMs)));
 }
 
@@ -79,6 +87,7 @@ async function small(contender: Contender): Promise<Small> {
     controllerCpuMs,
     serverCpuMs,
     rssMb: rssOf(world.controllerPid),
+    longestPauseMs: await world.longestPauseMs(),
   };
 }
 
@@ -100,4 +109,14 @@ async function large(smallMs: number): Promise<void> {
   report({ name: `${name}/steady-cpu`, value: (cpu * 100_000) / STEADY_MS, unit: "% of a core", runs: 1, goal: 5 });
   report({ name: `${name}/steady-writes`, value: after.writes - before.writes, unit: "requests", runs: 1, goal: 0 });
   report({ name: `${name}/rss`, value: rssOf(world.controllerPid), unit: "MB", runs: 1 });
+  await reportPause(world, `${name}/longest-pause`);
+  // The standby lists and reconciles all XRs.
+  await world.restart();
+  await sleep(STEADY_MS);
+  await reportPause(world, `${name}/restart-longest-pause`);
+}
+
+/** Reports the longest pause of the event loop since the last report. */
+export async function reportPause(world: World, name: string): Promise<void> {
+  report({ name, value: await world.longestPauseMs(), unit: "ms", runs: 1, goal: LONGEST_PAUSE_MS });
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { copyFileSync, mkdirSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+
 import process from "node:process";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
@@ -10,7 +9,8 @@ import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { storeOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
-import { stop, until } from "./controller-world.ts";
+import { freePort, stop } from "./controller-replicas.ts";
+import { until } from "./controller-world.ts";
 
 /** A program with the command line of Crossplane's core v2.3, and the folder of its CRDs. */
 export interface CoreProgram {
@@ -129,12 +129,4 @@ function startProgram([command = "", ...args]: readonly string[], env: Readonly<
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "ignore", process.env["XFN_BENCH_VERBOSE"] === undefined ? "ignore" : "inherit"],
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, "localhost"), "listening");
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), "close");
-  return port;
 }

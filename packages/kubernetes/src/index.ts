@@ -27,5 +27,14 @@ export { recordEvents } from "./controller/record-events.ts";
 export { workQueue } from "./controller/start-work-queue.ts";
 export type { Outcome, Reconcile, WorkQueue } from "./controller/work-queue.ts";
 export { WorkerSlots } from "./controller/worker-slots.ts";
-export type { Cache, Indexers, Informer, InformerHandlers, InformerOptions, Informers } from "./informer/informer.ts";
+export { inTurns } from "./informer/in-turns.ts";
+export type {
+  Cache,
+  Indexers,
+  Informer,
+  InformerHandlers,
+  InformerOptions,
+  Informers,
+  SubscribeOptions,
+} from "./informer/informer.ts";
 export { startInformers } from "./informer/start-informers.ts";

@@ -6,7 +6,6 @@ import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
-import { queueKey } from "../objects/references.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { BY_COMPOSITION, hasSameKinds, InstanceControllers, type InstanceOptions } from "./instance-controllers.ts";
 import type { KindController } from "./kind-controller.ts";
@@ -78,10 +77,7 @@ export class DefinitionControllers {
     if (composition === undefined || typeof apiVersion !== "string" || typeof kind !== "string") return;
     const controller = this.composites(apiVersion, kind);
     if (controller === undefined) return;
-    for (const key of [composition, ""]) {
-      for (const { metadata } of controller.cache.byIndex(BY_COMPOSITION, key))
-        controller.enqueue(queueKey(metadata.name, metadata.namespace));
-    }
+    for (const key of [composition, ""]) controller.enqueueAll(controller.cache.byIndex(BY_COMPOSITION, key));
   }
 
   async stop(graceMs?: number): Promise<void> {

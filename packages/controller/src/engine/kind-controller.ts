@@ -3,6 +3,7 @@ import {
   type Indexers,
   type Informer,
   type InformerHandlers,
+  inTurns,
   isApiError,
   type LiveObject,
   type Outcome,
@@ -98,8 +99,9 @@ export class KindController {
     this.#queue.add(key);
   }
 
-  enqueueAll(): void {
-    for (const object of this.cache.list()) this.#enqueueObject(object);
+  /** Reconciles objects of this kind soon. Default: all. */
+  enqueueAll(objects: readonly LiveObject[] = this.cache.list()): void {
+    void inTurns(objects, (object) => this.#enqueueObject(object), this.#stopped.signal);
   }
 
   /** Replaces the reconciler. Running reconciles end with the previous one. */
@@ -128,7 +130,19 @@ export class KindController {
     } catch (error) {
       if (!signal.aborted) context.log.warn({ kind: this.#source, ...describeFailure(error) }, "preparation failed");
     }
-    if (!signal.aborted) this.#unsubscribe = this.#informer.subscribe(this.#handlers());
+    if (signal.aborted) return;
+    const handlers = this.#handlers();
+    this.#unsubscribe = this.#informer.subscribe(handlers, { changesOnly: true });
+    const addKnown = ({ metadata: { name, namespace } }: LiveObject): void => {
+      // The object may have changed or gone since an earlier turn.
+      const current = this.cache.get(name, namespace);
+      try {
+        if (current !== undefined) handlers.added?.(current);
+      } catch (error) {
+        context.log.warn({ kind: this.#source, name, ...describeFailure(error) }, "an object was not followed");
+      }
+    };
+    await inTurns(this.cache.list(), addKnown, signal);
   }
 
   #handlers(): InformerHandlers {

@@ -1,5 +1,5 @@
 import type { Layout } from "@xfn/composition";
-import type { Cache, Client, ResourceKind } from "@xfn/kubernetes";
+import { type Cache, type Client, inTurns, type ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches } from "../objects/context.ts";
 import { recordedReferences } from "../objects/references.ts";
 
@@ -19,7 +19,7 @@ export async function watchRecorded(
   signal: AbortSignal,
 ): Promise<void> {
   const kinds = new Map<string, ResourceKind | undefined>();
-  for (const xr of xrs.list()) {
+  await inTurns(xrs.list(), async (xr) => {
     const wanted: ResourceKind[] = [];
     for (const { apiVersion, kind } of recordedReferences(xr, layout)) {
       const key = `${apiVersion}/${kind}`;
@@ -29,7 +29,7 @@ export async function watchRecorded(
       if (found !== undefined) wanted.push(found);
     }
     if (wanted.length > 0) composed.watch(xr.metadata.uid, wanted);
-  }
+  });
   const found = [...kinds.values()].filter((kind) => kind !== undefined);
   await Promise.all(found.map((kind) => waitForList(composed, kind, signal)));
 }

@@ -15,6 +15,7 @@ import {
 } from "@xfn/kubernetes";
 import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
+import type { IdleMemory } from "@xfn/program/idle-memory";
 import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
@@ -58,6 +59,8 @@ export interface ControllersInput {
   readonly log: Log;
   readonly metrics: ControllerMetrics;
   readonly readiness: Readiness;
+  /** Learns that the process works. Reconciles that only read caches send no requests. */
+  readonly memory: Pick<IdleMemory, "used">;
   readonly signal: AbortSignal;
 }
 
@@ -152,7 +155,10 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const { enableResourceComposition } = config;
   const engine = startEngine(context, (full) => allReconcilers(full, packages, rollouts, enableResourceComposition), {
     concurrency,
-    observer: metrics.reconciled,
+    observer: (...ended) => {
+      metrics.reconciled(...ended);
+      input.memory.used();
+    },
     onStopped,
   });
   running.engine = engine;

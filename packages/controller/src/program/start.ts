@@ -101,6 +101,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       log,
       metrics,
       readiness,
+      memory,
       signal,
     });
   } catch (error) {

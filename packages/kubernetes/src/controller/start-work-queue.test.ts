@@ -36,6 +36,7 @@ async function withQueue(
 }
 
 async function withFakeTimers(use: () => Promise<void>): Promise<void> {
+  // A fake turn of the event loop that follows another one is a millisecond later.
   vi.useFakeTimers();
   try {
     await use();
@@ -45,7 +46,11 @@ async function withFakeTimers(use: () => Promise<void>): Promise<void> {
 }
 
 const keys = (runs: readonly Run[]): string[] => runs.map(({ key }) => key);
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Waits for more turns of the event loop than a test has keys: one reconcile starts in each. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
 
 test("a key that its own reconcile adds again gets a burst of turns, then some a second", () =>
   withFakeTimers(async () => {
@@ -77,7 +82,7 @@ test("frequent requeues are not limited, and do not delay a later addition", () 
       reconcile: async () => (++turns < 100 ? { requeueAfterMs: 10 } : undefined),
     });
     queue.add("a");
-    await vi.advanceTimersByTimeAsync(1_000);
+    await vi.advanceTimersByTimeAsync(1_100);
     expect(turns).toBe(100);
     queue.add("a");
     await vi.advanceTimersByTimeAsync(1_000);
@@ -263,8 +268,8 @@ test("a stop waits for running reconciles, then aborts them, and no reconcile st
     await withQueue({}, async (queue, runs) => {
       queue.add("quick");
       queue.add("endless");
-      queue.addAfter("later", 1);
-      await vi.advanceTimersByTimeAsync(0);
+      queue.addAfter("later", 10);
+      await vi.advanceTimersByTimeAsync(1);
       const stop = queue.stop(50);
       runs[0]?.end();
       await vi.advanceTimersByTimeAsync(49);

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { type Priority, type SlotRequest, WorkerSlots } from "./worker-slots.ts";
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Waits for more turns of the event loop than a test has slots: one request starts in each. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await turn();
+}
 
 /** Requests slots by name, and records which request started when. */
 class Requests {
@@ -119,4 +124,26 @@ test("a request without a free slot reports how long nothing has moved", async (
   await expect.poll(() => slots.stuckMs).toBeGreaterThan(10);
   await requests.release("a");
   expect(slots.stuckMs).toBe(0);
+});
+
+test("one request starts in a turn of the event loop, also if requests end at once, so that timers and sockets get turns", async () => {
+  const slots = new WorkerSlots(32);
+  let turns = 0;
+  const startedIn: number[] = [];
+  for (let index = 0; index < 1_000; index++) {
+    const request: SlotRequest = {
+      source: "x",
+      priority: "normal",
+      start: () => {
+        startedIn.push(turns);
+        queueMicrotask(() => slots.release(request));
+      },
+    };
+    slots.request(request);
+  }
+  while (startedIn.length < 1_000) {
+    await turn();
+    turns++;
+  }
+  expect(new Set(startedIn).size).toBe(1_000);
 });

@@ -17,6 +17,11 @@ export interface InformerHandlers {
   deleted?(last: LiveObject): void;
 }
 
+export interface SubscribeOptions {
+  /** Do not call `added` for the objects that are in the cache already. The subscriber reads a large cache in turns. */
+  readonly changesOnly?: boolean | undefined;
+}
+
 /**
  * Keeps a cache of one kind up to date: lists, watches, and resumes after whatever ends a watch. Its users share it.
  */
@@ -32,7 +37,7 @@ export interface Informer {
   /** Resolves when the cache contains the first list. @throws the signal's reason */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /** Calls `added` for each object in the cache, then reports changes. The returned function unsubscribes. */
-  subscribe(handlers: InformerHandlers): () => void;
+  subscribe(handlers: InformerHandlers, options?: SubscribeOptions): () => void;
   addIndexers(indexers: Indexers): void;
 }
 

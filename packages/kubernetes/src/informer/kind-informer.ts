@@ -1,6 +1,6 @@
 import type { Backoff } from "../client/backoff.ts";
 import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
-import type { Indexers, Informer, InformerHandlers, InformerOptions } from "./informer.ts";
+import type { Indexers, Informer, InformerHandlers, InformerOptions, SubscribeOptions } from "./informer.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { Reflector, type Sink } from "./reflector.ts";
 
@@ -68,8 +68,9 @@ export class KindInformer implements Informer, Sink {
     }
   }
 
-  subscribe(handlers: InformerHandlers): () => void {
-    for (const object of this.cache.list()) this.#notify(handlers, (subscriber) => subscriber.added?.(object));
+  subscribe(handlers: InformerHandlers, { changesOnly = false }: SubscribeOptions = {}): () => void {
+    const known = changesOnly ? [] : this.cache.list();
+    for (const object of known) this.#notify(handlers, (subscriber) => subscriber.added?.(object));
     this.#subscribers.add(handlers);
     return () => this.#subscribers.delete(handlers);
   }
@@ -78,8 +79,10 @@ export class KindInformer implements Informer, Sink {
     this.cache.addIndexers(indexers);
   }
 
-  replace(items: readonly LiveObject[]): void {
-    this.cache.replace(items);
+  async replace(items: readonly LiveObject[]): Promise<void> {
+    const { signal } = this.#stopping;
+    await this.cache.replace(items, signal);
+    if (signal.aborted) return;
     this.#succeeded();
     this.#synced = true;
     this.#firstList.resolve();

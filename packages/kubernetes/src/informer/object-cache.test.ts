@@ -4,11 +4,11 @@ import { thing } from "../../test-support/scripted-client.ts";
 import type { LiveObject } from "../client/client.ts";
 import { ObjectCache } from "./object-cache.ts";
 
-test("the reported changes add up to the server's state, under any sequence of events and lists", () => {
+test("the reported changes add up to the server's state, under any sequence of events and lists", async () => {
   const step = fc.record({ name: fc.constantFrom("a", "b", "c"), what: fc.constantFrom("write", "delete", "remake") });
   const round = fc.record({ steps: fc.array(step), seen: fc.boolean(), repeat: fc.boolean() });
-  fc.assert(
-    fc.property(fc.array(round), (rounds) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(round), async (rounds) => {
       const server = new Map<string, LiveObject>();
       const reported = new Map<string, LiveObject>();
       const cache = new ObjectCache(
@@ -49,11 +49,40 @@ test("the reported changes add up to the server's state, under any sequence of e
         }
         // The watch delivers all events, perhaps twice; or it breaks, and a list follows.
         if (seen) for (const event of repeat ? [...events, ...events] : events) cache.apply(event);
-        if (!seen || repeat) cache.replace([...server.values()]);
+        if (!seen || repeat) await cache.replace([...server.values()]);
         expect(reported).toEqual(server);
         expect(cache.list().length).toBe(server.size);
         for (const object of server.values()) expect(cache.byIndex("uid", object.metadata.uid)).toEqual([object]);
       }
     }),
   );
+});
+
+test("a list of 10,000 objects is compared in many turns of the event loop, and a signal ends that", async () => {
+  let reported = 0;
+  const cache = new ObjectCache({ added: () => reported++, deleted: () => reported-- }, () => expect.unreachable());
+  const items = Array.from({ length: 10_000 }, (_, index) => thing(`n${index}`, index + 1));
+  const inOneTurn = async (ended: Promise<void>): Promise<number[]> => {
+    const counts: number[] = [];
+    let isEnded = false;
+    let before = reported;
+    void ended.then(() => (isEnded = true));
+    while (!isEnded) {
+      await new Promise((resolve) => setImmediate(resolve));
+      counts.push(Math.abs(reported - before));
+      before = reported;
+    }
+    return counts;
+  };
+  expect(Math.max(...(await inOneTurn(cache.replace(items))))).toBeLessThanOrEqual(500);
+  expect(reported).toBe(10_000);
+  expect(Math.max(...(await inOneTurn(cache.replace([]))))).toBeLessThanOrEqual(500);
+  expect(reported).toBe(0);
+  const ending = new AbortController();
+  const replaced = cache.replace(items, ending.signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  ending.abort();
+  await replaced;
+  expect(reported).toBeGreaterThan(0);
+  expect(reported).toBeLessThan(10_000);
 });

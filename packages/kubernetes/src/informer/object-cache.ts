@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LiveObject, WatchEvent } from "../client/client.ts";
 import { CacheIndex } from "./cache-index.ts";
+import { inTurns } from "./in-turns.ts";
 import type { Cache, Indexers, InformerHandlers } from "./informer.ts";
 
 /**
@@ -38,17 +39,25 @@ export class ObjectCache implements Cache {
     return found;
   }
 
-  /** Replaces the content by a complete list: deletes all objects that are not in it. */
-  replace(items: readonly LiveObject[]): void {
+  /**
+   * Replaces the content by a complete list: deletes all objects that are not in it. A long list takes several turns of
+   * the event loop, in which the caller must apply no event.
+   *
+   * @param signal ends the replacement between two turns
+   */
+  async replace(items: readonly LiveObject[], signal?: AbortSignal): Promise<void> {
     const listed = new Set<string>();
     for (const item of items) listed.add(keyOf(item));
-    for (const [key, last] of this.#objects) if (!listed.has(key)) this.#remove(key, last);
-    for (const item of items) {
-      const key = keyOf(item);
-      // An older version in a list is valid: the server was restored from a backup. One version can have two contents:
-      // a server applies the defaults of the current schema when it reads an object.
-      if (!isDeepStrictEqual(this.#objects.get(key), item)) this.#put(key, item);
-    }
+    const gone = [...this.#objects].filter(([key]) => !listed.has(key));
+    await inTurns(gone, ([key, last]) => this.#remove(key, last), signal);
+    await inTurns(items, (item) => this.#replaceOne(item), signal);
+  }
+
+  #replaceOne(item: LiveObject): void {
+    const key = keyOf(item);
+    // An older version in a list is valid: the server was restored from a backup. One version can have two contents:
+    // a server applies the defaults of the current schema when it reads an object.
+    if (!isDeepStrictEqual(this.#objects.get(key), item)) this.#put(key, item);
   }
 
   apply({

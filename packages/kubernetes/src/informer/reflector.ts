@@ -6,7 +6,7 @@ import type { InformerOptions } from "./informer.ts";
 
 /** Receives what a reflector lists and watches. */
 export interface Sink {
-  replace(items: readonly LiveObject[]): void;
+  replace(items: readonly LiveObject[]): Promise<void>;
   apply(event: WatchEvent): void;
 }
 
@@ -71,7 +71,7 @@ export class Reflector {
     const { signal } = this.#options;
     const all = await this.#client.list(this.#kind, this.#selection());
     if (signal.aborted) return;
-    this.#sink.replace(all.items);
+    await this.#sink.replace(all.items);
     this.#version = all.resourceVersion;
   }
 
