@@ -12,7 +12,7 @@ for package in busybox-static:busybox crun:crun docker-registry:docker-registry 
 done
 if [ -n "$missing" ]; then
   can_apt || die "needed for the benchmarks:$missing; as root: $(install_command $missing)"
-  apt_install $missing || die "apt-get could not install$missing: see above"
+  apt_install $missing || exit 1
 fi
 
 cd "$root"

@@ -28,13 +28,12 @@ build_images_of() {
     stamp=$stamps/$(printf %s "$image" | tr / _).image
     part=$image$newline$(made_of "examples/$folder")
     [ "$part" != "$(cat "$stamp" 2>/dev/null)" ] || continue
-    if with_progress "building the image $image (examples/$folder)" : \
-      quietly "$node" "$root/packages/cli/dist/xfn.js" build "$root/examples/$folder" -t "$image" </dev/null; then
-      write_stamp "$stamp" "$part"
-    else
-      failed=yes
-      say "could not build the image $image: see above"
-    fi
+    image_status=0
+    with_progress "building the image $image (examples/$folder)" : "could not build the image $image" \
+      "$node" "$root/packages/cli/dist/xfn.js" build "$root/examples/$folder" -t "$image" </dev/null || image_status=$?
+    # Without the image, the program would ask a registry for it, and report that.
+    [ "$image_status" != "$disk_full" ] || exit 1
+    if [ "$image_status" = 0 ]; then write_stamp "$stamp" "$part"; else failed=yes; fi
   done <"$root/examples/images.txt"
   [ -n "$failed" ] || write_stamp "$stamps/whole" "$whole"
 }

@@ -23,36 +23,139 @@ die() {
   exit 1
 }
 
-# Runs a command and prints its output only if it fails.
-quietly() {
-  quiet_output=$("$@" 2>&1) && return 0
-  quiet_status=$?
-  printf '%s\n' "$quiet_output" >&2
-  return "$quiet_status"
-}
+# The process that shows the seconds of a command, if there is one.
+ticker=
 
-# with_progress TITLE COUNT COMMAND...: prints the title, then runs the command. On a terminal a line shows the seconds
-# and the output of the function COUNT. The line ends with this shell, even after a signal that the subshell ignores.
+# with_progress TITLE COUNT FAILURE COMMAND...: prints the title, then runs the command without its output. If it fails,
+# says FAILURE with the cause. On a terminal a line shows the seconds and the output of the function COUNT.
 with_progress() {
   title=$1
   count=$2
-  shift 2
+  failure=$3
+  shift 3
   say "$title"
-  [ -t 2 ] || { "$@" && return 0 || return $?; }
-  (
-    seconds=0
-    while sleep 1 && kill -0 $$ 2>/dev/null; do
-      seconds=$((seconds + 1))
-      printf '\r\033[Kxfn: %s: %s s%s' "$title" "$seconds" "$($count)" >&2
-    done
-  ) &
-  ticker=$!
+  ticker=
+  [ ! -t 2 ] || {
+    show_seconds &
+    ticker=$!
+  }
   status=0
-  "$@" || status=$?
+  interruptibly explained "$@" || status=$?
+  stop_ticker
+  return "$status"
+}
+
+# Ends with this shell, even after a signal that the subshell ignores.
+show_seconds() {
+  seconds=0
+  while sleep 1 && kill -0 $$ 2>/dev/null; do
+    seconds=$((seconds + 1))
+    counted=": $seconds s$($count)"
+    columns=$(stty size <&2 2>/dev/null) || columns=
+    columns=${columns##* }
+    # A wrapped line cannot be cleared: shorten the title. 0 columns mean an unknown size.
+    [ "${columns:-0}" -gt 0 ] || columns=80
+    room=$((columns - ${#counted} - 6))
+    [ "$room" -gt 0 ] || room=0
+    printf '\r\033[K%.*s' "$((columns - 1))" "xfn: $(printf '%.*s' "$room" "$title")$counted" >&2
+  done
+}
+
+stop_ticker() {
+  [ -n "$ticker" ] || return 0
   kill "$ticker" 2>/dev/null || :
   wait "$ticker" 2>/dev/null || :
+  ticker=
   printf '\r\033[K' >&2
+}
+
+# Runs a command without its output. If it fails, prints one line with cause and remedy, or else the output. Returns
+# $disk_full if that is the cause.
+disk_full=28
+explained() {
+  output=$("$@" 2>&1) && return 0
+  status=$?
+  # The caller still waits for this process.
+  [ -z "$ticker" ] || kill "$ticker" 2>/dev/null || :
+  [ -z "$ticker" ] || printf '\r\033[K' >&2
+  case $output in
+    *ENOSPC* | *"o space left on device"*)
+      say "$failure: no space is left on the disk of $root, of the user's cache, or of ${TMPDIR:-/tmp}: free about 1 GB (df -h shows the disks) and try again"
+      status=$disk_full ;;
+    *EDQUOT* | *"isk quota exceeded"*)
+      say "$failure: the disk quota of this user is exceeded: free about 1 GB and try again"
+      status=$disk_full ;;
+    *SELF_SIGNED_CERT* | *UNABLE_TO_GET_ISSUER_CERT* | *UNABLE_TO_VERIFY_LEAF* | *CERT_UNTRUSTED* | *"self-signed certificate"*)
+      say "$failure: the certificate of the npm registry, or of a proxy before it, is not trusted: set NODE_EXTRA_CA_CERTS=FILE to the PEM file of its authority, or run: npm config set cafile FILE" ;;
+    *CERT_HAS_EXPIRED* | *ERR_TLS_CERT_ALTNAME* | *CERT_NOT_YET_VALID*)
+      say "$failure: the certificate of the npm registry, or of a proxy before it, is not valid: check this machine's clock, and npm config get registry" ;;
+    *)
+      printf '%s\n' "$output" >&2
+      say "$failure: see above" ;;
+  esac
   return "$status"
+}
+
+# Runs a command so that SIGINT, SIGTERM and SIGHUP end it and this shell at once. A shell runs a trap only after a
+# command in the foreground, but it interrupts `wait`.
+interruptibly() {
+  trap 'interrupted INT 130' INT
+  trap 'interrupted TERM 143' TERM
+  trap 'interrupted HUP 129' HUP
+  "$@" &
+  child=$!
+  interruptible_status=0
+  wait "$child" || interruptible_status=$?
+  child=
+  trap - INT TERM HUP
+  return "$interruptible_status"
+}
+
+interrupted() {
+  trap '' INT TERM HUP
+  [ -z "${ticker-}" ] || kill_tree "$ticker"
+  [ -z "${ticker-}" ] || printf '\r\033[K' >&2
+  # A killed dpkg would leave a package half installed, and keep all others from being installed.
+  if [ -n "$child" ] && tree_runs "$child" dpkg; then
+    say "stopped by SIG$1; apt-get completes its installation in the background"
+  else
+    [ -z "$child" ] || kill_tree "$child"
+    say "stopped by SIG$1"
+  fi
+  exit "$2"
+}
+
+# Kills a process with all that it has started. Each is stopped before its children are listed, so that none is missed.
+kill_tree() {
+  kill -s STOP "$1" 2>/dev/null || return 0
+  for tree_pid in $(children_of "$1"); do (kill_tree "$tree_pid"); done
+  kill -s KILL "$1" 2>/dev/null || :
+}
+
+# tree_runs PID NAME: whether a process or one that it has started has the name.
+tree_runs() {
+  for tree_pid in $(children_of "$1"); do
+    IFS= read -r tree_name 2>/dev/null <"/proc/$tree_pid/comm" || continue
+    [ "$tree_name" != "$2" ] || return 0
+    ! (tree_runs "$tree_pid" "$2") || return 0
+  done
+  return 1
+}
+
+children_of() {
+  [ -r /proc/self/stat ] || {
+    ps -A -o pid= -o ppid= 2>/dev/null | while read -r pid parent; do
+      [ "$parent" != "$1" ] || echo "$pid"
+    done
+    return
+  }
+  for stat in /proc/[0-9]*/stat; do
+    # The name of the program is in parentheses, and can have spaces.
+    IFS= read -r stat 2>/dev/null <"$stat" || continue
+    pid=${stat%% *}
+    stat=${stat##*) ? }
+    [ "${stat%% *}" != "$1" ] || echo "$pid"
+  done
 }
 
 # npm unpacks in place, so that the size of node_modules shows its progress.
@@ -253,17 +356,20 @@ copy_checkout() {
     say "this checkout cannot be written to: copying it to $copy"
     find "$copy" -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path "$copy/.xfn/*" -exec rm -f {} +
     mkdir -p "$copy/.xfn"
-    (cd "$root" && tar -cf "$copy/.xfn/copy.tar" --exclude node_modules --exclude dist --exclude .git --exclude .xfn \
-      --exclude .turbo .) || die "cannot copy $root"
-    (cd "$copy" && tar -xof .xfn/copy.tar) || die "cannot write to $copy"
-    rm "$copy/.xfn/copy.tar"
-    # the copy must be writable where the original is not
-    find "$copy" -name node_modules -prune -o \( -type d -o -type f \) -exec chmod u+w {} +
+    failure="cannot copy $root to $copy"
+    interruptibly explained copy_files || exit 1
     chmod 700 "$copy"
     printf '%s\n' "$original" >"$copy/.xfn/original"
   fi
   unlock
   root=$copy
+}
+
+copy_files() {
+  (cd "$root" && tar -cf "$copy/.xfn/copy.tar" --exclude node_modules --exclude dist --exclude .git --exclude .xfn \
+    --exclude .turbo .) && (cd "$copy" && tar -xof .xfn/copy.tar) && rm "$copy/.xfn/copy.tar" || return
+  # the copy must be writable where the original is not
+  find "$copy" -name node_modules -prune -o \( -type d -o -type f \) -exec chmod u+w {} +
 }
 
 # Two set-ups of one checkout take turns. The kernel releases the lock when its holder exits. Systems without flock,
@@ -273,7 +379,7 @@ lock() {
   exec 9>"$1"
   flock -n 9 && return 0
   say "waiting for another set-up of this checkout"
-  flock 9 || :
+  interruptibly flock 9 || :
 }
 
 unlock() {
@@ -287,15 +393,21 @@ prepare() {
   find_node
   before=$(source_files)
   if ! "$node" "$root/scripts/installed.ts"; then
-    with_progress "installing packages (npm ci)" count_megabytes run_npm "$root" ci || die "npm could not install the packages: see above"
+    with_progress "installing packages (npm ci)" count_megabytes "npm could not install the packages" \
+      run_npm "$root" ci || exit 1
   fi
-  with_progress "building (tsc -b)" : build || die "the build failed: see above"
-  printf '%s\n' "$recorded_node" "$before" "$(product_files)" >"$root/.xfn/state.new"
-  mv "$root/.xfn/state.new" "$root/.xfn/state"
+  with_progress "building (tsc -b)" : "the build failed" build || exit 1
+  failure="cannot write to $root/.xfn"
+  explained record || exit 1
+}
+
+record() {
+  printf '%s\n' "$recorded_node" "$before" "$(product_files)" >"$root/.xfn/state.new" &&
+    mv "$root/.xfn/state.new" "$root/.xfn/state"
 }
 
 build() (
-  cd "$root" && quietly "$node" node_modules/typescript/bin/tsc -b && quietly "$node" scripts/bundle-all.ts || return
+  cd "$root" && "$node" node_modules/typescript/bin/tsc -b && "$node" scripts/bundle-all.ts || return
   # npm packs a license only from the package's own folder
   for package in packages/*; do cp -f LICENSE "$package" || return; done
 )
@@ -303,7 +415,7 @@ build() (
 find_npm() {
   command -v npm >/dev/null && return 0
   if can_apt; then
-    apt_install nodejs npm || die "apt-get could not install nodejs and npm: see above"
+    apt_install nodejs npm || exit 1
   else
     # crun is needed next, so print one command for both
     wanted="nodejs npm"
@@ -331,7 +443,7 @@ find_node() {
   mkdir "$root/.xfn/node.new"
   cp "$pin/package.json" "$pin/package-lock.json" "$root/.xfn/node.new"
   with_progress "installing Node from the npm registry (Node $node_major or newer is not on the PATH)" : \
-    run_npm "$root/.xfn/node.new" ci || die "npm could not install Node: see above"
+    "npm could not install Node" run_npm "$root/.xfn/node.new" ci || exit 1
   mv "$root/.xfn/node.new" "$root/.xfn/node"
   new_enough "$node" || die "the Node of the npm registry does not run here: install Node $node_major or newer"
 }
@@ -351,8 +463,11 @@ run_npm() (
   need_home
   unset npm_config_local_prefix
   export npm_config_update_notifier=false
+  # npm's own pauses of 10 and 60 s hide the reason of a failure, such as an untrusted certificate.
+  export npm_config_fetch_retry_mintimeout="${npm_config_fetch_retry_mintimeout:-2000}"
+  export npm_config_fetch_retry_maxtimeout="${npm_config_fetch_retry_maxtimeout:-5000}"
   cd "$folder"
-  quietly npm --prefix "$folder" "$@" --include=dev --include=optional --ignore-scripts --no-audit --no-fund \
+  npm --prefix "$folder" "$@" --include=dev --include=optional --ignore-scripts --no-audit --no-fund \
     --no-progress --loglevel=error
 )
 
@@ -363,7 +478,7 @@ run_npm() (
 offer_crun() {
   command -v crun >/dev/null && return 0
   if can_apt; then
-    apt_install crun || say "apt-get could not install crun: see above"
+    apt_install crun || :
   else
     say "crun is not installed; as root: $(install_command crun)"
   fi
@@ -386,12 +501,12 @@ can_apt() {
 }
 
 apt_install() {
-  with_progress "installing $* (apt-get)" : apt_update_and_install "$@"
+  with_progress "installing $* (apt-get)" : "apt-get could not install $*" apt_update_and_install "$@"
 }
 
 apt_update_and_install() {
-  quietly env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
-    quietly env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
+  env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+    env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
       -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 

@@ -9,7 +9,7 @@ setup writable
 
 command -v crun >/dev/null || {
   can_apt || die "needed: crun; as root: $(install_command crun)"
-  apt_install crun || die "apt-get could not install crun: see above"
+  apt_install crun || exit 1
 }
 
 cd "$root"

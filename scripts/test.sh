@@ -22,8 +22,6 @@ clean_up() {
   [ -z "$memory" ] || rm -rf "$memory"
 }
 trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 
 # Many calls, crashes, mutations and large values, other languages and tools, a virtual machine, new clones, and
 # commands as the documentation and the examples print them. They take as long as all others together.
@@ -37,6 +35,7 @@ test/e2e/runner-memory.test.ts
 test/e2e/xfn-controller-memory.test.ts
 test/e2e/init.test.ts
 test/e2e/launcher.test.ts
+test/e2e/launcher-signals.test.ts
 test/e2e/layers-umoci.test.ts
 test/e2e/examples.test.ts
 test/e2e/pages.test.ts
@@ -58,6 +57,10 @@ if [ $# -eq 0 ]; then
     *) export XFN_TEST_EXCLUDE="${XFN_TEST_EXCLUDE-} $(echo $long)" ;;
   esac
 fi
+
+# After the installations, which set and reset these traps.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # The tests make and remove tens of thousands of small files, which takes most file systems ten times the processor time
 # that it takes in memory.

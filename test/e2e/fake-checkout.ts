@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { CHECKOUT } from "../harness/paths.ts";
@@ -7,7 +7,7 @@ import type { Finished, RunOptions, Workspace } from "../harness/workspace.ts";
 
 // The programs of a minimal system, without those that the launcher can install.
 const TOOLS =
-  "awk basename cat chmod cksum cmp cp cut df dirname env find flock grep head ls mkdir mktemp mv readlink rm sed sh sleep tail tar tr uname".split(
+  "awk basename cat chmod cksum cmp cp cut df dirname env find flock grep head ls mkdir mktemp mv readlink rm sed sh sleep stty tail tar tr uname".split(
     " ",
   );
 
@@ -110,8 +110,9 @@ export class FakeCheckout {
 
   /** Puts a program on the PATH. */
   tool(name: string, script: string): void {
-    writeFileSync(join(this.tools, name), script);
-    chmodSync(join(this.tools, name), 0o755);
+    // It may be a link to a program of this machine, which a write would change.
+    rmSync(join(this.tools, name), { force: true });
+    writeFileSync(join(this.tools, name), script, { mode: 0o755 });
   }
 
   /** Makes `id -u` print this. */
@@ -129,9 +130,14 @@ export class FakeCheckout {
     return await this.run([join(this.root, "xfn"), ...args], options);
   }
 
+  /** The environment in which {@link run} runs a command. */
+  environment(): Record<string, string> {
+    return { PATH: this.tools, TOOLS: this.tools, CALLS: this.#calls };
+  }
+
   /** Runs a command with only the stand-ins on the PATH. */
   async run(command: readonly string[], options: RunOptions = {}): Promise<Finished> {
-    const env = { PATH: this.tools, TOOLS: this.tools, CALLS: this.#calls, ...options.env };
+    const env = { ...this.environment(), ...options.env };
     return await this.#workspace.start(["/bin/sh", ...command], { ...options, env }).finished;
   }
 

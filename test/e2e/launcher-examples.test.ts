@@ -70,6 +70,18 @@ describe("the images of an example", () => {
     expect(builds()).toEqual([]);
   });
 
+  test("stop the program if the disk is full, with one line", async () => {
+    const full = `console.error("xfn: cannot store it: ENOSPC: no space left on device"); process.exit(1);`;
+    checkout.write("packages/cli/src/main.ts", full);
+    const { code, stderr } = await checkout.xfn(["render", xr()]);
+    expect(code).toBe(1);
+    expect(stderr.split("\n").slice(2)).toEqual([
+      expect.stringContaining("building the image example/one:v1"),
+      expect.stringMatching(/no space is left/),
+      "",
+    ]);
+  });
+
   test("do not stop the program if they cannot be built", async () => {
     checkout.write(
       "packages/cli/src/main.ts",

@@ -37,6 +37,7 @@ test.each([
   ["Unauthorized", undefined, "docker login r.example:5000"],
   ["RegistryUnavailable", "ERR_SSL_WRONG_VERSION_NUMBER", "--insecure-registry r.example:5000"],
   ["RegistryUnavailable", "DEPTH_ZERO_SELF_SIGNED_CERT", "--registry-ca"],
+  ["RegistryUnavailable", "SELF_SIGNED_CERT_IN_CHAIN", "NODE_EXTRA_CA_CERTS"],
 ] as const)("a registry that refuses us (%s, %s) gets a hint", (code, system, way) => {
   const cause = Object.assign(new Error("no"), { code: system });
   const error = explainImageError(wrapped(new ImageError(code, "no", { image: "r.example:5000/f:v1", cause })));

@@ -33,7 +33,7 @@ function registryHint(error: ImageError, registry: string): string | undefined {
   if (/^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER)$/.test(system))
     return `use \`--insecure-registry ${registry}\` for a registry without TLS`;
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(system))
-    return "use `--registry-ca FILE` to trust the authority of its certificate";
+    return "use `--registry-ca FILE` to trust the authority of its certificate, or NODE_EXTRA_CA_CERTS=FILE for that of a proxy";
   return undefined;
 }
 

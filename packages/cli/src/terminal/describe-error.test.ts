@@ -1,6 +1,6 @@
 import { InputError } from "@xfn/input";
 import { expect, test } from "vitest";
-import { usageError } from "../errors/cli-error.ts";
+import { CliError, usageError } from "../errors/cli-error.ts";
 import { describeError } from "./describe-error.ts";
 import { InterruptedError } from "./interrupt.ts";
 
@@ -60,4 +60,19 @@ test("shows the first of a thousand faults", () => {
 
 test("an error without a message, such as a closed stdout, prints nothing", () => {
   expect(describeError(usageError(""), false).lines).toEqual([]);
+});
+
+test.each([
+  ["its code", Object.assign(new Error("write failed"), { code: "ENOSPC" })],
+  ["a quota", Object.assign(new Error("write failed"), { code: "EDQUOT" })],
+  ["the text of a program", new Error("esbuild: write out.js: no space left on device")],
+])("a full disk, known by %s, is one line with the way out, without other advice", (_, cause) => {
+  const details = ["`xfn build DIR -t f` builds an image of that name"];
+  const { lines } = describeError(new CliError("Failed", "step a: cannot store f", { details, cause }), false);
+  expect(lines).toEqual([expect.stringMatching(/^xfn: step a: cannot store f: no space left.*xfn images prune/)]);
+});
+
+test("what a function writes about a full disk is not of this machine", () => {
+  const error = Object.assign(new Error("step a: exited with code 3"), { stderr: "ENOSPC: no space left on device" });
+  expect(describeError(error, false).lines[0]).toBe("xfn: step a: exited with code 3");
 });

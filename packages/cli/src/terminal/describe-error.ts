@@ -3,6 +3,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { isCliError } from "../errors/cli-error.ts";
 import { messageOf } from "../errors/message-of.ts";
+import { fullDisk } from "./full-disk.ts";
 import { functionStderr } from "./function-stderr.ts";
 import { InterruptedError } from "./interrupt.ts";
 
@@ -22,7 +23,9 @@ const MAX_LINES = 20;
  * @param debug - whether to add stack traces
  */
 export function describeError(error: unknown, debug: boolean): ErrorReport {
-  const lines = [...messageLines(error), ...details(error)];
+  const full = fullDisk(error);
+  // Other advice, such as to build an image that could not be stored, misleads.
+  const lines = full === undefined ? [...messageLines(error), ...details(error)] : [`xfn: ${oneLine(full)}`];
   if (debug && error instanceof Error) lines.push(...stackLines(error));
   return { exitCode: exitCodeOf(error), lines: lines.map(escapeControls) };
 }

@@ -14,6 +14,7 @@ export interface Output {
   readonly columns: number;
 }
 
+const DEFAULT_COLUMNS = 80;
 const CLEAR_LINE = "\r\u001b[K";
 
 /** The process's own streams. */
@@ -27,7 +28,7 @@ export function processOutput(): Output {
     interactive,
     get columns() {
       // 0 if unknown.
-      return stderr.columns || 80;
+      return stderr.columns || DEFAULT_COLUMNS;
     },
     product: async (text) => {
       if (shown !== undefined) stderr.write(CLEAR_LINE);
@@ -38,9 +39,11 @@ export function processOutput(): Output {
       stderr.write(shown === undefined ? `${line}\n` : `${CLEAR_LINE}${line}\n${shown}`);
     },
     status: (line) => {
-      if (!interactive || line === shown) return;
-      stderr.write(`${shown === undefined ? "" : CLEAR_LINE}${line ?? ""}`);
-      shown = line;
+      // A wrapped line could not be cleared.
+      const short = line?.slice(0, (stderr.columns || DEFAULT_COLUMNS) - 1);
+      if (!interactive || short === shown) return;
+      stderr.write(`${shown === undefined ? "" : CLEAR_LINE}${short ?? ""}`);
+      shown = short;
     },
   };
 }

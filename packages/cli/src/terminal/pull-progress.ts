@@ -47,15 +47,17 @@ function verbsOf({ image, local = false }: Progress): readonly [string, string] 
 }
 
 const BAR = 24;
+const NARROW = 80;
 
 function statusLine(verb: string, image: string, layers: readonly Layer[], columns: number): string {
   const bytes = sum(layers, "bytes");
   const total = Math.max(sum(layers, "totalBytes"), 1);
   const filled = Math.min(BAR, Math.floor((bytes / total) * BAR));
   const bar = `${"#".repeat(filled)}${"-".repeat(BAR - filled)}`;
-  const figures = `[${bar}] ${Math.floor((bytes / total) * 100)}% of ${megabytes(total)}`;
-  const room = Math.max(columns - figures.length - 14, 8);
-  // A wrapped line could not be cleared.
+  const part = `${Math.floor((bytes / total) * 100)}% of ${megabytes(total)}`;
+  // On a narrow terminal the figures and the name are worth more than the bar.
+  const figures = columns < NARROW ? part : `[${bar}] ${part}`;
+  const room = Math.max(columns - figures.length - verb.length - 2, 8);
   return `${verb}${oneLine(image, room)} ${figures}`.slice(0, columns - 1);
 }
 
