@@ -139,7 +139,7 @@ describe("a signal ends the set-up at once, with all that it has started", () =>
 
 function isRunning(id: number): boolean {
   try {
-    // A killed process that nobody has waited for yet is a zombie.
+    // A killed process that its parent has not collected is a zombie.
     return !/\) [ZX] /.test(readFileSync(`/proc/${id}/stat`, "utf8"));
   } catch {
     return false;

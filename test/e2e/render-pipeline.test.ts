@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { addHostBases } from "../harness/host-bases.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
@@ -10,7 +11,7 @@ import { Workspace } from "../harness/workspace.ts";
 const FUNCTION = `import { compose } from "@xfn/functionio/sdk";
 let calls = 0;
 export default compose(({ xr, config, desired, observed, results, context }) => {
-  console.error("called for " + (config?.entry ?? "nothing"));
+  console.error("called for " + (config?.note ?? config?.entry ?? "nothing"));
   if (config?.fail) throw new Error("broken");
   desired.apply(config.entry, { apiVersion: "v1", kind: "ConfigMap", data: { size: String(xr["spec"].size), call: \`number \${++calls}\` } });
   context.set("example.org/" + config.entry, observed.names().length);
@@ -74,6 +75,36 @@ describe("mode: Pipeline", needs("crun"), () => {
     expect(stdout).toContain("fields:\n  example.org/first: 0\n  example.org/second: 0\nkind: Context");
     expect(stderr).toContain("1. package function-thing");
     expect(stderr).toContain("1 call; context example.org/first");
+  });
+
+  test("shows what functions write to stderr on request: in order, per step, escaped and without secrets", async () => {
+    const xr = XR.replace("size: 3", "size: 3, adminPassword: hunter2-is-secret");
+    await workspace.write("secret.yaml", xr);
+    const second = PACKAGE.replace("step: package", "step: second").replace(
+      "entry: first",
+      "entry: first, note: hunter2-is-secret",
+    );
+    await workspace.write("composition.yaml", composition(PACKAGE, CONTAINER, second));
+    const shown = await workspace.xfn([
+      "render",
+      "secret.yaml",
+      "composition.yaml",
+      "functions.yaml",
+      "--function-stderr",
+    ]);
+    expect(shown.code, shown.stderr).toBe(0);
+    const lines = (step: string, text: string): string =>
+      `step "${step}": the function's stderr:\n  | called for ${text}\n`;
+    expect(shown.stderr).toContain(lines("package", "first") + lines("container", "second"));
+    expect(shown.stderr).toMatch(/step "second": the function's stderr:\n {2}\| called for (?!hunter2)/);
+    expect(shown.stderr).not.toContain("hunter2");
+    expect((await render([PACKAGE])).stderr).not.toContain("called for");
+    expect((await render([PACKAGE], "--trace")).stderr).toContain("  | called for first");
+    const broken = `{step: broken, functionRef: {name: function-thing}, input: {apiVersion: a/v1, kind: C, fail: true}}`;
+    await render([PACKAGE, broken], "--trace-file", "trace.json");
+    const trace = JSON.parse(await readFile(workspace.path("trace.json"), "utf8")) as { steps: { stderr?: string }[] };
+    expect(trace.steps[0]?.stderr).toBe("called for first\n");
+    expect(trace.steps[1]?.stderr).toMatch(/called for nothing\n/);
   });
 
   test("steps share the server of a function, and with --fresh-functions no call sees what another left", async () => {

@@ -3,6 +3,7 @@ import {
   choice,
   declareSettings,
   duration,
+  type HelpGroups,
   many,
   one,
   optional,
@@ -78,7 +79,7 @@ const PIPELINE_SETTINGS: SettingsOf<PipelineOptions & PeerFlags> = {
   crossplaneVersion: optional("crossplane-version", "<version>", "", anyText, { hidden: true }),
 };
 
-const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
+export const RENDER_SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
   observedResources: optional(
     "observed-resources",
     "<path>",
@@ -140,6 +141,10 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
     "write the trace there instead of to stderr; .json and .html choose the form",
     anyText,
   ),
+  functionStderr: toggle(
+    "function-stderr",
+    "print what functions write to stderr, such as with console.log, with secrets masked; --watch always does",
+  ),
   record: optional(
     "record",
     "<dir>",
@@ -184,6 +189,35 @@ const SETTINGS: SettingsOf<RenderOptions & PeerFlags> = {
   runnerServerName: RUNNER_TLS.serverName,
 };
 
+/** The flags as the help shows them. */
+export const RENDER_GROUPS: HelpGroups<RenderOptions & PeerFlags> = {
+  Input: ["observedResources", "xrd", "crds", "environment", "functionAnnotations"],
+  "Input of mode: Pipeline": [
+    "requiredResources",
+    "extraResources",
+    "requiredSchemas",
+    "functionCredentials",
+    "contextFiles",
+    "contextValues",
+  ],
+  Output: ["output", "includeFullXr", "includeFunctionResults", "includeContext", "functionStderr", "watch"],
+  "Trace and recording": ["trace", "traceFile", "record", "replay", "ignoreDifferences", "notSecret"],
+  Functions: [
+    "timeout",
+    "pull",
+    "freshFunctions",
+    "maxOutput",
+    "allowUnlimited",
+    "allowChroot",
+    "ociRuntime",
+    "rootfs",
+    "cacheDir",
+  ],
+  Registries: ["registry", "insecureRegistry", "mirror", "registryCa", "trustedRealm"],
+  "Runner in another process": ["runner", "runnerTokenFile", "runnerCa", "runnerCert", "runnerKey", "runnerServerName"],
+  "Without effect, for scripts": ["maxConcurrency", "crossplaneBinary", "crossplaneVersion"],
+};
+
 const HELP = `
 XR and COMPOSITION are YAML or JSON files; one input may be - for stdin. A COMPOSITION file may contain other documents too.
 FUNCTIONS is a file or folder of Function documents (pkg.crossplane.io/v1): the packages of the steps of mode: Pipeline that name
@@ -214,15 +248,15 @@ export function addRender({ program, output, finish }: CommandContext): void {
     .argument("<xr>", "the composite resource: a file, or - for stdin")
     .argument("<composition>", "the Composition: a file, or - for stdin")
     .argument("[functions]", "the Functions that the Composition names: a file or folder");
-  declareSettings(command, SETTINGS)
+  declareSettings(command, RENDER_SETTINGS, { groups: RENDER_GROUPS })
     .addHelpText("after", HELP)
     .action(async (xr: string, composition: string, functions: string | undefined) => {
-      const flags = readFlags(command, SETTINGS);
+      const flags = readFlags(command, RENDER_SETTINGS);
       checkRunnerFlags(flags);
       checkReplayFlags(flags);
       for (const flag of ["crossplaneBinary", "crossplaneVersion"] as const)
         if (flags[flag] !== undefined)
-          output.note(warning(`--${SETTINGS[flag].name} has no effect: xfn itself renders`));
+          output.note(warning(`--${RENDER_SETTINGS[flag].name} has no effect: xfn itself renders`));
       const options = { ...flags, ...traceOptions(flags) };
       const { runRender } = await import("../render/render.ts");
       finish(await runRender({ xr, composition, functions }, options, output));

@@ -22,13 +22,16 @@ export interface FunctionConnectionsInput {
   readonly signal: AbortSignal;
 }
 
+/** Characters that are kept of each function: what a runner keeps of one call. */
+const MAX_STDERR_LENGTH = 16 * 1024;
+
 /** Connects the steps of a Composition to their functions: one connection for each function. */
 export class FunctionConnections implements FunctionConnector {
   readonly #input: FunctionConnectionsInput;
   readonly #callers: Map<string, Promise<FunctionCaller>> = new Map();
   /** The function of each step, by the step's name. */
   readonly #functions: Map<string, FunctionPackage> = new Map();
-  /** The end of what a function wrote to stderr during its last call. */
+  /** The end of what a function wrote to stderr during its last step, which can call it several times. */
   readonly #stderr: Map<string, string> = new Map();
   readonly #closers: (() => void)[] = [];
   readonly #ended: AbortController = new AbortController();
@@ -48,7 +51,12 @@ export class FunctionConnections implements FunctionConnector {
     return await caller;
   }
 
-  /** What the function of a step wrote to stderr during its last call. */
+  /** Called before a step. What its function wrote to stderr before belongs to other steps. */
+  begin(step: string): void {
+    this.#stderr.delete(this.#functions.get(step)?.name ?? "");
+  }
+
+  /** The end of what the function of a step wrote to stderr. */
   stderrOf(step: string): string | undefined {
     return this.#stderr.get(this.#functions.get(step)?.name ?? "");
   }
@@ -100,7 +108,8 @@ export class FunctionConnections implements FunctionConnector {
     const pull = built.has(image) ? "Never" : (this.#input.pull ?? pullPolicy);
     const signal = this.#signal;
     const host = await this.#input.host();
-    const onStderr = (text: string): void => void this.#stderr.set(name, text);
+    const onStderr = (text: string): void =>
+      void this.#stderr.set(name, `${this.#stderr.get(name) ?? ""}${text}`.slice(-MAX_STDERR_LENGTH));
     if ("callFunction" in host) return openAtRunner(host, { name, image, env, pull, onStderr });
     return await openServed(host, image, { signal, fresh, pullPolicy: pull, env }, onStderr);
   }

@@ -26,8 +26,6 @@ export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOpti
   readonly replay?: string;
   /** Whether a replay continues after an input that differs from the recorded one. */
   readonly ignoreDifferences?: boolean;
-  /** Whether to render again after each change of a file. */
-  readonly watch?: boolean;
 }
 
 /** The requested trace. */
@@ -36,6 +34,10 @@ export interface TraceOptions {
   readonly trace?: TraceForm;
   /** `--trace-file`. Default: stderr; an HTML page has a default of its own. */
   readonly traceFile?: string;
+  /** Whether to print what functions write to stderr. Default: as `watch`. */
+  readonly functionStderr?: boolean;
+  /** Whether to render again after each change of a file. */
+  readonly watch?: boolean;
   /** Names whose values the trace shows although the rules would hide them. */
   readonly notSecret?: readonly string[];
 }

@@ -8,6 +8,7 @@ import {
   type RenderInput,
   type RenderResult,
   render,
+  type StepRecord,
   type StepResult,
   type WebhookCaller,
 } from "@xfn/pipeline";
@@ -52,7 +53,8 @@ export async function renderWithTimeout(
   const stderr = new Map<string, string>();
   try {
     const signal = AbortSignal.any([interrupt, timeout]);
-    const { pipeline, connections, webhooks, functions: _, keyWarnings, ...input } = inputs;
+    const { pipeline, connections, webhooks, functions: _, keyWarnings, onRecord, ...input } = inputs;
+    const stderrOf = (step: string): string | undefined => stderr.get(step) ?? connections?.stderrOf(step);
     const result = await render({
       ...input,
       ...pipeline,
@@ -60,12 +62,12 @@ export async function renderWithTimeout(
       ...(webhooks && { webhooks }),
       runner: recordStderr(runner, stderr),
       signal,
+      ...(onRecord && { onRecord: (record) => onRecord(withStderr(record, stderrOf(record.name))) }),
     });
     const product = printed(result, options);
     const isFatal = result.fatal !== undefined;
     // After a fatal result, functions that would have exposed a key did not run.
     const warnings = isFatal ? [] : keyWarnings(result.exposedByFunctions).map(warning);
-    const stderrOf = (step: string): string | undefined => stderr.get(step) ?? connections?.stderrOf(step);
     return { product, notes: [...warnings, ...notesOn(result, stderrOf, inputs)], isFatal };
   } catch (error) {
     if (timeout.aborted && !interrupt.aborted) throw timedOut(options.timeout, error);
@@ -82,6 +84,11 @@ export async function renderWithTimeout(
     }
     throw error;
   }
+}
+
+// A failed call carries its own.
+function withStderr(record: StepRecord, stderr: string | undefined): StepRecord {
+  return record.kind === "templates" || stderr === undefined ? record : { stderr, ...record };
 }
 
 function printed(result: RenderResult, options: RenderOptions): string {

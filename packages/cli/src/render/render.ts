@@ -110,7 +110,10 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
                 {
                   ...inputs,
                   ...(onRecord && { onRecord }),
-                  onStep: progress.begin,
+                  onStep: (step) => {
+                    progress.begin(step);
+                    connections?.begin(step.name);
+                  },
                   connections: functions && {
                     connect: async (step) => await functions.connect(step),
                     stderrOf: (step) => connections?.stderrOf(step),

@@ -1,13 +1,18 @@
 import type { StepRecord } from "@xfn/pipeline";
+import type { Trace } from "@xfn/pipeline/trace";
 import { oneLine } from "@xfn/program/terminal-text";
 import { messageOf } from "../errors/message-of.ts";
+import { functionStderr } from "../terminal/function-stderr.ts";
 import type { Output } from "../terminal/output.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 import type { TraceOptions } from "./render-options.ts";
 
+// A developer who asks for it wants more than the end.
+const MAX_STDERR_LINES = 200;
+
 /**
- * Runs a render and writes its trace. A run that fails is traced up to the failure. Without `--trace` it records
- * nothing, and loads no code for traces.
+ * Runs a render, and writes its trace and what its functions wrote to stderr. A run that fails is traced up to the
+ * failure. If neither is requested, it records nothing, and loads no code for traces.
  *
  * @throws the error of `run`, else CliError if the trace cannot be written
  */
@@ -17,15 +22,18 @@ export async function withTrace<T>(
   output: Output,
   run: (onRecord: ((record: StepRecord) => void) | undefined) => Promise<T>,
 ): Promise<T> {
-  const { trace: form, traceFile: file, notSecret: publicNames = [] } = options;
-  if (form === undefined) return run(undefined);
+  const { trace: form, traceFile: file, notSecret: publicNames = [], watch = false } = options;
+  const shows = options.functionStderr === true || watch;
+  if (form === undefined && !shows) return run(undefined);
   const records: StepRecord[] = [];
   const write = async (): Promise<void> => {
-    const [{ buildTrace }, { writeTrace }] = await Promise.all([
-      import("@xfn/pipeline/trace"),
-      import("./write-trace.ts"),
-    ]);
-    await writeTrace(form, buildTrace({ ...inputs, records, publicNames }), { output, file });
+    const { buildTrace } = await import("@xfn/pipeline/trace");
+    const trace = buildTrace({ ...inputs, records, publicNames });
+    // A text on the terminal shows it already.
+    if (shows && (form !== "text" || file !== undefined)) printStderr(trace, output);
+    if (form === undefined) return;
+    const { writeTrace } = await import("./write-trace.ts");
+    await writeTrace(form, trace, { output, file });
   };
   let result: T;
   try {
@@ -40,4 +48,13 @@ export async function withTrace<T>(
   }
   await write();
   return result;
+}
+
+function printStderr({ steps }: Trace, output: Output): void {
+  for (const { name, status, stderr = "" } of steps) {
+    // The message of a failure has it.
+    if (status === "Failed" || status === "Fatal") continue;
+    const whose = `step "${oneLine(name, 100)}": the function's`;
+    for (const line of functionStderr(stderr, whose, MAX_STDERR_LINES)) output.note(line);
+  }
 }

@@ -4,10 +4,15 @@ import { escapeControls } from "@xfn/program/terminal-text";
 const MAX_LINES = 20;
 const MAX_COLUMNS = 500;
 
-/** The end of a function's stderr, as lines that differ from xfn's own. None for empty stderr. */
-export function functionStderr(text: string): string[] {
+/**
+ * The end of a function's stderr, as lines that differ from xfn's own. None for empty stderr.
+ *
+ * @param whose - whose stderr it is
+ * @param maxLines - the number of lines at the end that are shown
+ */
+export function functionStderr(text: string, whose = "the function's", maxLines: number = MAX_LINES): string[] {
   if (text.trim() === "") return [];
   const lines = text.trimEnd().split("\n");
-  const tail = lines.slice(-MAX_LINES).map((line) => `  | ${escapeControls(line.trimEnd()).slice(0, MAX_COLUMNS)}`);
-  return [lines.length > MAX_LINES ? "the end of the function's stderr:" : "the function's stderr:", ...tail];
+  const tail = lines.slice(-maxLines).map((line) => `  | ${escapeControls(line.trimEnd()).slice(0, MAX_COLUMNS)}`);
+  return [lines.length > maxLines ? `the end of ${whose} stderr:` : `${whose} stderr:`, ...tail];
 }

@@ -1,6 +1,7 @@
 import type { Trace, TraceChange, TraceEntryChange, TraceStep } from "@xfn/pipeline/trace";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import type { colours } from "../terminal/colours.ts";
+import { functionStderr } from "../terminal/function-stderr.ts";
 import {
   count,
   entryTitle,
@@ -48,6 +49,7 @@ function printStep(step: TraceStep, index: number, paint: Paint): string[] {
   }
   const more = step.results.length - MAX_RESULTS;
   if (more > 0) lines.push(paint.dim(`   ... and ${count(more, "more result")}`));
+  for (const line of functionStderr(step.stderr ?? "")) lines.push(`   ${paint.dim(line)}`);
   if (step.error !== undefined) {
     const message = escapeControls(step.error.message).replaceAll("\n", "\n   ");
     lines.push(`   ${paint.red(`${step.error.code}:`)} ${message}`);

@@ -58,9 +58,11 @@ export class StepRecorder {
 
   /** Ends the record of a step that failed. */
   failed(error: unknown, results: StepResult[] = []): void {
-    const { code, message } =
-      error instanceof PipelineError ? error : { code: "Internal", message: "the step failed unexpectedly" };
-    this.#end({ error: { code, message }, results });
+    const { code, message, stderr } =
+      error instanceof PipelineError
+        ? error
+        : { code: "Internal", message: "the step failed unexpectedly", stderr: undefined };
+    this.#end({ error: { code, message }, results, ...(stderr && { stderr }) });
   }
 
   #end(rest: Partial<StepRecord>): void {

@@ -196,7 +196,7 @@ function identifiedBy(entry: MaskedEntry | undefined): TraceEntryId {
 }
 
 function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: SecretValues): TraceStep {
-  const { name, kind, image, skipped, retries, inputBytes, outputBytes, ms, phases, error } = record;
+  const { name, kind, image, skipped, retries, inputBytes, outputBytes, ms, phases, stderr, error } = record;
   const count = (op: TraceChange["op"]): number =>
     entries.reduce((sum, entry) => sum + entry.fields.filter((field) => field.op === op).length, 0);
   return {
@@ -220,6 +220,7 @@ function traceStep(record: StepRecord, entries: TraceEntryChange[], secrets: Sec
       ...(reason !== undefined && { reason: secrets.scrub(reason) }),
     })),
     ...(record.calls && { calls: traceCalls(record.calls) }),
+    ...(stderr && { stderr: secrets.scrub(stderr) }),
     ...(error && { error: { code: error.code, message: secrets.scrub(error.message) } }),
   };
 }

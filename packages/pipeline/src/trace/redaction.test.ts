@@ -16,9 +16,9 @@ spec: {compositeTypeRef: {apiVersion: example.org/v1, kind: XStore}, functions: 
 
 function traced(
   states: Desired[],
-  rest: { message?: string; observed?: JsonValue[]; publicNames?: string[] } = {},
+  rest: { message?: string; stderr?: string; observed?: JsonValue[]; publicNames?: string[] } = {},
 ): Trace {
-  const { message, observed = [], publicNames = [] } = rest;
+  const { message, stderr, observed = [], publicNames = [] } = rest;
   if (document === undefined) throw new Error("no document");
   return buildTrace({
     records: states.map((after, index) => ({
@@ -31,6 +31,7 @@ function traced(
       before: states[index - 1] ?? {},
       after,
       results: message === undefined ? [] : [{ severity: "Warning", message, reason: message }],
+      ...(stderr !== undefined && { stderr }),
       ...(message !== undefined && { error: { code: "X", message } }),
     })),
     composite: { apiVersion: "example.org/v1", kind: "XStore", metadata: { name: "store" } },
@@ -44,6 +45,13 @@ const desires = (resource: JsonObject, rest: JsonObject = {}): Desired => ({
   resources: [{ name: "a", resource, ...rest }],
 });
 const text = (trace: Trace): string => printJson(trace as unknown as JsonObject);
+
+test("hides secrets in what functions write to stderr", () => {
+  const state = desires({ spec: { adminPassword: SECRET } });
+  const [step] = traced([state], { stderr: `connects with ${SECRET}` }).steps;
+  expect(step?.stderr).toMatch(/^connects with /);
+  expect(step?.stderr).not.toContain(SECRET);
+});
 
 /** Where a secret may be, alone in what is desired. */
 const PLACES: Record<string, Desired> = {

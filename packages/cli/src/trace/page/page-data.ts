@@ -32,6 +32,8 @@ export interface PageStep {
   entries: { title: string; change: string; fields: PageChange[] }[];
   results: { severity: string; message: string }[];
   error: string;
+  /** The end of what the function wrote to stderr. */
+  stderr: string;
 }
 
 /** One line of a step's diff. */
@@ -137,6 +139,7 @@ function pageStep(step: TraceStep, longest: number): PageStep {
     })),
     results: step.results.map(({ severity, message }) => ({ severity, message: escapeControls(message) })),
     error: error === undefined ? "" : escapeControls(`${error.code}: ${error.message}`),
+    stderr: escapeControls(step.stderr ?? "").trimEnd(),
   };
 }
 

@@ -99,7 +99,14 @@ export class StepPanel {
       return [...title, elements.make("p", "", "This step did not run: the run ended before it.")];
     const error =
       step.error === "" ? [] : [elements.make("p", "result Fatal", elements.make("strong", "", "failed "), step.error)];
-    return [...title, elements.pairs(step.measures), ...error, ...this.#results(step), ...this.#changes(step)];
+    return [
+      ...title,
+      elements.pairs(step.measures),
+      ...error,
+      ...this.#results(step),
+      ...this.#stderr(step),
+      ...this.#changes(step),
+    ];
   }
 
   #results({ results }: PageStep): PageElement[] {
@@ -110,6 +117,12 @@ export class StepPanel {
       elements.make("li", `result ${severity}`, elements.make("strong", "", `${severity} `), message);
     elements.appendLines(list, results, line, "results");
     return [elements.make("h3", "", "Results"), list];
+  }
+
+  #stderr({ stderr }: PageStep): PageElement[] {
+    if (stderr === "") return [];
+    const elements = this.#elements;
+    return [elements.make("h3", "", "Function\u2019s stderr"), elements.make("pre", "stderr", stderr)];
   }
 
   #changes(step: PageStep): PageElement[] {

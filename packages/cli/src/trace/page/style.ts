@@ -62,6 +62,7 @@ summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; border-rad
 .diff .added .sign { color: var(--added); } .diff .changed .sign { color: var(--changed); } .diff .removed .sign { color: var(--removed); }
 .value { white-space: pre-wrap; unicode-bidi: isolate; }
 ins.value { color: var(--added); text-decoration: none; } del.value { color: var(--removed); text-decoration: none; }
+.stderr { max-height: 20em; overflow: auto; margin: 0; padding: 8px 10px; background: var(--back); border-radius: 6px; font: 0.85rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 .origin { color: var(--soft); }
 .results { display: grid; gap: 4px; } .result { overflow-wrap: anywhere; white-space: pre-wrap; }
 .result.Warning strong { color: var(--changed); } .result.Fatal strong { color: var(--removed); }
