@@ -1,13 +1,20 @@
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { type TestImage, testImage } from "./layout.ts";
 import { type Random, random } from "./random.ts";
 import { type RawEntry, tarball } from "./tarball.ts";
+import { rleFrame, skippableFrame } from "./zstd.ts";
 
 /** The entries of an image's layers, bottom first. */
 export interface RandomImage {
   readonly layers: readonly (readonly RawEntry[])[];
-  /** Uncompressed. */
-  readonly plain: boolean;
+  readonly packing: Packing;
+}
+
+/** The compression of layers: `gzip` in one or several members, `zstd` in one or several frames. */
+export interface Packing {
+  readonly format: "tar" | "gzip" | "zstd";
+  /** Chooses where members and frames end, and what stands between them. */
+  readonly seed: number;
 }
 
 /**
@@ -66,18 +73,43 @@ export function randomImage(seed: number, { orderly = true }: { orderly?: boolea
     layers.push(entries);
     for (const path of deleted) known.forget(path, known.layer - 1);
   }
-  return { layers, plain: dice.oneIn(4) };
+  return { layers, packing: { format: dice.pick(["tar", "gzip", "zstd"]), seed: dice.below(2 ** 30) } };
 }
 
 /** Compresses the layers. */
-export function packImage({ layers, plain }: RandomImage): TestImage {
+export function packImage({ layers, packing }: RandomImage): TestImage {
+  const { format } = packing;
   return testImage(
     layers.map((entries) => tarball(entries)),
     {
-      pack: (archive) => (plain ? archive : gzipSync(archive, { level: 1 })),
-      layerType: `application/vnd.oci.image.layer.v1.tar${plain ? "" : "+gzip"}`,
+      pack: (archive) => pack(archive, packing),
+      layerType: `application/vnd.oci.image.layer.v1.tar${format === "tar" ? "" : `+${format}`}`,
     },
   );
+}
+
+function pack(archive: Buffer, { format, seed }: Packing): Buffer {
+  const dice = random(seed);
+  if (format === "tar") return archive;
+  const parts: Buffer[] = [];
+  for (let at = 0; at < archive.length; ) {
+    // One part as a rule. Others end anywhere, as those of pzstd and pigz, and are empty at times.
+    const length = dice.oneIn(3) ? dice.below(3 * 512) : archive.length;
+    const content = archive.subarray(at, at + length);
+    at += length;
+    if (format === "gzip") parts.push(gzipSync(content, { level: 1 }));
+    else parts.push(...zstdFrames(dice, content));
+  }
+  return Buffer.concat(parts);
+}
+
+function zstdFrames(dice: Random, content: Buffer): Buffer[] {
+  const isEven = content.length > 0 && content.every((byte) => byte === content[0]);
+  // zstd declares a window of 2 GiB with --long=31.
+  const frame = isEven && dice.oneIn(2) ? rleFrame(content.length, { windowLog: 31, byte: content[0] }) : undefined;
+  // zstd:chunked and the seekable format have their index in skippable frames.
+  const skipped = (): Buffer[] => (dice.oneIn(3) ? [skippableFrame(Buffer.alloc(dice.below(50)), dice.below(16))] : []);
+  return [...skipped(), frame ?? zstdCompressSync(content), ...skipped()];
 }
 
 /** Whether an entry deletes something. */
@@ -115,7 +147,7 @@ function above(path: string): string[] {
 }
 
 function pathOf(entry: RawEntry): string {
-  return (entry.pax?.["path"] ?? String(entry.name)).replace(/^\.?\/|\/$/g, "");
+  return (entry.pax?.["path"] ?? String(entry.name)).replace(DETOUR, "").replace(/^\.?\/|\/$/g, "");
 }
 
 function randomEntry(dice: Random, known: Known, deleted: string[]): RawEntry[] {
@@ -135,14 +167,24 @@ function randomEntry(dice: Random, known: Known, deleted: string[]): RawEntry[] 
     case 3: {
       const files = known.of("file", "symlink", "fifo").filter((file) => !deleted.some((gone) => isBelow(file, gone)));
       const target = dice.oneIn(60) || files.length === 0 ? path : dice.pick(files);
-      if (target.length > 100 || (isBelow(target, path) && !dice.oneIn(10))) return [];
+      if (target.length > 80 || (isBelow(target, path) && !dice.oneIn(10))) return [];
       known.put(path, known.get(target)?.kind ?? "file");
-      return [{ ...named(dice, name), type: "1", link: target }];
+      return [{ ...named(dice, name), type: "1", link: spelled(dice, target) }];
     }
-    case 4:
-      if (!dice.oneIn(3)) return [];
-      known.put(path, "fifo");
-      return [{ ...named(dice, name), type: "6", mode: mode ?? 0o644 }];
+    case 4: {
+      const special = { ...named(dice, name), mode: mode ?? 0o644 };
+      switch (dice.below(3)) {
+        case 0:
+          known.put(path, "fifo");
+          return [{ ...special, type: "6" }];
+        case 1:
+          // An empty file, where devices cannot be created.
+          known.put(path, "file");
+          return [{ ...special, type: dice.pick(["3", "4"]), device: [dice.below(9), dice.below(9)] }];
+        default:
+          return [];
+      }
+    }
     case 9:
     case 10:
     case 11: {
@@ -209,7 +251,23 @@ function randomTarget(dice: Random, known: Known): string {
 
 /** The path in one of the forms that archives use. */
 function written(dice: Random, path: string): string {
-  return dice.pick([path, path, path, `./${path}`, `/${path}`]);
+  return dice.pick([path, path, path, path, `./${path}`, `/${path}`, `${DETOUR}${path}`]);
+}
+
+/** Cancelled by the `..`, also if there is no such directory. */
+const DETOUR = "q/../";
+
+/** The target of a hard link in one of the forms that archives use. */
+function spelled(dice: Random, path: string): string {
+  const forms = [
+    `./${path}`,
+    `/${path}`,
+    `../../${path}`,
+    `/../${path}`,
+    `${DETOUR}${path}`,
+    path.replaceAll("/", "/.//"),
+  ];
+  return dice.oneIn(2) ? path : dice.pick(forms);
 }
 
 /** A name in the header, or, if it is too long and at random, in a PAX record. */

@@ -51,6 +51,47 @@ describe("contained entries", () => {
     expect(tree(image)).toContain(`m -> ${join(shared.box.dir, "secret")}`);
   });
 
+  test("a path with .. that stays in the layer is cleaned, whatever is in the layer", async () => {
+    const image = await unpack([[symlink("s", "/a/b/c"), file("s/../x", "1"), file("/./d/e/../y", "2")]]);
+    expect(tree(image)).toEqual(["/ 755", "d/ 755", 'd/y 644 "2" 1', "s -> /a/b/c", 'x 644 "1" 1']);
+  });
+
+  test.each([
+    ["an absolute path", "/d/x"],
+    ["a path of the current directory", "./d//./x"],
+    ["a path out of the root", "../../d/x"],
+    ["an absolute path out of the root", "/../d/x"],
+    ["a path with .. after what is missing", "no/such/../../d/x"],
+    ["a path with .. after a link, which it ignores", "up/../d/x"],
+    ["a path through a link", "s/x"],
+    ["a path through an absolute link", "t/x"],
+    ["a path through links that leave the root", "up/up/d/x"],
+  ])("a hard link to %s links the file in the layer", async (_, target) => {
+    const links = [symlink("s", "d"), symlink("t", "/d"), symlink("up", "../../..")];
+    for (const layers of [
+      [[file("d/x", "1"), ...links, hardlink("l", target)]],
+      [[file("d/x", "1"), ...links], [hardlink("l", target)]],
+      [[file("d/x", "1")], [...links, hardlink("l", target)]],
+    ]) {
+      const image = await unpack(layers);
+      const destination = join(shared.box.dir, "store", `flat-${layers.length}-${layers[0]?.length}`);
+      flatten(image.layers, destination);
+      const [linked, named] = ["l", "d/x"].map((path) => lstatSync(join(destination, path)));
+      expect(linked?.ino).toBe(named?.ino);
+      rmSync(destination, { recursive: true });
+    }
+  });
+
+  test.each([
+    ["character device", "3", [1, 3]],
+    ["block device", "4", [8, 0]],
+    ["whiteout of overlayfs", "3", [0, 0]],
+  ] as const)("a %s becomes an empty file, which may have another name", async (_, type, [major, minor]) => {
+    const entry = { name: "dev/x", type, mode: 0o660, size: 5, device: [major, minor] as [number, number] };
+    const image = await unpack([[entry, hardlink("y", "dev/x"), file("z", "1")]]);
+    expect(tree(image)).toEqual(["/ 755", "dev/ 755", 'dev/x 660 "" 0', 'y 660 "" 0', 'z 644 "1" 1']);
+  });
+
   test("setuid, setgid and the sticky bit of files are dropped, and directories retain the sticky bit", async () => {
     const image = await unpack([[file("s", "x", 0o6755), directory("tmp", 0o3777), file("t", "x", 0o1755)]]);
     expect(tree(image)).toEqual(["/ 755", 's 755 "x" 1', 't 755 "x" 1', "tmp/ 1777"]);

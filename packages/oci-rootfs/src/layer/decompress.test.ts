@@ -54,3 +54,31 @@ test("memory of Node's shared pool is never freed", async () => {
     Buffer.poolSize = poolSize;
   }
 });
+
+/** A layer of two halves, each packed by itself. */
+const members = [gzipSync(content.subarray(0, 1_000_000)), gzipSync(content.subarray(1_000_000))];
+
+async function read(packed: Uint8Array): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of decompressed(pieces(packed))) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+test.each<[string, Buffer[]]>([
+  ["two members", members],
+  ["an empty member first", [gzipSync(""), ...members]],
+  ["zeros after the last member", [...members, Buffer.alloc(1000)]],
+])("gzip of %s comes out whole", async (_, parts) => {
+  expect((await read(Buffer.concat(parts))).equals(content)).toBe(true);
+});
+
+// With few bytes the decoder fails after its last chunk, when nothing iterates over it any more.
+test.each([1, 4, 22, 5000, 400_000])(
+  "%i bytes of garbage after a gzip member are an error of the layer",
+  async (length) => {
+    for (const packed of [gzipSync("a"), gzipSync(content)])
+      await expect(read(Buffer.concat([packed, Buffer.alloc(length, "garbage")]))).rejects.toMatchObject({
+        code: "UnsafeLayer",
+      });
+  },
+);

@@ -1,20 +1,30 @@
-import { createGunzip, createZstdDecompress } from "node:zlib";
+import { constants, createGunzip, createZstdDecompress } from "node:zlib";
 import { unsafe } from "./entry-path.ts";
+import { WindowBudget, type WindowBudgetOptions } from "./window-budget.ts";
+import { type FramePart, isZstd, ZstdFrames } from "./zstd-frames.ts";
 
 /** Output chunk of the decompressor. Each chunk costs a round trip to a thread of libuv's pool. */
 const CHUNK_BYTES = 256 * 1024;
+
+/** The largest window that libzstd supports, of `zstd --long=31`. `WindowBudget` bounds the memory that it takes. */
+const MAX_WINDOW_LOG = 31;
+
+export interface DecompressOptions extends WindowBudgetOptions {
+  /** Frees the memory of a chunk when the next one is requested, when nothing may read it any more. */
+  readonly reuse?: boolean | undefined;
+}
 
 /**
  * Decompresses gzip, zstd or plain content. The first bytes identify the format, because registries and old tools label
  * layers wrongly. The caller verifies the digest of the result.
  *
  * @param source may reuse one buffer for all its chunks
- * @param options `reuse`: frees the memory of a chunk when the next one is requested, when nothing may read it any more
  * @returns chunks that are valid until the next one is requested
+ * @throws ImageError UnsafeLayer, TooLarge, or the error of the source
  */
 export async function* decompressed(
   source: AsyncIterable<Uint8Array>,
-  { reuse = false }: { reuse?: boolean } = {},
+  { reuse = false, ...memory }: DecompressOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
   const iterator = source[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -32,27 +42,41 @@ export async function* decompressed(
       await iterator.return?.();
     }
   };
-  const decoder = decoderFor(head);
-  if (decoder === undefined) {
+  const found = decoderFor(head);
+  if (found === undefined) {
     yield* rest();
     return;
   }
+  const { decoder, frames } = found;
+  // A decoder can fail after its last chunk. Without a listener, that error would end the process.
+  decoder.on("error", () => undefined);
+  const budget = new WindowBudget(memory);
   // A pipeline would read ahead, but a chunk is valid only until the next one is requested.
   const feed = async (): Promise<void> => {
     for await (const chunk of rest()) {
-      await new Promise<void>((resolve, reject) => {
-        decoder.write(chunk, (error) => (error ? reject(error) : resolve()));
-      });
+      for (const part of frames?.parts(chunk) ?? [whole(chunk)]) {
+        budget.enter(part);
+        await new Promise<void>((resolve, reject) => {
+          decoder.write(part.bytes, (error) => (error ? reject(error) : resolve()));
+        });
+      }
     }
-    decoder.end();
+    decoder.end(frames?.end());
   };
   // The decoder's iterator throws the errors of both sides.
-  feed().catch((error: unknown) => decoder.destroy(error as Error));
+  const fed = feed().catch((error: unknown) => {
+    decoder.destroy(error as Error);
+    throw error;
+  });
+  fed.catch(() => undefined);
   try {
     for await (const chunk of decoder) {
+      budget.add((chunk as Uint8Array).length);
       yield chunk as Uint8Array;
       if (reuse) free(chunk as Uint8Array);
     }
+    // Content after the last chunk can be damaged.
+    await fed;
   } catch (error) {
     throw isZlibError(error) ? unsafe(`cannot decompress: ${error.message}`, error) : error;
   }
@@ -66,15 +90,21 @@ function free({ buffer, byteOffset, byteLength }: Uint8Array): void {
   if (isFull && buffer.byteLength === CHUNK_BYTES && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-function decoderFor(
-  head: Buffer,
-): ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress> | undefined {
-  if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return createGunzip({ chunkSize: CHUNK_BYTES });
-  if (head.length < 4) return undefined;
-  const magic = head.readUInt32LE(0);
-  // A zstd frame or a skippable frame (RFC 8878, section 3.1).
-  const zstd = magic === 0xfd2fb528 || (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
-  return zstd ? createZstdDecompress({ chunkSize: CHUNK_BYTES }) : undefined;
+interface Decoder {
+  readonly decoder: ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
+  /** Splits the packed bytes; undefined for gzip, whose members node:zlib joins. */
+  readonly frames?: ZstdFrames;
+}
+
+function decoderFor(head: Buffer): Decoder | undefined {
+  if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return { decoder: createGunzip({ chunkSize: CHUNK_BYTES }) };
+  if (head.length < 4 || !isZstd(head.readUInt32LE(0))) return undefined;
+  const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
+  return { decoder: createZstdDecompress({ chunkSize: CHUNK_BYTES, params }), frames: new ZstdFrames() };
+}
+
+function whole(bytes: Uint8Array): FramePart {
+  return { bytes, frame: 1, windowBytes: 0 };
 }
 
 function isZlibError(error: unknown): error is Error {

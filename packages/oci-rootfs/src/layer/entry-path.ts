@@ -29,20 +29,40 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * Splits an entry's path into components. A leading slash means the layer's root, as in all tools.
+ * Splits an entry's path into components. A leading slash means the layer's root, as in all tools. `..` removes the
+ * component before it, whatever that is in the layer: so umoci cleans names, and no link can change their meaning.
  *
- * @throws ImageError UnsafeLayer for `..`, NUL, or a path that exceeds the limits
+ * @throws ImageError UnsafeLayer for NUL, a path that leads out of the root, or one that exceeds the limits
  */
 export function splitEntryPath(path: BytePath, limits: LayerLimits): string[] {
+  return split(path, limits, () => {
+    throw unsafe("path leads out of the layer's root");
+  });
+}
+
+/**
+ * Splits the target of a hard link, which has many spellings: `usr/bin/perl`, `/usr/bin/perl`, `../usr/bin/perl`. As
+ * in a chroot, `..` stops at the root.
+ *
+ * @throws ImageError UnsafeLayer for NUL, or a path that exceeds the limits
+ */
+export function splitLinkTarget(path: BytePath, limits: LayerLimits): string[] {
+  return split(path, limits, () => undefined);
+}
+
+function split(path: BytePath, limits: LayerLimits, atRoot: () => void): string[] {
   if (path.length > limits.maxPathBytes) throw unsafe(`path of ${path.length} bytes, more than ${limits.maxPathBytes}`);
   if (path.includes("\0")) throw unsafe("NUL in path");
   if (path === "") throw unsafe("empty path");
-  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
-  if (parts.length > limits.maxDepth) throw unsafe(`path of ${parts.length} components, more than ${limits.maxDepth}`);
-  for (const part of parts) {
-    if (part === "..") throw unsafe("path leads out of the layer's root");
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined) atRoot();
     if (part.length > limits.maxNameBytes)
       throw unsafe(`name of ${part.length} bytes, more than ${limits.maxNameBytes}`);
+    if (parts.length > limits.maxDepth)
+      throw unsafe(`path of ${parts.length} components, more than ${limits.maxDepth}`);
   }
   return parts;
 }

@@ -21,11 +21,7 @@ describe("rejected entries", () => {
     ["absolute path with ..", [file("/../../secret", "x")]],
     ["PAX path with ..", [{ ...file("harmless", "x"), pax: { path: "../secret" } }]],
     ["path with NUL", [{ ...file("x", "x"), pax: { path: "a\0b" } }]],
-    ["hard link to an absolute path", [file("x", "1"), hardlink("l", "/x")]],
-    [
-      "hard link through a symlink, even to a file of its own layer",
-      [file("d/x", "1"), symlink("s", "d"), hardlink("l", "s/x")],
-    ],
+    ["hard link to an absolute path outside", [hardlink("l", "/etc/passwd")]],
     ["hard link to ..", [hardlink("l", "../secret")]],
     ["PAX link path with ..", [{ ...hardlink("l", "x"), pax: { linkpath: "../secret" } }]],
     ["hard link through a symlink chain", [symlink("a", "/"), symlink("b", "a"), hardlink("l", "b/sentinel/secret")]],
@@ -35,9 +31,7 @@ describe("rejected entries", () => {
     ["symlink loop in a parent", [symlink("a", "b"), symlink("b", "a"), file("a/x", "x")]],
     ["a file as a parent", [file("a", "x"), file("a/b", "x")]],
     ["root that is a file", [file("./", "x")]],
-    ["character device", [{ name: "null", type: "3", device: [1, 3] }]],
-    ["the whiteout device itself", [{ name: "w", type: "3", device: [0, 0] }]],
-    ["block device", [{ name: "sda", type: "4", device: [8, 0] }]],
+    ["a device as a parent", [{ name: "null", type: "3", device: [1, 3] }, file("null/x", "x")]],
     ["whiteout of nothing", [file(".wh.")]],
     ["whiteout of .", [file(".wh..")]],
     ["whiteout of .. (the reference deletes the parent of its root)", [file(".wh...")]],
@@ -73,14 +67,14 @@ describe("rejected entries", () => {
   });
 
   test("the error names the image, the layer and the entry", async () => {
-    const error = await refused([[file("ok", "x")], [file("dir/../x", "x")]]);
-    expect(error).toMatchObject({ layer: 1, entry: "dir/../x" });
+    const error = await refused([[file("ok", "x")], [file("dir/../../x", "x")]]);
+    expect(error).toMatchObject({ layer: 1, entry: "dir/../../x" });
     expect(error.image).toContain("oci:");
     expect(error.digest).toMatch(/^sha256:/);
   });
 
   test("an escape sequence in a name does not reach the message", async () => {
-    const error = await refused([[file("\u001b[2J/../x", "x")]]);
+    const error = await refused([[file("\u001b[2J/../../x", "x")]]);
     expect(error.message).not.toContain("\u001b");
   });
 

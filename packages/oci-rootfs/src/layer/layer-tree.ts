@@ -69,8 +69,6 @@ export interface Steps {
    * Called for a child that is not in this layer. Returns a directory or link to continue with, or undefined to stop.
    */
   missing(directory: TreeDirectory, name: string): TreeNode | undefined;
-  /** Rejects symbolic links of this layer; by default they are followed. */
-  refuseLinks?: boolean;
   /** Called for a parent that is not a directory and for a loop of links; by default the layer is rejected. */
   blocked?(): void;
 }
@@ -100,7 +98,6 @@ export function walk(root: TreeDirectory, parts: readonly string[], steps: Steps
       continue;
     }
     const own = directory.children.get(name);
-    if (own?.kind === "symlink" && steps.refuseLinks) throw unsafe("leads through a symbolic link");
     const node = own ?? steps.missing(directory, name);
     if (node === undefined) return undefined;
     if (node.kind === "directory") {

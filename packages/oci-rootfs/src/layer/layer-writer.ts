@@ -1,4 +1,4 @@
-import { type BytePath, splitEntryPath, unsafe } from "./entry-path.ts";
+import { type BytePath, splitEntryPath, splitLinkTarget, unsafe } from "./entry-path.ts";
 import { finishDirectories } from "./finish-directories.ts";
 import { LayerCounts } from "./layer-counts.ts";
 import { LayerFiles } from "./layer-files.ts";
@@ -240,11 +240,10 @@ export class LayerWriter {
   }
 
   #link(parent: TreeDirectory, name: string, target: BytePath, before: TreeNode | undefined): void {
-    if (target.startsWith("/")) throw unsafe("hard link to an absolute path");
-    const parts = splitEntryPath(target, this.#limits);
+    const parts = splitLinkTarget(target, this.#limits);
     const last = parts.pop();
     if (last === undefined) throw unsafe("hard link to the layer's root");
-    const found = walk(this.#tree, parts, { ...this.#peek, refuseLinks: true });
+    const found = walk(this.#tree, parts, this.#peek);
     const own = found?.children.get(last);
     const path = childPath(parent, name);
     if (found !== undefined && own !== undefined) {

@@ -134,6 +134,8 @@ export class ImageLayers {
         const fitting = (await fit.isCorrectOn(layer, stacked))
           ? layer
           : await this.#layers.ensureOn(position, chains[i] as string, { descriptor, diffId, source, signal });
+        // A link of a lower layer can make the mark of another directory one of the root.
+        if (fitting.record.opaque.includes("")) stacked = [];
         // overlayfs rejects a directory that occurs twice. The upper occurrence decides about everything in it.
         stacked = [...stacked.filter(({ key }) => key !== fitting.key), fitting];
       } catch (error) {

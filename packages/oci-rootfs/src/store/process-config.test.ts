@@ -121,8 +121,21 @@ describe("user", () => {
     await expect(user(text)).rejects.toMatchObject({ code: "InvalidConfig" });
   });
 
-  test("without both files, only ids are valid", async () => {
+  test("without /etc/group, users have the group of /etc/passwd", async () => {
     writeFileSync(join(box.dir, "one/fs/etc/passwd"), PASSWD);
+    expect(await user("app")).toEqual({ uid: 1000, gid: 1000, additionalGids: [] });
+    expect(await user("1000")).toEqual({ uid: 1000, gid: 1000, additionalGids: [] });
+    expect(await user("app:7")).toEqual({ uid: 1000, gid: 7, additionalGids: [] });
+    await expect(user("app:staff")).rejects.toMatchObject({ code: "InvalidConfig" });
+  });
+
+  test("without /etc/passwd, groups have names and users have ids", async () => {
+    writeFileSync(join(box.dir, "one/fs/etc/group"), GROUP);
+    expect(await user("1000:staff")).toEqual({ uid: 1000, gid: 50, additionalGids: [] });
+    await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
+  });
+
+  test("without both files, only ids are valid", async () => {
     expect(await user("1000")).toEqual({ uid: 1000, gid: 0, additionalGids: [] });
     await expect(user("app")).rejects.toMatchObject({ code: "InvalidConfig" });
   });

@@ -80,6 +80,12 @@ describe("whiteouts", () => {
     expect(seen(image)).toEqual(['c 644 "2" 1']);
   });
 
+  test("a root that is opaque through a lower link hides all lower layers, which are omitted", async () => {
+    const image = await unpack([symlink("up", "/"), file("a", "1")], [file("up/.wh..wh..opq"), file("c", "2")]);
+    expect(image.layers).toHaveLength(1);
+    expect(seen(image)).toEqual(['c 644 "2" 1']);
+  });
+
   test("a whiteout that deletes nothing creates no device, because overlayfs would show it", async () => {
     const image = await unpack([file("a/x", "1")], [file("a/.wh.missing"), file("b/.wh.missing"), file("c", "1")]);
     expect(lines(image, 1)).toEqual(['c 644 "1" 1']);

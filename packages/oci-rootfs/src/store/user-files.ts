@@ -36,10 +36,8 @@ export function resolveUser(user: string, files: () => UserFiles): ProcessUser {
   const [name = "", groupName, ...more] = user.split(":");
   if (more.length > 0) throw invalid(`cannot read user ${JSON.stringify(user)}: more than one colon`);
   const { passwd, group } = files();
-  // Crossplane's reference runner ignores both files if one is missing.
-  const accounts = readAccounts(
-    passwd === undefined || group === undefined ? { passwd: "", group: "" } : { passwd, group },
-  );
+  // As other tools, uses the one of the files that exists. Crossplane's reference runner then ignores it.
+  const accounts = readAccounts({ passwd: passwd ?? "", group: group ?? "" });
 
   const uid = parseId(name);
   const account = uid === undefined ? accounts.byName.get(name) : accounts.byUid.get(uid);

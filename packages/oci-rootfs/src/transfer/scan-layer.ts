@@ -3,6 +3,8 @@ import type { ImageSource } from "../image/image-source.ts";
 import type { Descriptor } from "../image/manifest.ts";
 import { verifiedBytes } from "../image/verified-bytes.ts";
 import { decompressed } from "../layer/decompress.ts";
+import { splitEntryPath } from "../layer/entry-path.ts";
+import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
 import { TarReader } from "../layer/tar-reader.ts";
 
 /** The file to look for in a layer. */
@@ -77,8 +79,5 @@ function whiteoutsOf(name: string): ReadonlySet<string> {
 }
 
 function normal(path: string): string {
-  return path
-    .split("/")
-    .filter((part) => part !== "" && part !== ".")
-    .join("/");
+  return splitEntryPath(path, DEFAULT_LAYER_LIMITS).join("/");
 }
