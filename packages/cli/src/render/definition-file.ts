@@ -4,8 +4,9 @@ import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
 import { describeFinding } from "../input/composition-file.ts";
 import { lowerDocuments } from "../validate/lower-documents.ts";
+import { metadataErrors } from "../validate/metadata-errors.ts";
 import { errorLine } from "../validate/result.ts";
-import { schemaErrors } from "../validate/schema-errors.ts";
+import { byPosition, schemaErrors } from "../validate/schema-errors.ts";
 import { schemaOfComposite } from "../validate/schemas.ts";
 
 /** An XR after `--xrd`. */
@@ -84,7 +85,7 @@ function checkComposite(
   for (const finding of findings)
     onWarning(`${describeFinding(definition.source ?? "", finding)}; the composite resource is not validated (--xrd)`);
   if (schema === undefined) return;
-  const found = schemaErrors(composite, schema);
+  const found = [...metadataErrors(composite).errors, ...schemaErrors(composite, schema)].toSorted(byPosition);
   // Functions often set fields of the status that the definition lacks, and files have what they set before.
   const dropped = found.filter(({ type, field }) => type === "unknownField" && field.startsWith("status."));
   for (const error of dropped) onWarning(`${errorLine(error)}; an API server drops it`);

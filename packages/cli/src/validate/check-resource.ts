@@ -5,6 +5,7 @@ import { isObject } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { textAt } from "../input/read-fields.ts";
 import { identityOf, isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
+import { metadataErrors, withMetadata } from "./metadata-errors.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { byPosition, schemaErrors } from "./schema-errors.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
@@ -26,15 +27,15 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
   }
   const known = extensions.kinds.get(kindKey(identity.apiVersion, identity.kind));
   if (known !== undefined) {
-    const errors = kindErrors(document, known);
-    return { ...nothing, status: errors.length === 0 ? "valid" : "invalid", errors };
+    const { errors, warnings } = kindErrors(document, known);
+    return { ...nothing, status: errors.length === 0 ? "valid" : "invalid", errors, warnings };
   }
   if (isKind(value, "apiextensions.crossplane.io", "Composition")) {
-    return resultOf(document, compositionFindings(document, extensions));
+    return withMetadata(document, resultOf(document, compositionFindings(document, extensions)));
   }
-  if (isDefinition(value)) return resultOf(document, checkDefinitionFully(document).findings);
+  if (isDefinition(value)) return withMetadata(document, resultOf(document, checkDefinitionFully(document).findings));
   if (isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND))
-    return resultOf(document, checkPublication(document).findings);
+    return withMetadata(document, resultOf(document, checkPublication(document).findings));
   return { ...nothing, status: "missingSchema" };
 }
 
@@ -61,8 +62,13 @@ function keysFor({ spec }: Composition, { definitions }: Extensions): readonly s
   return definition?.spec.connectionSecretKeys ?? [];
 }
 
-function kindErrors(document: ParsedDocument, { schema, composed }: KnownKind): FieldError[] {
-  return [...schemaErrors(document, schema), ...(composed ? nameErrors(document) : [])].toSorted(byPosition);
+function kindErrors(
+  document: ParsedDocument,
+  { schema, composed, namespaced }: KnownKind,
+): { readonly errors: readonly FieldError[]; readonly warnings: readonly FieldError[] } {
+  const { errors, warnings } = metadataErrors(document, namespaced);
+  const long = composed ? nameErrors(document) : [];
+  return { errors: [...schemaErrors(document, schema), ...errors, ...long].toSorted(byPosition), warnings };
 }
 
 function nameErrors(document: ParsedDocument): FieldError[] {

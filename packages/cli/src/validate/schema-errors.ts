@@ -1,4 +1,4 @@
-import { describeSchemaIssue, type Schema } from "@xfn/composition/schema";
+import { describeSchemaIssue, type Schema, type SchemaIssue } from "@xfn/composition/schema";
 import { formatPath, type JsonPath } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { secretFields } from "@xfn/pipeline/trace";
@@ -12,18 +12,30 @@ export function schemaErrors(document: ParsedDocument, schema: Schema): FieldErr
   const found = schema.validate(complete);
   // Hide secrets, unlike an API server: this output ends up in the logs of pipelines.
   const isSecret = found.length === 0 ? undefined : secretFields(complete);
-  const issues = found.map((issue): FieldError => {
-    const shown = issue.value !== undefined && isSecret?.(issue.at) ? { ...issue, value: "(hidden)" } : issue;
-    return {
-      type: issue.rule ? "cel" : "schema",
-      field: issue.path,
-      message: describeSchemaIssue(shown),
-      ...(shown.value !== undefined && { value: shown.value }),
-      ...positionOf(document, issue.at),
-    };
-  });
+  const issues = found.map((issue) =>
+    issueError(document, issue.value !== undefined && isSecret?.(issue.at) ? { ...issue, value: "(hidden)" } : issue),
+  );
   const unknown = schema.prune(value).unknown.map((at) => unknownField(document, at));
   return [...issues, ...unknown].toSorted(byPosition);
+}
+
+/** An issue with its position. */
+export function issueError(document: ParsedDocument, issue: SchemaIssue): FieldError {
+  return {
+    type: issue.rule ? "cel" : issue.message.startsWith("unknown field") ? "unknownField" : "schema",
+    field: issue.path,
+    message: `${describeSchemaIssue(issue)}${yamlWord(document, issue)}`,
+    ...(issue.value !== undefined && { value: issue.value }),
+    ...positionOf(document, issue.at),
+  };
+}
+
+/** Explains a boolean that YAML makes of a word such as `y` or `off`. */
+function yamlWord(document: ParsedDocument, { reason, at, value }: SchemaIssue): string {
+  if (reason !== "Type" || value !== "boolean") return "";
+  const word = document.unquotedAt?.(at);
+  if (word === undefined || /^(?:true|false)$/i.test(word)) return "";
+  return `; YAML reads ${word} as ${/^(?:y|yes|on)$/i.test(word)}: quote it if it is text`;
 }
 
 /** Compares errors by their position in one file. */

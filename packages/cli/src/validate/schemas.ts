@@ -16,6 +16,7 @@ import type { ParsedDocument } from "@xfn/functionio/document";
 import { textAt } from "../input/read-fields.ts";
 import { isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import { publishedNames } from "./lower-documents.ts";
+import { withMetadata } from "./metadata-errors.ts";
 import type { ResourceResult } from "./result.ts";
 
 /** The schema of a kind. */
@@ -23,6 +24,8 @@ export interface KnownKind {
   readonly schema: Schema;
   /** Whether the kind is a composite resource or claim, whose name becomes a label value. */
   readonly composed: boolean;
+  /** Whether its objects have namespaces. Absent for Kubernetes' own kinds. */
+  readonly namespaced?: boolean;
 }
 
 /** The schemas and definitions of the extensions. */
@@ -44,23 +47,27 @@ export function readExtensions(documents: readonly ParsedDocument[]): Extensions
     // Users often pass a definition together with its CRD; the first one wins.
     if (!kinds.has(key)) kinds.set(key, kind);
   };
+  const report = (document: ParsedDocument, findings: readonly Finding[]): void => {
+    const result = withMetadata(document, resultOf(document, findings));
+    if (result.errors.length + result.warnings.length > 0) results.push(result);
+  };
   const published = publishedNames(documents);
   for (const document of documents) {
     const { value } = document;
     if (isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND)) {
       const { findings } = checkPublication(document);
-      if (findings.length > 0) results.push(resultOf(document, findings));
+      report(document, findings);
     } else if (isDefinition(value)) {
       const isPublished = published.has(textAt(value, "metadata", "name"));
       const { definition, findings } = checkDefinitionFully(document, { isPublished });
       if (definition !== undefined) definitions.push(definition);
-      if (findings.length > 0) results.push(resultOf(document, findings));
-      for (const [key, schema] of schemasOfDefinition(lowerDefinition(value, { isPublished })))
-        add(key, { schema, composed: true });
+      report(document, findings);
+      for (const [key, kind] of kindsOfDefinition(lowerDefinition(value, { isPublished }))) add(key, kind);
     } else if (isKind(value, "apiextensions.k8s.io", "CustomResourceDefinition")) {
       const { schemas, findings } = schemasOfCrd(document, value);
-      if (findings.length > 0) results.push(resultOf(document, findings));
-      for (const [key, schema] of schemas) add(key, { schema, composed: false });
+      report(document, findings);
+      const namespaced = isNamespaced(value);
+      for (const [key, schema] of schemas) add(key, { schema, composed: false, namespaced });
     }
   }
   return { kinds, definitions, results };
@@ -104,18 +111,24 @@ export function schemaOfComposite(
 }
 
 /** The valid schemas of a definition: even if the definition has errors, they can validate resources. */
-function* schemasOfDefinition(xrd: JsonObject): Iterable<[string, Schema]> {
+function* kindsOfDefinition(xrd: JsonObject): Iterable<[string, KnownKind]> {
   for (const make of [compositeCrd, claimCrd]) {
     try {
-      yield* crdVersions(make(xrd)).map(({ key, schema, path }): [string, Schema] => [
+      const crd = make(xrd);
+      const namespaced = isNamespaced(crd);
+      yield* crdVersions(crd).map(({ key, schema, path }): [string, KnownKind] => [
         key,
-        compileSchema(schema, path),
+        { schema: compileSchema(schema, path), composed: true, namespaced },
       ]);
     } catch (error) {
       // A definition without claimNames has no claim; errors in the schema were reported with the definition.
       if (!(error instanceof DefinitionError || error instanceof SchemaError)) throw error;
     }
   }
+}
+
+function isNamespaced(crd: JsonObject): boolean {
+  return textAt(crd, "spec", "scope") === "Namespaced";
 }
 
 function schemasOfCrd(

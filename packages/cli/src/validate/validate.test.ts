@@ -97,7 +97,7 @@ spec:
 ---
 apiVersion: example.org/v1
 kind: Thing
-metadata: {name: c, namespace: n}
+metadata: {name: c, namespace: team}
 spec: {}
 ---
 apiVersion: store.example.org/v1
@@ -233,6 +233,75 @@ test("names that are too long for a label are refused for XRs and claims only", 
       `apiVersion: store.example.org/v1\nkind: Bucket\nmetadata: {name: ${long}}\n`,
   );
   expect(stdout).toMatch(/XThing.*metadata\.name: Too long.*:3:12\)\n\[✓\].*Bucket/);
+});
+
+describe("metadata", () => {
+  const bucket = (metadata: string): string =>
+    `apiVersion: store.example.org/v1\nkind: Bucket\nmetadata: ${metadata}\n---\n`;
+  const errorsOf = (stdout: string): unknown[] =>
+    stdout
+      .split("\n")
+      .flatMap((line) => /^\[[x!]\].*? : ([^:]+: .*) \(.*:(\d+:\d+)\)$/.exec(line)?.slice(1, 3).join(" ") ?? []);
+
+  test("is checked as in an API server", async () => {
+    const { code, stdout } = await check(
+      bucket('{name: My_DB, labels: {a: true, b: "has space", "c d": x}, annotations: {n: 1}}') +
+        bucket("{labels: {ok: ok}}") +
+        bucket("{generateName: b-, lables: {a: b}}") +
+        bucket("{name: a, ownerReferences: [{apiVersion: v1, kind: A, name: a}]}"),
+    );
+    expect(code).toBe(1);
+    expect(errorsOf(stdout)).toEqual([
+      expect.stringMatching(/^metadata\.name: Invalid value: "My_DB": a lowercase RFC 1123 subdomain .* 3:12$/),
+      expect.stringMatching(/^metadata\.labels\.a: .*type string: "boolean" 3:34$/),
+      expect.stringMatching(/^metadata\.labels\.b: .* 3:43$/),
+      expect.stringMatching(/^metadata\.labels\.c d: .* 3:59$/),
+      expect.stringMatching(/^metadata\.annotations\.n: .*type string: "integer" 3:84$/),
+      expect.stringMatching(/^metadata\.name: Required value: name or generateName is required 7:1$/),
+      expect.stringMatching(/^metadata\.lables: .*did you mean labels\? 11:30$/),
+      expect.stringMatching(/^metadata\.ownerReferences\[0\]\.uid: Required value: .* 15:39$/),
+    ]);
+  });
+
+  test("of Kubernetes' own kinds, Compositions and definitions is checked too, by the rule of the kind", async () => {
+    const { stdout } = await check(
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: a.b}\n---\n" +
+        "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\n---\n" +
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: system:a}\n---\n" +
+        "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: A}\nspec: {compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}, resources: []}\n---\n" +
+        DEFINITION.replace("name: xthings.example.org", 'name: xthings.example.org, labels: {a: "b c"}'),
+    );
+    expect(errorsOf(stdout)).toEqual([
+      expect.stringMatching(/^metadata\.name: Invalid value: "a\.b": a lowercase RFC 1123 label .* 3:12$/),
+      expect.stringMatching(/^metadata\.name: Invalid value: "1a": a DNS-1035 label .* 7:12$/),
+      expect.stringMatching(/^metadata\.name: Invalid value: "A": .* 15:12$/),
+      expect.stringMatching(/^spec\.resources: no resource exposes .*/),
+      expect.stringMatching(/^metadata\.labels\.a: .*/),
+    ]);
+  });
+
+  test("a namespace of a cluster-scoped object has no effect, which is a warning", async () => {
+    const { code, stdout } = await check(bucket("{name: a, namespace: team}"));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\[!\].*metadata\.namespace: has no effect: Bucket is cluster-scoped.*:3:21\)/);
+  });
+
+  test.each([
+    ["y", "; YAML reads y as true: quote it if it is text"],
+    ["off", "; YAML reads off as false: quote it if it is text"],
+    ["true", ""],
+  ])("says that %s is read as a boolean", async (word, hint) => {
+    const { stdout } = await check(
+      `${bucket(`{name: a, labels: {b: ${word}}}`)}apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: t}\nspec: {size: 1, region: ${word}}\n`,
+    );
+    const [label, region] = errorsOf(stdout);
+    expect(label).toBe(
+      `metadata.labels.b: Invalid value: "boolean": metadata.labels.b in body must be of type string: "boolean"${hint} 3:30`,
+    );
+    expect(region).toBe(
+      `spec.region: Invalid value: "boolean": spec.region in body must be of type string: "boolean"${hint} 8:17`,
+    );
+  });
 });
 
 test("help has an example", async () => {

@@ -8,6 +8,7 @@ import type { Output } from "../terminal/output.ts";
 import { withBuiltinKinds } from "./builtin-kinds.ts";
 import { checkResource, compositionFindings } from "./check-resource.ts";
 import { isDefinition, isKind, resultOf } from "./documents.ts";
+import { withMetadata } from "./metadata-errors.ts";
 import { type OutputFormat, printResults, summaryOf } from "./print-results.ts";
 import { type ExtensionFlags, readExtensionSources } from "./read-extensions.ts";
 import { readSources, readsStdin } from "./read-sources.ts";
@@ -87,6 +88,6 @@ async function validateDocuments(
 /** Results of Compositions among the extensions, except those without findings. */
 function compositionResults(compositions: readonly ParsedDocument[], extensions: Extensions): ResourceResult[] {
   return compositions
-    .map((document) => resultOf(document, compositionFindings(document, extensions)))
+    .map((document) => withMetadata(document, resultOf(document, compositionFindings(document, extensions))))
     .filter(({ errors, warnings }) => errors.length + warnings.length > 0);
 }

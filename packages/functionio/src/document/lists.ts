@@ -15,7 +15,7 @@ export function unwrapLists(documents: readonly ParsedDocument[]): ParsedDocumen
 
 /** The items of a list, see {@link unwrapLists}. Undefined for another document. */
 export function listItems(document: ParsedDocument): ParsedDocument[] | undefined {
-  const { value, source, positionsOf } = document;
+  const { value, source, positionsOf, unquotedAt } = document;
   if (!isList(value)) return undefined;
   return (value.items ?? []).map((item, index) => {
     const within = (path: JsonPath): JsonPath => ["items", index, ...path];
@@ -24,6 +24,7 @@ export function listItems(document: ParsedDocument): ParsedDocument[] | undefine
       source,
       positionOf: (path) => document.positionOf(within(path)),
       ...(positionsOf && { positionsOf: (paths) => positionsOf(paths.map(within)) }),
+      ...(unquotedAt && { unquotedAt: (path) => unquotedAt(within(path)) }),
     };
   });
 }

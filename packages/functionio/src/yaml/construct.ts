@@ -13,8 +13,11 @@ export interface YamlIssue {
   offset: number;
 }
 
-/** Called for every key and list item with the index of its document, its path and its offset. */
-export type Visitor = (document: number, path: JsonPath, offset: number) => void;
+/**
+ * Called for every key, list item and value with the index of its document, its path and its offset; for an unquoted
+ * scalar also with its text.
+ */
+export type Visitor = (document: number, path: JsonPath, offset: number, unquoted?: string) => void;
 
 type NodeEvent = Exclude<Event, DocumentEvent | PopEvent>;
 
@@ -99,7 +102,10 @@ class Builder {
   }
 
   #node(event: NodeEvent): JsonValue {
-    if (this.#visit !== undefined && startOf(event) >= 0) this.#visit(this.values.length, this.#path, this.#offset);
+    if (this.#visit !== undefined && startOf(event) >= 0) {
+      const unquoted = isPlain(event) ? getScalarValue(this.#text, event) : undefined;
+      this.#visit(this.values.length, this.#path, this.#offset, unquoted);
+    }
     if (event.type === EVENT_ID.SCALAR) return this.#scalar(event);
     if (event.type === EVENT_ID.ALIAS) return this.#copy(this.#alias(event)?.value ?? null);
     const isList = event.type === EVENT_ID.SEQUENCE;

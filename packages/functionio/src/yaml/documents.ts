@@ -1,5 +1,5 @@
 import { DocumentError, type Issue } from "../json/errors.ts";
-import type { JsonPath, JsonValue } from "../json/json-value.ts";
+import { formatPath, type JsonPath, type JsonValue } from "../json/json-value.ts";
 import type { ResolvedLimits } from "../json/limits.ts";
 import { PathLocator } from "../json/path-locator.ts";
 import type { Position } from "../json/text.ts";
@@ -11,6 +11,8 @@ export interface YamlDocument {
   value: JsonValue;
   positionOf(path: JsonPath): Position;
   positionsOf(paths: readonly JsonPath[]): Position[];
+  /** The text of an unquoted scalar, such as `y`, which is read as true. Undefined for other values. */
+  unquotedAt(path: JsonPath): string | undefined;
 }
 
 /**
@@ -30,7 +32,8 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
   return values
     .map((value, index) => {
       const positionsOf = (paths: readonly JsonPath[]): Position[] => locate(index, paths).map(positionAt);
-      return { value, positionsOf, positionOf: (path: JsonPath) => positionsOf([path])[0] as Position };
+      const positionOf = (path: JsonPath): Position => positionsOf([path])[0] as Position;
+      return { value, positionsOf, positionOf, unquotedAt: (path: JsonPath) => unquoted(index, formatPath(path)) };
     })
     .filter(({ value }) => value !== null);
 
@@ -43,5 +46,13 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
       if (document === index) locator.visit(path, offset);
     });
     return locator.offsets();
+  }
+
+  function unquoted(index: number, wanted: string): string | undefined {
+    let found: string | undefined;
+    construct(text, events, limits, (document, path, _offset, scalar) => {
+      if (document === index && scalar !== undefined && formatPath(path) === wanted) found = scalar;
+    });
+    return found;
   }
 }

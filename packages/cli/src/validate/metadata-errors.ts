@@ -1,0 +1,82 @@
+import { checkMetadata, type NameRule } from "@xfn/composition/schema";
+import { isObject } from "@xfn/functionio";
+import type { ParsedDocument } from "@xfn/functionio/document";
+import { textAt, valueAt } from "../input/read-fields.ts";
+import { positionOf } from "./documents.ts";
+import type { FieldError, ResourceResult } from "./result.ts";
+import { byPosition, issueError } from "./schema-errors.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+
+/** Kubernetes' own kinds whose names have another form than a DNS subdomain, by group. */
+const NAME_RULES: Readonly<Record<string, Readonly<Record<string, NameRule>>>> = {
+  "": { Namespace: "label", Service: "label1035" },
+  "apiregistration.k8s.io": { APIService: "segment" },
+  [RBAC]: { ClusterRole: "segment", ClusterRoleBinding: "segment", Role: "segment", RoleBinding: "segment" },
+};
+
+/** The cluster-scoped kinds among those that are known without a definition or CRD, by group. */
+const CLUSTER_KINDS: Readonly<Record<string, readonly string[]>> = {
+  "": ["Namespace", "Node", "PersistentVolume"],
+  "admissionregistration.k8s.io": [
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+  ],
+  "apiextensions.crossplane.io": ["Composition", "CompositeResourceDefinition"],
+  "apiextensions.k8s.io": ["CustomResourceDefinition"],
+  "apiregistration.k8s.io": ["APIService"],
+  "certificates.k8s.io": ["CertificateSigningRequest"],
+  "flowcontrol.apiserver.k8s.io": ["FlowSchema", "PriorityLevelConfiguration"],
+  "networking.k8s.io": ["IngressClass"],
+  "node.k8s.io": ["RuntimeClass"],
+  [RBAC]: ["ClusterRole", "ClusterRoleBinding"],
+  "scheduling.k8s.io": ["PriorityClass"],
+  "storage.k8s.io": ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"],
+};
+
+/** The entry of a composed resource, which gets its name later. */
+const ENTRY_ANNOTATION = "crossplane.io/composition-resource-name";
+
+/**
+ * The errors and warnings of an object's metadata, as of an API server.
+ *
+ * @param namespaced whether the kind is namespaced; undefined if only its group and kind tell
+ */
+export function metadataErrors(
+  document: ParsedDocument,
+  namespaced?: boolean,
+): { readonly errors: readonly FieldError[]; readonly warnings: readonly FieldError[] } {
+  const { value } = document;
+  if (!isObject(value)) return { errors: [], warnings: [] };
+  const kind = textAt(value, "kind");
+  const group = groupOf(textAt(value, "apiVersion"));
+  const rules = {
+    name: NAME_RULES[group]?.[kind] ?? "subdomain",
+    needsName: valueAt(value, "metadata", "annotations", ENTRY_ANNOTATION) === undefined,
+  };
+  const errors = checkMetadata(value, rules).map((issue) => issueError(document, issue));
+  const isCluster = namespaced === undefined ? CLUSTER_KINDS[group]?.includes(kind) === true : !namespaced;
+  if (!isCluster || textAt(value, "metadata", "namespace") === "") return { errors, warnings: [] };
+  const at = ["metadata", "namespace"];
+  const message = `metadata.namespace: has no effect: ${kind} is cluster-scoped`;
+  return { errors, warnings: [{ type: "schema", field: "metadata.namespace", message, ...positionOf(document, at) }] };
+}
+
+/** The result of a parser, with the errors of the metadata that the parser did not report. */
+export function withMetadata(document: ParsedDocument, result: ResourceResult): ResourceResult {
+  const { errors, warnings } = metadataErrors(document);
+  const reported = new Set(result.errors.map(({ field }) => field));
+  const added = errors.filter(({ field }) => !reported.has(field));
+  return {
+    ...result,
+    ...(added.length > 0 && { status: "invalid" }),
+    errors: [...result.errors, ...added].toSorted(byPosition),
+    warnings: [...result.warnings, ...warnings],
+  };
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
