@@ -7,6 +7,7 @@ import { messageOf } from "../harness/definitions.ts";
 import { type CrashPoint, faultyClient } from "../harness/faulty-client.ts";
 import { needs } from "../harness/needs.ts";
 
+const CLAIMABLE_BY = "apiextensions.crossplane.io/claimable-by";
 const bound = (name: string): JsonObject => ({ resourceRef: { apiVersion: API, kind: "XThing", name } });
 
 // How a claim gets its composite.
@@ -33,6 +34,52 @@ describe("a claim", needs("api-server"), () => {
       await world.createComposite("late");
       await world.reconcileClaim("early");
       expect(conditionsOf(await world.claim("early"))["Synced"]).toBe("True ReconcileSuccess");
+    });
+
+    test.each<[what: string, claimableBy: string]>([
+      ["to nobody", ""],
+      ["to other namespaces", "other, defaults,another-default"],
+    ])("does not bind a composite without a claim that is offered %s, and changes nothing of it", async (_, by) => {
+      const name = `platform-${by.length}`;
+      const { metadata } = await world.createComposite(name, { region: "eu" }, by);
+      await world.createClaim(name, { ...bound(name), region: "us", writeConnectionSecretToRef: { name } });
+      await world.reconcileClaim(name);
+      const claim = await world.claim(name);
+      expect(conditionsOf(claim)).toEqual({ Synced: "False CompositeNotClaimable" });
+      expect(messageOf(claim, "Synced")).toContain("claims of the namespace default");
+      await world.patchClaim(name, { metadata: { annotations: { [CLAIMABLE_BY]: "*" } } });
+      await world.reconcileClaim(name);
+      expect((await world.composite(name))?.metadata.resourceVersion).toBe(metadata.resourceVersion);
+      await world.patchComposite(name, { metadata: { annotations: { [CLAIMABLE_BY]: `${by}, default` } } });
+      await world.reconcileClaim(name);
+      expect((await world.composite(name))?.["spec"]).toMatchObject({ region: "us", claimRef: { name } });
+      // The author of the claim does not decide who may have the composite later.
+      expect((await world.composite(name))?.metadata.annotations?.[CLAIMABLE_BY]).toBe(`${by}, default`);
+    });
+
+    test("is bound to a composite that names it beforehand", async () => {
+      const claimRef = { apiVersion: API, kind: "Thing", namespace: "default", name: "expected" };
+      await world.createComposite("reserved", { claimRef }, "");
+      await world.createClaim("expected", bound("reserved"));
+      await world.reconcileClaim("expected");
+      expect(conditionsOf(await world.claim("expected"))["Synced"]).toBe("True ReconcileSuccess");
+    });
+
+    test("is bound to any composite without a claim if the definition offers them", async () => {
+      await world.createComposite("free", {}, "");
+      await world.createClaim("free", bound("free"));
+      await world.reconcileClaim("free");
+      expect(conditionsOf(await world.claim("free"))).toEqual({ Synced: "False CompositeNotClaimable" });
+      const metadata = { name: "xthings.example.org", annotations: { [CLAIMABLE_BY]: "*" } };
+      const offering = { apiVersion: "v1", kind: "CompositeResourceDefinition", metadata } as unknown as LiveObject;
+      const { informers } = world.context;
+      const peek: typeof informers.peek = (kind, options) =>
+        kind.kind === offering.kind
+          ? { get: () => offering, list: () => [offering], byIndex: () => [] }
+          : informers.peek(kind, options);
+      const reconcile = world.reconciler({ informers: { ...informers, peek } });
+      await reconcile("default/free", AbortSignal.timeout(10_000));
+      expect(conditionsOf(await world.claim("free"))["Synced"]).toBe("True ReconcileSuccess");
     });
 
     test("does not bind the composite of another claim, and leaves it alone when it is deleted", async () => {

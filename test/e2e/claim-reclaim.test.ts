@@ -85,7 +85,10 @@ describe("the composite of a deleted claim", needs("api-server"), () => {
     expect(await policyOf(name)).toBe("Retain");
     await end("precious");
     expect(await world.claim("precious")).toBeUndefined();
-    expect(isGone(await world.composite(name))).toBe(false);
+    const released = await world.composite(name);
+    expect(isGone(released)).toBe(false);
+    // Claims of other namespaces must not get its connection details.
+    expect(released?.metadata.annotations?.["apiextensions.crossplane.io/claimable-by"]).toBe("default");
     await world.createClaim("heir", bound(name));
     await world.reconcileClaim("heir");
     expect(conditionsOf(await world.claim("heir"))["Synced"]).toBe("True ReconcileSuccess");

@@ -26,7 +26,8 @@ export interface ClaimWorld extends DefinitionWorld {
   patchClaim(name: string, body: JsonObject): Promise<LiveObject>;
   patchComposite(name: string, body: JsonObject): Promise<LiveObject>;
   setStatus(composite: string, status: JsonObject): Promise<LiveObject>;
-  createComposite(name: string, spec?: JsonObject): Promise<LiveObject>;
+  /** @param claimableBy - whose claims may be bound to it. Default: those of the claims' namespace */
+  createComposite(name: string, spec?: JsonObject, claimableBy?: string): Promise<LiveObject>;
   deleteClaim(name: string): Promise<unknown>;
   reconciler(context?: Partial<Context>): Reconcile;
 }
@@ -90,7 +91,10 @@ async function claimWorld(server: TestApiServer, definition: JsonObject = {}): P
     },
     patchClaim: (name, body) => client.patch(claimNamed(name), "merge", body),
     patchComposite: (name, body) => client.patch(compositeNamed(name), "merge", body),
-    createComposite: (name, spec = {}) => client.create({ apiVersion: API, kind: "XThing", metadata: { name }, spec }),
+    createComposite: (name, spec = {}, claimableBy = "default") => {
+      const metadata = { name, annotations: { "apiextensions.crossplane.io/claimable-by": claimableBy } };
+      return client.create({ apiVersion: API, kind: "XThing", metadata, spec });
+    },
     deleteClaim: (name) => client.delete(claimNamed(name)),
     setStatus: (name, status) => client.patch(compositeNamed(name), "merge", { status }, { subresource: "status" }),
   };

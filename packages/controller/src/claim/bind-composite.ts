@@ -4,10 +4,12 @@ import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
 import { groupKind, typeMeta } from "../objects/kinds.ts";
+import { ANNOTATION_CLAIMABLE_BY } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { type ClaimContext, findComposite, patchClaim } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
+import { isClaimable } from "./claimable.ts";
 
 /**
  * The name of the composite that the controller creates for a claim. The same claim always has the same name, so that
@@ -42,9 +44,11 @@ export function compositeName({ claim, composites, definition }: ClaimContext): 
 }
 
 /**
- * The composite that a claim can be bound to; undefined if it must be created.
+ * The composite that a claim can be bound to; undefined if it must be created. One without a claim must be offered,
+ * because a bound claim gets its connection secret, and changes its spec.
  *
- * @throws {ClaimError} `CompositeOfAnother`, or `CompositeNotFound` for one that the claim's author chose
+ * @throws {ClaimError} `CompositeOfAnother`, or `CompositeNotFound` and `CompositeNotClaimable` for one that the claim's
+ *   author chose
  */
 export async function bindableComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
   const composite = await findComposite(context, name);
@@ -56,7 +60,17 @@ export async function bindableComposite(context: ClaimContext, name: string): Pr
       `there is no ${kind} ${name}, which spec.resourceRef names; create it, or remove the field to have one created`,
     );
   }
-  if (bindingOf(context, composite) === "another") {
+  const binding = bindingOf(context, composite);
+  if (binding === "none" && name !== provisionedName(context.claim) && !isClaimable(context, composite)) {
+    const { namespace = "" } = context.claim.metadata;
+    throw new ClaimError(
+      "CompositeNotClaimable",
+      `the ${kind} ${name} is not offered to claims of the namespace ${namespace}; its owner can name this claim in ` +
+        `spec.${claimFieldOf(context.definition)} or the namespace in the annotation ${ANNOTATION_CLAIMABLE_BY}; or remove ` +
+        "spec.resourceRef to have one created",
+    );
+  }
+  if (binding === "another") {
     throw new ClaimError(
       "CompositeOfAnother",
       `the ${kind} ${name} ${describeOwner(composite)}; name another, or remove spec.resourceRef to have one created`,

@@ -6,6 +6,8 @@ export type ClaimErrorCode =
   | "CompositeNotFound"
   /** The composite is bound to another claim, or another object controls it. */
   | "CompositeOfAnother"
+  /** The composite has no claim, and is not offered to those of the claim's namespace. */
+  | "CompositeNotClaimable"
   /** The connection secret does not belong to the composite, or the one in the claim's namespace not to the claim. */
   | "SecretOfAnother"
   /** The composite's connection secret does not exist. */

@@ -1,7 +1,7 @@
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
+import { ANNOTATION_CLAIMABLE_BY, ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { ownedKeys } from "../objects/managed-fields.ts";
 import { textsAt } from "../objects/read-objects.ts";
 
@@ -13,6 +13,8 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
   ANNOTATION_RESOURCE_NAME,
   // A claim and its composite are paused separately.
   ANNOTATION_PAUSED,
+  // The owner of a composite offers it, and not the author of its claim.
+  ANNOTATION_CLAIMABLE_BY,
   // Copied from the claim once; then the composite's value wins.
   ANNOTATION_EXTERNAL_NAME,
 ]);

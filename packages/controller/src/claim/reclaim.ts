@@ -5,6 +5,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf } from "../objects/kinds.ts";
+import { ANNOTATION_CLAIMABLE_BY } from "../objects/labels.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { bindingOf, provisionedName } from "./bind-composite.ts";
 import type { ClaimContext } from "./claim-context.ts";
@@ -65,7 +66,8 @@ function wasProvisionedElsewhere({ claim }: ClaimContext, composite: LiveObject)
 }
 
 /**
- * Releases a composite from its claim, so that another claim can be bound to it. The fields that the claim set stay,
+ * Releases a composite from its claim, so that another claim can be bound to it: one of the same namespace, unless it
+ * was offered to others. The fields that the claim set stay,
  * but no longer belong to a claim: the next claim changes only those that it sets.
  *
  * @throws {ApiError} `Conflict` if the composite has changed since it was read: another claim may be bound to it
@@ -74,6 +76,8 @@ export async function releaseComposite(context: ClaimContext, composite: LiveObj
   const { client, composites, events, claim, memory, signal } = context;
   const { name, uid, resourceVersion } = composite.metadata;
   const labels = { [LABEL_CLAIM_NAME]: null, [LABEL_CLAIM_NAMESPACE]: null };
+  const claimableBy = composite.metadata.annotations?.[ANNOTATION_CLAIMABLE_BY] ?? claim.metadata.namespace ?? "";
+  const annotations = { [ANNOTATION_CLAIMABLE_BY]: claimableBy };
   const entries = composite.metadata["managedFields"];
   const managedFields = (Array.isArray(entries) ? entries : [])
     .filter(isObject)
@@ -82,10 +86,11 @@ export async function releaseComposite(context: ClaimContext, composite: LiveObj
     referenceOf(composites, name),
     "merge",
     {
-      metadata: { uid, resourceVersion, labels, managedFields: orNone(managedFields) },
+      metadata: { uid, resourceVersion, labels, annotations, managedFields: orNone(managedFields) },
       spec: { [claimFieldOf(context.definition)]: null },
     },
-    { fieldManager: FIELD_MANAGERS.claim, signal },
+    // The next claim's fields are those that it sets, and not this annotation.
+    { fieldManager: FIELD_MANAGERS.program, signal },
   );
   memory.writes.saw(released);
   const title = `the claim ${claim.metadata.namespace ?? ""}/${claim.metadata.name}`;

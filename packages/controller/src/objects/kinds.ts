@@ -45,7 +45,7 @@ export const RESOURCE_COMPOSITION_KINDS: readonly ResourceKind[] = [
 ];
 
 /** The kind of a definition or a publication. */
-export function definitionKindOf({ kind }: KubernetesObject): ResourceKind {
+export function definitionKindOf({ kind }: { readonly kind?: string | undefined }): ResourceKind {
   return RESOURCE_COMPOSITION_KINDS.find((one) => one.kind === kind) ?? DEFINITIONS;
 }
 

@@ -21,6 +21,11 @@ export const ANNOTATION_PAUSED = "crossplane.io/paused";
 export const ANNOTATION_RECORD = "apiextensions.crossplane.io/record-runs";
 /** `"true"` on a CompositionRevision: XRs use it once its rollout lets them. Without it, all may use it. */
 export const ANNOTATION_ROLLOUT = "apiextensions.crossplane.io/rollout";
+/**
+ * On an XR without a claim: the namespaces whose claims may be bound to it, separated by commas, or `*` for all. On a
+ * definition, the same for all of its XRs.
+ */
+export const ANNOTATION_CLAIMABLE_BY = "apiextensions.crossplane.io/claimable-by";
 export const ANNOTATION_EXTERNAL_NAME = "crossplane.io/external-name";
 
 /** The maximum length of a label value (Kubernetes, "Labels and Selectors"). */

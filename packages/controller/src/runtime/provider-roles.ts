@@ -18,8 +18,8 @@ const AGGREGATE = "rbac.crossplane.io/aggregate-to";
 const WORK = [...VIEW, "create", "update", "patch"];
 
 /**
- * The RBAC objects of providers in Deployments, as the RBAC manager of Crossplane creates them. They grant rights on the
- * kinds that the API server serves for CRDs of the provider, and not on those that the CRDs name.
+ * The RBAC objects of providers in Deployments, as the RBAC manager of Crossplane creates them. They grant rights on
+ * the kinds that the API server serves for CRDs of the provider, and not on those that the CRDs name.
  */
 export class ProviderRoles {
   readonly #context: Context;

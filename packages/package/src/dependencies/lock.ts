@@ -15,8 +15,8 @@ export interface LockedPackage {
 }
 
 /**
- * Reads `packages` of a Lock. Sources get the spelling by which packages are compared. Entries without a kind, a name or
- * a source are left out: no package has written them.
+ * Reads `packages` of a Lock. Sources get the spelling by which packages are compared. Entries without a kind, a name
+ * or a source are left out: no package has written them.
  */
 export function readLock(packages: JsonValue | undefined): LockedPackage[] {
   if (!Array.isArray(packages)) return [];
