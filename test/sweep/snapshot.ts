@@ -21,6 +21,7 @@ const DROPPED = new Set([
   "lastPublishedTime",
   "startedAt",
   "canarySince",
+  "canaryUntil",
   "unusedSince",
 ]);
 

@@ -1,4 +1,4 @@
-import { choice, declareSettings, one, type SettingsOf } from "@xfn/program/settings";
+import { choice, declareSettings, one, type SettingsOf, toggle } from "@xfn/program/settings";
 import type { RolloutFlags } from "../rollout/rollout-command.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
 import { CLUSTER_SETTINGS } from "./shared-settings.ts";
@@ -6,6 +6,9 @@ import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 const SETTINGS: SettingsOf<RolloutFlags> = {
   output: one("output", "<format>", "form of the report: text, json", choice("text", "json"), "text", "text", {
     short: "o",
+  }),
+  watch: toggle("watch", "print the report again after each change, until the rollout has ended; Ctrl-C ends", {
+    short: "w",
   }),
   ...CLUSTER_SETTINGS,
 };
@@ -19,6 +22,8 @@ Example:
   $ xfn rollout databases
   Composition databases
     revision 2 (databases-1f0c9a7): Canary: watches 3 composite resources
+    in the canary: team-a, team-b, team-c
+    time left: 3m12s
     earlier revision: databases-77ab3d0
     in shadow, team-a would change:
       bucket spec.forProvider.region: "eu-west-1" -> "eu-north-1"`;

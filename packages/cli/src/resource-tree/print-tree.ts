@@ -2,21 +2,25 @@ import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { printJson, printYaml } from "@xfn/functionio/document";
 import { oneLine } from "@xfn/program/terminal-text";
 import { textAt } from "../input/read-fields.ts";
+import type { colours } from "../terminal/colours.ts";
 import { allNodes, conditionOf, type TreeNode } from "./tree.ts";
 
 /** The forms of a tree, as of `crossplane beta trace`, and YAML. */
 export type TreeForm = "default" | "wide" | "json" | "yaml" | "dot";
 
-/** Formats a tree. */
-export function printTree(tree: TreeNode, form: TreeForm): string {
+type Paint = ReturnType<typeof colours>;
+
+/** Formats a tree. @param paint colours the tables; default: none */
+export function printTree(tree: TreeNode, form: TreeForm, paint?: Paint): string {
   if (form === "json") return `${printJson(nodeJson(tree), 2)}\n`;
   if (form === "yaml") return printYaml(nodeJson(tree));
   if (form === "dot") return dotOf(tree);
   const isWide = form === "wide";
   const header = ["NAME", ...(isWide ? ["RESOURCE"] : []), "SYNCED", "READY", "STATUS"];
-  const lines = table([header, ...rowsOf(tree, isWide, "", "")]);
+  const lines = table([header, ...rowsOf(tree, isWide, "", "")], paint);
   const events = eventRows(tree);
-  if (events.length > 0) lines.push("", ...table([["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], ...events]));
+  if (events.length > 0)
+    lines.push("", ...table([["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], ...events], paint));
   return lines.map((line) => `${line}\n`).join("");
 }
 
@@ -70,14 +74,25 @@ function eventRows(tree: TreeNode): string[][] {
 }
 
 /** Columns with three spaces between them, and of at least six. */
-function table(rows: readonly (readonly string[])[]): string[] {
+function table(rows: readonly (readonly string[])[], paint: Paint | undefined): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(6, ...rows.map((row) => (row[column] ?? "").length + 3)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  return rows.map((row, index) => {
+    const colour = (text: string): string => (paint === undefined ? text : painted(text, index === 0, paint));
+    // Pad first: colours have no width.
+    return row
+      .map((cell, column) => cell.padEnd(column === row.length - 1 ? 0 : (widths[column] ?? 0)))
+      .map(colour)
       .join("")
-      .trimEnd(),
-  );
+      .trimEnd();
+  });
+}
+
+function painted(cell: string, isHeader: boolean, paint: Paint): string {
+  const text = cell.trimEnd();
+  if (isHeader) return paint.bold(cell);
+  if (text === "True" || text === "Normal") return paint.green(cell);
+  if (text === "False" || text.startsWith("Error: ")) return paint.red(cell);
+  return text === "Unknown" || text === "Warning" ? paint.yellow(cell) : cell;
 }
 
 function nodeJson({ object, error, children, events }: TreeNode): JsonObject {

@@ -3,6 +3,7 @@ import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
 import { type ClusterFlags, withCluster } from "../cluster/with-cluster.ts";
 import { CliError, usageError } from "../errors/cli-error.ts";
+import { colours } from "../terminal/colours.ts";
 import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { findKind } from "./find-kind.ts";
@@ -58,7 +59,7 @@ export async function runTrace(
           throw isApiError(error, "NotFound") ? notFound(kindName, target.name, namespace, error) : error;
         });
         output.status(undefined);
-        const text = printTree(tree, flags.output);
+        const text = printTree(tree, flags.output, colours(process.stdout));
         await output.product(text);
         if (flags.watch === true) await watchTree(read, text, flags.output, output, signal);
         return ExitCode.ok;
@@ -86,7 +87,7 @@ async function watchTree(
     await sleep(WATCH_MS, undefined, { signal });
     let text: string;
     try {
-      text = printTree(await read(), form);
+      text = printTree(await read(), form, colours(process.stdout));
     } catch (error) {
       if (isApiError(error, "NotFound")) return output.note("xfn: the object was deleted");
       if (isApiError(error) && error.retryable && !signal.aborted) continue;

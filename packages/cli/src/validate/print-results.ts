@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { printJson, printYaml } from "@xfn/functionio/document";
 import { oneLine } from "@xfn/program/terminal-text";
+import type { colours } from "../terminal/colours.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 
 /** The output formats of results. */
@@ -11,11 +12,13 @@ export interface PrintOptions {
   readonly format: OutputFormat;
   /** Omits the lines of valid resources from text. JSON and YAML always have them. */
   readonly skipSuccess: boolean;
+  /** Colours the text. Default: none. */
+  readonly paint?: ReturnType<typeof colours>;
 }
 
 /** Formats results like `crossplane resource validate`. */
 export function printResults(results: readonly ResourceResult[], options: PrintOptions): string {
-  if (options.format === "text") return textLines(results, options.skipSuccess).join("");
+  if (options.format === "text") return textLines(results, options).join("");
   const document: JsonObject = { summary: { ...summaryOf(results) }, resources: results.map(resultJson) };
   return options.format === "json" ? `${printJson(document, 2)}\n` : printYaml(document);
 }
@@ -40,10 +43,10 @@ export function summaryOf(results: readonly ResourceResult[]): Summary {
   };
 }
 
-function textLines(results: readonly ResourceResult[], skipSuccess: boolean): string[] {
+function textLines(results: readonly ResourceResult[], { skipSuccess, paint }: PrintOptions): string[] {
   const lines: string[] = [];
   // Everything here comes from files; on a terminal it must not act.
-  const print = (line: string): void => void lines.push(`${oneLine(line)}\n`);
+  const print = (line: string): void => void lines.push(`${painted(oneLine(line), paint)}\n`);
   for (const result of results) {
     const kind = `${result.apiVersion}, Kind=${result.kind}`;
     for (const warning of result.warnings) print(`[!] ${kind}, ${result.name} : ${warning.message}${place(warning)}`);
@@ -59,6 +62,14 @@ function textLines(results: readonly ResourceResult[], skipSuccess: boolean): st
     `Total ${total} resources: ${missingSchemas} missing schemas, ${valid} success cases, ${invalid} failure cases`,
   );
   return lines;
+}
+
+/** The mark of a line in the colour of what it means. */
+function painted(line: string, paint: PrintOptions["paint"]): string {
+  if (paint === undefined) return line;
+  const mark = line.slice(0, 3);
+  const colour = { "[x]": paint.red, "[!]": paint.yellow, "[✓]": paint.green }[mark];
+  return colour === undefined ? line : `${colour(mark)}${line.slice(3)}`;
 }
 
 function place({ source, line, column }: FieldError): string {

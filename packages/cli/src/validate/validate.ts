@@ -3,6 +3,7 @@ import type { ParsedDocument } from "@xfn/functionio/document";
 import { InputError, sourceName } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
+import { colours } from "../terminal/colours.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
 import { withBuiltinKinds } from "./builtin-kinds.ts";
@@ -48,7 +49,11 @@ export async function validate(
   }
   const results = await validateDocuments(definitions, documents);
   await output.product(
-    printResults(results, { format: options.output, skipSuccess: options.skipSuccessResults === true }),
+    printResults(results, {
+      format: options.output,
+      skipSuccess: options.skipSuccessResults === true,
+      paint: colours(process.stdout),
+    }),
   );
   const { invalid, missingSchemas } = summaryOf(results);
   if (invalid > 0) output.note("xfn: could not validate all resources");

@@ -25,7 +25,11 @@ function live(status: JsonObject): LiveObject {
 }
 
 /** @returns the number of reads, the last of which found the package ready */
-async function wait(states: readonly (JsonObject | ApiError)[], timeoutMs = 60_000): Promise<number> {
+async function wait(
+  states: readonly (JsonObject | ApiError)[],
+  timeoutMs = 60_000,
+  onProblem?: (condition: string) => void,
+): Promise<number> {
   let reads = 0;
   const client: Pick<Client, "get"> = {
     async get(reference) {
@@ -40,6 +44,7 @@ async function wait(states: readonly (JsonObject | ApiError)[], timeoutMs = 60_0
     timeoutMs,
     signal: new AbortController().signal,
     onCheck: () => undefined,
+    ...(onProblem && { onProblem }),
   });
   return reads;
 }
@@ -104,4 +109,14 @@ test.each([
 
 test.each(["r.example/acme/latest", "r.example/acme/f"])("%s names no version", (reference) => {
   expect(() => packageObject("function", reference, undefined)).toThrow(/PACKAGE must be/);
+});
+
+test("tells each reason why the package is not healthy, once", async () => {
+  const unhealthy = (reason: string): JsonObject => ({
+    conditions: [condition("Installed"), condition("Healthy", { status: "False", reason, message: "no pull secret" })],
+  });
+  const told: string[] = [];
+  const states = [unhealthy("Unpacking"), unhealthy("Unpacking"), unhealthy("UnpackFailed"), { conditions: READY }];
+  await wait(states, 60_000, (text) => told.push(text));
+  expect(told).toEqual(["Healthy=False (Unpacking: no pull secret)", "Healthy=False (UnpackFailed: no pull secret)"]);
 });

@@ -15,6 +15,8 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
   /** Called before each check. */
   readonly onCheck: () => void;
+  /** Called with each condition that is false, with its reason, and again after a change. */
+  readonly onProblem?: (condition: string) => void;
 }
 
 /**
@@ -25,13 +27,17 @@ export interface WaitOptions {
 export async function waitForPackage(
   client: Client,
   object: PackageObject,
-  { timeoutMs, signal, onCheck }: WaitOptions,
+  { timeoutMs, signal, onCheck, onProblem }: WaitOptions,
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
+  let shown: readonly string[] = [];
   for (;;) {
     onCheck();
     const live = await read(client, object, signal);
     if (isReady(live)) return;
+    const problems = problemsOf(live);
+    for (const one of problems) if (!shown.includes(one)) onProblem?.(one);
+    shown = problems;
     if (performance.now() >= end) {
       const details = describeConditions(live);
       const hint = `\`kubectl describe ${printed(object)}\` shows the events of the package`;
@@ -72,13 +78,21 @@ function isReady(live: LiveObject): boolean {
   return areTrue && (current === undefined || wanted.includes(current));
 }
 
+function problemsOf(live: LiveObject): string[] {
+  return conditionsOf(live)
+    .filter(({ status }) => status === "False")
+    .map(describeCondition);
+}
+
 function describeConditions(live: LiveObject): string[] {
   const conditions = conditionsOf(live);
   if (conditions.length === 0) return ["it has no conditions: no controller of packages has seen it"];
-  return conditions.map(({ type, status, reason, message }) => {
-    const why = text(message) === "" ? text(reason) : `${text(reason)}: ${text(message)}`;
-    return `${text(type)}=${text(status)} (${why})`;
-  });
+  return conditions.map(describeCondition);
+}
+
+function describeCondition({ type, status, reason, message }: JsonObject): string {
+  const why = text(message) === "" ? text(reason) : `${text(reason)}: ${text(message)}`;
+  return `${text(type)}=${text(status)} (${why})`;
 }
 
 function conditionsOf(live: LiveObject): JsonObject[] {

@@ -1,4 +1,5 @@
 import type { Client } from "@xfn/kubernetes";
+import { oneLine } from "@xfn/program/terminal-text";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
@@ -24,8 +25,13 @@ export async function writePackage(
   const writeAndWait = (shown: Output, signal: AbortSignal): Promise<void> =>
     withPackageCluster(flags, async (client) => {
       await write(client, signal);
-      if (timeoutMs !== undefined)
-        await waitForPackage(client, object, { timeoutMs, signal, onCheck: () => shown.status(title) });
+      if (timeoutMs === undefined) return;
+      await waitForPackage(client, object, {
+        timeoutMs,
+        signal,
+        onCheck: () => shown.status(title),
+        onProblem: (condition) => shown.note(`xfn: ${printed(object)}: ${oneLine(condition)}`),
+      });
     });
   await interruptible((signal) =>
     withElapsedTime(

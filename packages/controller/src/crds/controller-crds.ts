@@ -150,6 +150,11 @@ const ROLLOUT_STATUS: JsonObject = {
     startedAt: TIME,
     canarySince: TIME,
     canaryBuckets: COUNT,
+    canaryUntil: TIME,
+    canary: {
+      type: "object",
+      properties: { composites: { type: "array", items: TEXT }, omitted: { ...COUNT, format: "int64" } },
+    },
     shadow: { type: "array", items: SHADOW },
   },
 };

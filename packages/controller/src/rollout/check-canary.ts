@@ -43,7 +43,7 @@ export function checkCanary(input: CanaryInput): Verdict {
   const failed = problems.filter((problem) => !outages.includes(problem));
   const fatal = failed.filter(({ isFatal }) => isFatal);
   if (fatal.length > maxFailures) return { verdict: "Failed", message: describe(fatal) };
-  if (now < until) return { verdict: "Wait", message: `watches ${watched.length} composite resources` };
+  if (now < until) return { verdict: "Wait", message: `watches ${counted(watched.length)}` };
   if (watched.length === 0) {
     const message =
       "no composite resource in the canary was ready before; make one ready, or add one that is, by its label";
@@ -53,8 +53,16 @@ export function checkCanary(input: CanaryInput): Verdict {
   if (outages.length > 0) return { verdict: "Wait", message: `waits for the API server: ${describe(outages)}` };
   const pending = watched.filter((xr) => isPending(xr, input));
   if (pending.length > maxFailures)
-    return { verdict: "Wait", message: `waits until ${pending.length} composite resources use the revision` };
-  return { verdict: "Passed", message: `${watched.length - failed.length} composite resources are ready` };
+    return {
+      verdict: "Wait",
+      message: `waits until ${counted(pending.length)} ${pending.length === 1 ? "uses" : "use"} the revision`,
+    };
+  const ready = watched.length - failed.length;
+  return { verdict: "Passed", message: `${counted(ready)} ${ready === 1 ? "is" : "are"} ready` };
+}
+
+function counted(number: number): string {
+  return `${number} composite resource${number === 1 ? "" : "s"}`;
 }
 
 /** Whether an XR is synced and ready. */

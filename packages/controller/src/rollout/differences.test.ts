@@ -21,7 +21,7 @@ test("fields that change, come and go", () => {
   ).toEqual([
     { resource: "b", path: "spec.size", applied: "1", desired: "2" },
     { resource: "b", path: "spec.gone", applied: "true" },
-    { resource: "b", path: "spec.list.0.a", applied: "1", desired: "3" },
+    { resource: "b", path: "spec.list[0].a", applied: "1", desired: "3" },
     { resource: "b", path: "spec.other", applied: "[1]", desired: "[1,2]" },
     { resource: "b", path: "spec.new", desired: '"x"' },
   ]);

@@ -1,3 +1,4 @@
+import { formatFieldPath } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonPath, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import { secretFields } from "@xfn/pipeline/trace";
@@ -72,7 +73,7 @@ export function differencesOf(
       const isHidden = hidden || hides.some((hidesAt) => hidesAt(at.path));
       const show = (value: JsonValue): string =>
         isHidden ? MASK : shortened(printJson(withoutSecrets(value, secrets)), MAX_VALUE);
-      const path = shortened(at.path.join("."), MAX_PATH);
+      const path = shortened(formatFieldPath(at.path), MAX_PATH);
       const values = {
         ...(before !== undefined && { applied: show(before) }),
         ...(after !== undefined && { desired: show(after) }),

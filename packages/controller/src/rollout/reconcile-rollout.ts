@@ -35,6 +35,8 @@ const CHECK_MS = 1_000;
 /** A short duration leaves time for the pull of a package, too. */
 const PATIENCE_MS = 60_000;
 const MAX_MESSAGE = 1_024;
+/** Names of the canary's XRs in the status. */
+const MAX_NAMES = 20;
 /** Over all XRs of a rollout: the revision's status stays below 64 KiB. */
 const MAX_DIFFERENCES = 100;
 
@@ -145,19 +147,31 @@ async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposi
     return enter(run, "Complete", "no composite resource follows the Composition's newest revision");
   const since = Date.parse(textAt(revision, "status", "rollout", "canarySince") ?? "");
   const composition = compositionOf(revision);
+  const until = since + rollout.durationMs;
+  const inCanary = xrs.filter((xr) => isInCanary(revision, composition, xr));
   const { verdict, message } = checkCanary({
-    xrs: xrs.filter((xr) => isInCanary(revision, composition, xr)),
+    xrs: inCanary,
     layout: layoutOfDefinition(definition),
     revision: revision.metadata.name,
     since,
-    until: since + rollout.durationMs,
+    until,
     now: context.now(),
     maxFailures: rollout.maxFailures,
   });
   if (verdict === "Failed") return enter(run, "RolledBack", `failed in the canary: ${message}`);
   if (verdict === "Passed") return enter(run, "Complete", message);
-  await writeStatus(context, revision, { message }, signal);
+  const fields = { message, canary: namesOf(inCanary), canaryUntil: timestamp(until) };
+  await writeStatus(context, revision, fields, signal);
   return { requeueAfterMs: CHECK_MS };
+}
+
+/** The names of XRs, for the status: the first of many. */
+function namesOf(xrs: readonly LiveObject[]): JsonObject {
+  const sorted = xrs
+    .map(({ metadata: { name, namespace } }) => (namespace === undefined ? name : `${namespace}/${name}`))
+    .toSorted();
+  const omitted = sorted.length - MAX_NAMES;
+  return { composites: sorted.slice(0, MAX_NAMES), omitted: omitted > 0 ? omitted : null };
 }
 
 /** XRs in the order in which they are composed in shadow. */
@@ -193,7 +207,14 @@ async function enter(
 ): Promise<Outcome | undefined> {
   const begins = phaseOf(revision) === undefined;
   const first: JsonObject = begins
-    ? { startedAt: timestamp(context.now()), canarySince: null, canaryBuckets: null, shadow: null }
+    ? {
+        startedAt: timestamp(context.now()),
+        canarySince: null,
+        canary: null,
+        canaryUntil: null,
+        canaryBuckets: null,
+        shadow: null,
+      }
     : {};
   const from = earlier?.metadata.name ?? null;
   await writeStatus(context, revision, { ...first, ...fields, phase, from, message }, signal);
