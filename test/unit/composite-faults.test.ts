@@ -246,6 +246,16 @@ test.each([
   },
 );
 
+test("an XR that waits for the first revision of its Composition emits no event, and composes when it is there", async () => {
+  const { client, ...w } = world([xr()]);
+  expect(await w.reconcile()).toBeUndefined();
+  expect(JSON.stringify(get(client, "XDatabase", "xr")?.["status"])).toContain("NoRevision");
+  expect(w.events).toEqual([]);
+  w.compose(unnamed("a"));
+  await w.reconcile();
+  expect(referencesOf(client)).toHaveLength(1);
+});
+
 test("consecutive conflicts are retried with growing pauses", async () => {
   const { client, ...w } = world([xr()]);
   w.compose(unnamed("a"));

@@ -42,6 +42,7 @@ export function start(
   informers: FakeInformers;
   seen: string[];
   composed(): Context["composed"];
+  required(): Context["required"];
   /** Why instances of the definition cannot be listed, as reconcilers see it. */
   problems(): ReturnType<NonNullable<Context["instanceProblems"]>> | undefined;
   engine: Engine;
@@ -50,6 +51,7 @@ export function start(
 } {
   const seen: string[] = [];
   let composed: Context["composed"];
+  let required: Context["required"];
   let problems: Context["instanceProblems"];
   const client = { forgetKinds: () => undefined, kind: () => Promise.resolve(BUCKETS) } as unknown as Client;
   const quiet = (): void => undefined;
@@ -73,6 +75,7 @@ export function start(
     base,
     (context) => {
       composed = context.composed;
+      required = context.required;
       problems = context.instanceProblems;
       return {
         definition: reconciler("definition"),
@@ -88,6 +91,7 @@ export function start(
     informers,
     seen,
     composed: () => composed,
+    required: () => required,
     problems: () => problems?.("xapps.example.org"),
     engine,
     warnings,
@@ -109,6 +113,7 @@ export function definition(
     conditions?: string[];
     controllers?: object;
     keys?: string[];
+    enforced?: string;
     generation?: number;
     plural?: string;
     version?: string;
@@ -116,13 +121,14 @@ export function definition(
   } = {},
 ): LiveObject {
   const { conditions = ["Established", "Offered"], controllers = {}, keys = [], generation = 1, meta = {} } = options;
-  const { plural = "xapps", version = "v1" } = options;
+  const { plural = "xapps", version = "v1", enforced } = options;
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } } };
   const spec = {
     group: "example.org",
     names: { kind: "XApp", plural },
     claimNames: { kind: "App", plural: plural.slice(1) },
     connectionSecretKeys: keys,
+    ...(enforced !== undefined && { enforcedCompositionRef: { name: enforced } }),
     versions: [{ name: version, served: true, referenceable: true, schema }],
   };
   const status = { conditions: conditions.map((type) => ({ type, status: "True" })), controllers };

@@ -111,7 +111,7 @@ export class AccountRights {
 
   #guardRequired(required: RequiredWatches): RequiredWatches {
     return {
-      watch: (xr, selections) => required.watch(xr, selections),
+      watch: (xr, selections, purpose) => required.watch(xr, selections, purpose),
       forget: (xrUid) => required.forget(xrUid),
       cache: (selection) =>
         this.#reviews.allows("list", selection.kind, selection.namespace) ? required.cache(selection) : undefined,

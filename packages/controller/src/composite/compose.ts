@@ -16,6 +16,7 @@ export async function compose(context: ReconcileContext): Promise<ComposedRun> {
   const selected = await selectRevision(context, context.definition, context.xr, context.signal);
   const { composition, changes } = selected;
   await refuseRecursion(context, composition.metadata.name ?? "");
+  context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
   context.composing = await context.accounts.rightsOf(composition, context.xr, context.signal);
   const observed = await observeComposed(withComposingRights(context));
   await pinRevision(context, { composition, desired: undefined, changes, references: observed.references });

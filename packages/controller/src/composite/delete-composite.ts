@@ -110,6 +110,7 @@ async function useComposingAccount(context: ReconcileContext): Promise<Selection
   if (recordedReferences(xr, layout).length === 0) return undefined;
   try {
     const { composition } = await selectRevision(context, definition, xr, signal);
+    context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
     context.composing = await accounts.rightsOf(composition, xr, signal);
     return undefined;
   } catch (error) {

@@ -20,6 +20,7 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
 import type { PolledOutcome, PolledReconcile } from "../objects/requeue-after.ts";
+import { SelectionError } from "../revision/selection-error.ts";
 import { applyRun } from "./apply/apply-run.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { compose } from "./compose.ts";
@@ -84,6 +85,9 @@ class CompositeReconciler {
     memory.settled.set(undefined);
     memory.completed = undefined;
     memory.writes.begin();
+    memory.inputs.begin(this.#context.required);
+    memory.inputs.noteAccount(this.#definition.spec.serviceAccountRef);
+    let isComplete = false;
     const context: ReconcileContext = {
       ...(rights?.context ?? this.#context),
       rights,
@@ -106,6 +110,7 @@ class CompositeReconciler {
     try {
       const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
+      isComplete = true;
       const mayLoseRights = context.composing !== undefined;
       if (outcome !== undefined || inputs === undefined || mayLoseRights || memory.writes.isPending) return outcome;
       memory.settled.set(inputs, this.#context.now());
@@ -117,6 +122,7 @@ class CompositeReconciler {
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
       memory.events = context.emitted;
+      memory.inputs.end(found, isComplete);
       this.#context.runOrder?.ended(memory.uid);
     }
   }
@@ -178,11 +184,13 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   } catch (error) {
     if (context.signal.aborted || isApiError(error, "Conflict")) throw error;
     const explained = explainFailure(error);
-    emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
+    const isAwaited = error instanceof SelectionError && error.isAwaited;
+    if (!isAwaited) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
     const own = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
     const conditions = [...context.conditions, ...own];
     await writeStatus(context, { conditions });
+    if (isAwaited) return undefined;
     throw error;
   }
   if (failure !== undefined) throw failure;

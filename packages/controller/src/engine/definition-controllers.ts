@@ -1,13 +1,19 @@
 import type { Definition } from "@xfn/composition/definition";
-import { apiVersionOf, type Client, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { apiVersionOf, type Client, type InformerHandlers, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
-import { definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
+import { COMPOSITIONS, definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { describeFailure } from "./describe-failure.ts";
-import { BY_COMPOSITION, hasSameKinds, InstanceControllers, type InstanceOptions } from "./instance-controllers.ts";
+import {
+  BY_COMPOSITION,
+  BY_REVISION,
+  hasSameKinds,
+  InstanceControllers,
+  type InstanceOptions,
+} from "./instance-controllers.ts";
 import type { KindController } from "./kind-controller.ts";
 
 interface Entry {
@@ -70,14 +76,39 @@ export class DefinitionControllers {
     return this.#byKind.get(groupKind(apiVersion, kind))?.composites;
   }
 
-  /** Reconciles the composites that use the Composition of a revision, and those that have none yet. */
-  enqueueUsersOf(revision: LiveObject): void {
-    const composition = controllerOf(revision)?.name;
-    const { apiVersion, kind } = objectAt(revision, "spec", "compositeTypeRef");
-    if (composition === undefined || typeof apiVersion !== "string" || typeof kind !== "string") return;
-    const controller = this.composites(apiVersion, kind);
-    if (controller === undefined) return;
-    for (const key of [composition, ""]) controller.enqueueAll(controller.cache.byIndex(BY_COMPOSITION, key));
+  /**
+   * Reconciles the composites that use a Composition or one of its revisions, and those that have none yet.
+   *
+   * @param object the Composition or the revision
+   */
+  enqueueUsersOf(object: LiveObject): void {
+    const composition = object.kind === COMPOSITIONS.kind ? object.metadata.name : controllerOf(object)?.name;
+    const { apiVersion, kind } = objectAt(object, "spec", "compositeTypeRef");
+    // A Composition can be written with `from`, its first name.
+    const from = objectAt(object, "spec", "from");
+    const type = [apiVersion ?? from["apiVersion"], kind ?? from["kind"]];
+    if (composition === undefined || typeof type[0] !== "string" || typeof type[1] !== "string") return;
+    const instances = this.#byKind.get(groupKind(type[0], type[1]));
+    if (instances === undefined) return;
+    const { composites, definition } = instances;
+    // Whatever Composition they name, they use the enforced one.
+    if (definition.spec.enforcedCompositionRef?.name === composition) return composites.enqueueAll();
+    const users = [composition, ""].flatMap((key) => composites.cache.byIndex(BY_COMPOSITION, key));
+    const pinned = composites.cache.byIndex(BY_REVISION, object.metadata.name);
+    composites.enqueueAll([...new Set([...users, ...pinned])]);
+  }
+
+  /** Reconcile the users of a Composition when it comes, changes and goes. */
+  get compositionHandlers(): InformerHandlers {
+    const used = (composition: LiveObject): void => this.enqueueUsersOf(composition);
+    return {
+      added: used,
+      // A change of the status alone selects nothing else.
+      updated: (composition, before) => {
+        if (selectedBy(composition) !== selectedBy(before)) used(composition);
+      },
+      deleted: used,
+    };
   }
 
   async stop(graceMs?: number): Promise<void> {
@@ -177,6 +208,11 @@ export class DefinitionControllers {
     this.#stopping.add(logged);
     void logged.finally(() => this.#stopping.delete(logged));
   }
+}
+
+/** What XRs select a Composition by, and its spec. */
+function selectedBy({ metadata }: LiveObject): string {
+  return JSON.stringify([metadata.uid, Number(metadata["generation"]), metadata.labels]);
 }
 
 /** The fields of a definition's status that keep the served kind, whatever its conditions are (Crossplane v1.13). */

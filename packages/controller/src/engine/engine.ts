@@ -139,7 +139,13 @@ class ControllerEngine implements Engine {
     const shared = { context, slots: this.#slots, observer: this.#observer };
     const { onStopped } = options;
     this.#instances = new DefinitionControllers({ ...shared, onStopped, composed, reconcilers });
-    this.#compositions = new KindController({ ...shared, kind: COMPOSITIONS, reconcile: reconcilers.revision });
+    const handlers = this.#instances.compositionHandlers;
+    this.#compositions = new KindController({
+      ...shared,
+      kind: COMPOSITIONS,
+      reconcile: reconcilers.revision,
+      handlers,
+    });
     const revisions = this.#watchRevisions();
     this.#packages =
       reconcilers.packages &&

@@ -31,6 +31,9 @@ export interface InstanceOptions extends Pick<KindControllerOptions, "context" |
 /** An index of composites: by the name of their Composition, "" for none. */
 export const BY_COMPOSITION = "xfn/composition";
 
+/** An index of composites: by the name of the revision that they record, "" for none. */
+export const BY_REVISION = "xfn/composition-revision";
+
 /** The controllers of one definition's composites and claims. */
 export class InstanceControllers {
   readonly composites: KindController;
@@ -106,7 +109,10 @@ export class InstanceControllers {
       onStopped,
       kind: compositeKindOf(this.#definition),
       reconcile: reconcilers.composite(this.#definition),
-      indexers: { [BY_COMPOSITION]: (object) => [textAt(machineryOf(object, layout), "compositionRef", "name") ?? ""] },
+      indexers: {
+        [BY_COMPOSITION]: (object) => [textAt(machineryOf(object, layout), "compositionRef", "name") ?? ""],
+        [BY_REVISION]: (object) => [textAt(machineryOf(object, layout), "compositionRevisionRef", "name") ?? ""],
+      },
       prepare: (cache, signal) => watchRecorded(context.client, composed, cache, layout, signal),
       handlers: {
         added: enqueueClaim,

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { object, settle } from "../../test-support/engine-stage.ts";
 import { fakeInformers } from "../../test-support/fake-informers.ts";
 import type { Context } from "../objects/context.ts";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, REVISIONS } from "../objects/kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, IMAGE_CONFIGS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { PackageControllers } from "./package-controllers.ts";
 
@@ -110,6 +110,23 @@ test("a runtime that a user created reconciles all revisions: it has no owners",
     "functionRuntime runtime",
   ]);
 });
+
+test.each(["appears", "goes"])(
+  "an ImageConfig that %s reconciles the XRs whose Compositions call packages",
+  async (what) => {
+    const { informers, seen } = await stage();
+    const spec = { matchImages: [{ prefix: "registry.example.org/" }], registry: {} };
+    const put = (): void => informers.put(IMAGE_CONFIGS, object(IMAGE_CONFIGS, "mirror", { spec }));
+    if (what === "goes") {
+      put();
+      await settle();
+      seen.length = 0;
+      informers.remove(IMAGE_CONFIGS, "mirror");
+    } else put();
+    await settle();
+    expect(seen).toEqual(expect.arrayContaining(["users of by-name", "users of by-package"]));
+  },
+);
 
 test("a deleted Function reconciles the XRs that name it", async () => {
   const { informers, seen } = await stage();

@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/functionio";
 import type { InformerHandlers, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import {
   COMPOSITIONS,
@@ -146,7 +146,12 @@ export class PackageControllers {
 
   /** Reconciles packages whose ImageConfig changed, and revisions whose Composition or definition did. */
   #watchSettings(packages: readonly PackageKindReconcilers[]): void {
-    const configs = (): void => this.#enqueueAll(packages, true);
+    const configs = (): void => {
+      this.#enqueueAll(packages, true);
+      // They also say where the runner pulls the packages of steps from, and with which Secret.
+      for (const revision of this.#options.context.informers.peek(REVISIONS)?.list() ?? [])
+        if (callsPackages(revision)) this.#enqueueUsers(revision);
+    };
     this.#watch(IMAGE_CONFIGS, { added: configs, updated: configs, deleted: configs });
     const revisions = packages.map(({ revisionKind }) => revisionKind.kind);
     const established = (object: LiveObject): void => {
@@ -193,8 +198,14 @@ function ownersOf(object: LiveObject): { kind: string; name: string }[] {
 }
 
 function calls(revision: LiveObject, name: string): boolean {
+  return stepsOf(revision).some((step) => textAt(step, "functionRef", "name") === name);
+}
+
+function callsPackages(revision: LiveObject): boolean {
+  return stepsOf(revision).some((step) => step["functionRef"] !== undefined);
+}
+
+function stepsOf(revision: LiveObject): JsonObject[] {
   const { pipeline } = objectAt(revision, "spec");
-  return (
-    Array.isArray(pipeline) && pipeline.some((step) => isObject(step) && textAt(step, "functionRef", "name") === name)
-  );
+  return Array.isArray(pipeline) ? pipeline.filter(isObject) : [];
 }

@@ -1,12 +1,12 @@
 import type { Cache, Informer, Informers, LiveObject } from "@xfn/kubernetes";
-import type { RequiredWatches, Selection } from "../objects/context.ts";
+import type { RequiredWatches, Selection, WatchPurpose } from "../objects/context.ts";
 
 /** Each watch is a request that stays open. The objects of further selections are read at the next poll. */
 const MAX_WATCHES = 1_000;
 
 interface Watch {
   readonly informer: Informer;
-  /** The XRs that need it, by UID. */
+  /** The XRs that need it, by UID and purpose. */
   readonly xrs: Map<string, { readonly xr: LiveObject; readonly concerns: Selection["concerns"] }>;
   end(): void;
 }
@@ -16,7 +16,7 @@ export class RequiredObjectWatches implements RequiredWatches {
   readonly #informers: Informers;
   readonly #enqueue: (xr: LiveObject) => void;
   readonly #watches: Map<string, Watch> = new Map();
-  /** The keys of an XR's selections, by the XR's UID. */
+  /** The keys of an XR's selections, by the XR's UID and the purpose. */
   readonly #keysOf: Map<string, ReadonlySet<string>> = new Map();
 
   /** @param enqueue reconciles an XR, of which a required object has changed */
@@ -30,22 +30,25 @@ export class RequiredObjectWatches implements RequiredWatches {
     return this.#watches.size;
   }
 
-  watch(xr: LiveObject, selections: readonly Selection[]): void {
-    const { uid } = xr.metadata;
+  watch(xr: LiveObject, selections: readonly Selection[], purpose: WatchPurpose = "required"): void {
+    const owner = ownerOf(xr.metadata.uid, purpose);
     const wanted = new Map(selections.map((selection) => [keyOf(selection), selection]));
-    for (const key of this.#keysOf.get(uid) ?? []) if (!wanted.has(key)) this.#release(uid, key);
+    for (const key of this.#keysOf.get(owner) ?? []) if (!wanted.has(key)) this.#release(owner, key);
     for (const [key, selection] of wanted) {
       const watch = this.#watches.get(key) ?? this.#start(key, selection);
       if (watch === undefined) wanted.delete(key);
-      else watch.xrs.set(uid, { xr, concerns: selection.concerns });
+      else watch.xrs.set(owner, { xr, concerns: selection.concerns });
     }
-    if (wanted.size === 0) this.#keysOf.delete(uid);
-    else this.#keysOf.set(uid, new Set(wanted.keys()));
+    if (wanted.size === 0) this.#keysOf.delete(owner);
+    else this.#keysOf.set(owner, new Set(wanted.keys()));
   }
 
   forget(xrUid: string): void {
-    for (const key of this.#keysOf.get(xrUid) ?? []) this.#release(xrUid, key);
-    this.#keysOf.delete(xrUid);
+    for (const purpose of PURPOSES) {
+      const owner = ownerOf(xrUid, purpose);
+      for (const key of this.#keysOf.get(owner) ?? []) this.#release(owner, key);
+      this.#keysOf.delete(owner);
+    }
   }
 
   cache(selection: Selection): Cache | undefined {
@@ -81,12 +84,18 @@ export class RequiredObjectWatches implements RequiredWatches {
     return watch;
   }
 
-  #release(xrUid: string, key: string): void {
+  #release(owner: string, key: string): void {
     const watch = this.#watches.get(key);
-    if (watch?.xrs.delete(xrUid) !== true || watch.xrs.size > 0) return;
+    if (watch?.xrs.delete(owner) !== true || watch.xrs.size > 0) return;
     this.#watches.delete(key);
     watch.end();
   }
+}
+
+const PURPOSES: readonly WatchPurpose[] = ["required", "inputs"];
+
+function ownerOf(xrUid: string, purpose: WatchPurpose): string {
+  return `${xrUid}/${purpose}`;
 }
 
 function keyOf({ kind, namespace, labelSelector, fieldSelector }: Selection): string {

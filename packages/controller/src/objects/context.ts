@@ -212,10 +212,17 @@ export interface Selection {
   readonly concerns?: ((object: LiveObject) => boolean) | undefined;
 }
 
+/** Why an XR needs selections: its functions require them (the default), or its reconciles read them by name. */
+export type WatchPurpose = "required" | "inputs";
+
 /** Watches on what functions require, shared by all XRs. */
 export interface RequiredWatches {
-  /** Sets what an XR requires. A change of a selected object then reconciles the XR. */
-  watch(xr: LiveObject, selections: readonly Selection[]): void;
+  /**
+   * Sets what an XR requires. A change of a selected object then reconciles the XR.
+   *
+   * @param purpose a name for these selections. Those of another purpose stay
+   */
+  watch(xr: LiveObject, selections: readonly Selection[], purpose?: WatchPurpose): void;
   forget(xrUid: string): void;
   /** The cache of a selection that is watched and listed; undefined otherwise: read the objects live. */
   cache(selection: Selection): Cache | undefined;

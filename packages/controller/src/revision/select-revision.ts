@@ -163,12 +163,10 @@ async function newestRevision(
   if (cause !== undefined) {
     throw new SelectionError("InvalidComposition", `the Composition ${name} has errors: ${cause.message}`, { cause });
   }
-  throw new SelectionError(
-    "NoRevision",
-    Object.keys(labels).length === 0
-      ? `the Composition ${name} has no revision yet`
-      : `the Composition ${name} has no revision${withLabels(labels)}, which ${fieldOf(layout, "compositionRevisionSelector")} selects`,
-  );
+  if (Object.keys(labels).length === 0)
+    throw new SelectionError("NoRevision", `the Composition ${name} has no revision yet`, { isAwaited: true });
+  const selected = `${withLabels(labels)}, which ${fieldOf(layout, "compositionRevisionSelector")} selects`;
+  throw new SelectionError("NoRevision", `the Composition ${name} has no revision${selected}`);
 }
 
 /** The path of a field in a message. */

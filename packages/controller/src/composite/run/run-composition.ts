@@ -15,6 +15,7 @@ import { stepFunctions } from "../../functions/step-functions.ts";
 import { StrictSchemas } from "../../functions/strict-schemas.ts";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
+import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import { objectAt } from "../../objects/read-objects.ts";
@@ -107,7 +108,10 @@ export async function runComposition(
       ...used,
       required,
       schemas,
-      credentials: (reference) => stepCredentials(composing, reference, signal),
+      credentials: (reference) => {
+        context.memory.inputs.note(referenceOf(SECRETS, reference.name, reference.namespace));
+        return stepCredentials(composing, reference, signal);
+      },
       ...(responses && { responses }),
       signal,
       auth: ({ name, container }) =>

@@ -2,6 +2,7 @@ import { ApplyCache } from "../../objects/apply-cache.ts";
 import { OwnWrites } from "../../objects/own-writes.ts";
 import type { CompletedRun } from "./completed-run.ts";
 import { FightBreaker } from "./fight-breaker.ts";
+import { NamedInputs } from "./named-inputs.ts";
 import { SettledInputs } from "./settled-composite.ts";
 
 /**
@@ -14,6 +15,7 @@ export interface CompositeMemory {
   readonly applies: ApplyCache;
   readonly fights: FightBreaker;
   readonly settled: SettledInputs;
+  readonly inputs: NamedInputs;
   /** What the last reconcile left; undefined if no run that follows it can be postponed. */
   completed: CompletedRun | undefined;
   /** The events of the last reconcile, which are not recorded again while they repeat. */
@@ -31,6 +33,7 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     applies: new ApplyCache(),
     fights: new FightBreaker(now),
     settled: new SettledInputs(),
+    inputs: new NamedInputs(),
     completed: undefined,
     events: new Set(),
     environment: undefined,

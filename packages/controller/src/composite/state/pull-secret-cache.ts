@@ -3,15 +3,24 @@ import type { Context } from "../../objects/context.ts";
 import { hasElapsed } from "../../objects/elapsed.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import { objectKey } from "../../objects/references.ts";
+import type { CompositeMemory } from "./composite-memory.ts";
 
-/** Many XRs run the same functions in a row. A changed Secret is seen after this time. */
+/** Many XRs run the same functions in a row. A changed Secret that is not watched is seen after this time. */
 const FRESH_MS = 10_000;
 
 /** Pull secrets and service accounts as read in the last seconds, also those that do not exist. */
 export class PullSecretCache {
   readonly #entries: Map<string, { object: LiveObject | undefined; at: number }> = new Map();
 
-  async read(context: Context, reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
+  async read(
+    context: Pick<Context, "client" | "now"> & { readonly memory: CompositeMemory },
+    reference: ObjectReference,
+    signal: AbortSignal,
+  ): Promise<LiveObject | undefined> {
+    const { inputs } = context.memory;
+    inputs.note(reference);
+    const known = inputs.known(reference);
+    if (known !== undefined) return known.object;
     const key = objectKey(reference);
     const now = context.now();
     for (const [other, { at }] of this.#entries) if (hasElapsed(at, now, FRESH_MS)) this.#entries.delete(other);

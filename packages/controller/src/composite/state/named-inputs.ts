@@ -1,0 +1,56 @@
+import type { ServiceAccountReference } from "@xfn/composition/definition";
+import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import type { RequiredWatches, Selection } from "../../objects/context.ts";
+import { referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
+import { objectKey } from "../../objects/references.ts";
+
+const KINDS: ReadonlyMap<string, ResourceKind> = new Map([SECRETS, SERVICE_ACCOUNTS].map((kind) => [kind.kind, kind]));
+
+/**
+ * The Secrets and service accounts that the reconciles of one XR read by name: credentials, pull secrets, and the
+ * accounts that compose. They are watched one by one, and a change reconciles the XR at once. If the controller may not
+ * watch them, the next poll sees the change.
+ */
+export class NamedInputs {
+  #required: RequiredWatches | undefined;
+  #watched: ReadonlyMap<string, Selection> = new Map();
+  #read: Map<string, Selection> = new Map();
+
+  /** Begins a reconcile. @param required the controller's own watches; undefined: nothing is watched */
+  begin(required: RequiredWatches | undefined): void {
+    this.#required = required;
+    this.#read = new Map();
+  }
+
+  /** Records that the reconcile depends on an object, which need not exist. */
+  note(reference: ObjectReference): void {
+    const selection = selectionOf(reference);
+    if (selection !== undefined) this.#read.set(objectKey(reference), selection);
+  }
+
+  /** Records that the reconcile composes with the rights of a service account. */
+  noteAccount(account: ServiceAccountReference | undefined): void {
+    if (account !== undefined) this.note(referenceOf(SERVICE_ACCOUNTS, account.name, account.namespace));
+  }
+
+  /** The object as watched; undefined if it is not watched: read it live. */
+  known(reference: ObjectReference): { readonly object: LiveObject | undefined } | undefined {
+    const selection = selectionOf(reference);
+    const cache = selection && this.#required?.cache(selection);
+    return cache && { object: cache.list()[0] };
+  }
+
+  /** Ends a reconcile. One that failed may not have read all, so the objects of the last complete one stay watched. */
+  end(xr: LiveObject, isComplete: boolean): void {
+    const watched = isComplete ? this.#read : new Map([...this.#watched, ...this.#read]);
+    if (watched.size > 0 || this.#watched.size > 0) this.#required?.watch(xr, [...watched.values()], "inputs");
+    this.#watched = watched;
+  }
+}
+
+function selectionOf({ kind, name, namespace }: ObjectReference): Selection | undefined {
+  const watched = KINDS.get(kind);
+  // A field selector would read these characters as its own.
+  if (watched === undefined || /[,=\\]/.test(name)) return undefined;
+  return { kind: watched, namespace, fieldSelector: `metadata.name=${name}` };
+}
