@@ -98,12 +98,12 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
         throw Object.assign(new Error("it crashed"), { code: "ServerExited", retryable: true, stderr: "out of ideas" });
       },
     };
-    const named = { name: "function-named", source: "registry.example.org/named:v1" };
-    const directory = new ConnectedFunctions(host, [named], NO_FILES);
+    const sources = ["registry.example.org/named:v1", "elsewhere.example.org/named:v1"];
+    const named = sources.map((source, index) => ({ name: `function-${index}`, source }));
+    const directory = new ConnectedFunctions(host, named, NO_FILES);
     await world.create("pulled");
-    const images = ["registry.example.org/direct:v1", "elsewhere.example.org/direct:v1"];
-    for (const functionRef of [{ name: named.name }, ...images.map((image) => ({ package: image }))]) {
-      pipeline({ step: "only", functionRef });
+    for (const { name } of named) {
+      pipeline({ step: "only", functionRef: { name } });
       const failure = await world
         .reconcile("pulled", { functions: directory, serviceAccount: "xfn" })
         .catch((error: unknown) => error);
@@ -111,9 +111,8 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     }
     const auth = { username: "ada", password: "hunter2" };
     expect(calls).toEqual([
-      [named.source, "only", auth],
-      [images[0], "only", auth],
-      [images[1], "only", undefined],
+      [sources[0], "only", auth],
+      [sources[1], "only", undefined],
     ]);
     expect(JSON.stringify([world.events, world.logged, await world.xr("pulled")])).not.toMatch(/hunter2|out of ideas/);
   });
