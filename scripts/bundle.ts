@@ -58,12 +58,9 @@ const THROUGH_RUNNER: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-const CEL_FILE = "xfn-render-cel";
-
-/** Large libraries that few renders need, each in a file of its own: gRPC for `--runner`, CEL for schemas. */
+/** Large libraries that few renders need, each in a file of its own: gRPC for `--runner`. */
 const OWN_FILES: ReadonlyMap<string, { readonly name: string; readonly user: string }> = new Map([
   ["@grpc/grpc-js", { name: "xfn-render-grpc", user: "runner-grpc" }],
-  ["@marcbachmann/cel-js", { name: CEL_FILE, user: "composition" }],
 ]);
 
 const ownFiles: Plugin = {
@@ -73,15 +70,6 @@ const ownFiles: Plugin = {
       const file = OWN_FILES.get(path);
       return file && { path: `./${file.name}.cjs`, external: true };
     });
-    // Loaded on demand. Elsewhere it is a module of its own package.
-    bundler.onResolve({ filter: /^\.\/library\.js$/ }, ({ path, importer }) =>
-      /[/\\]schema[/\\]cel[/\\][^/\\]+$/.test(importer) ? { path, namespace: "cel-library" } : undefined,
-    );
-    bundler.onLoad({ filter: /^/, namespace: "cel-library" }, () => ({
-      contents: `exports.celLibrary = () => require(${JSON.stringify(`./${CEL_FILE}.cjs`)});`,
-      loader: "js",
-    }));
-    bundler.onResolve({ filter: /^/, namespace: "cel-library" }, ({ path }) => ({ path, external: true }));
   },
 };
 

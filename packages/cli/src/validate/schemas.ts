@@ -10,7 +10,7 @@ import {
   lowerDefinition,
   PUBLICATION_KIND,
 } from "@xfn/composition/definition";
-import { checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
+import { checkRules, checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { textAt } from "../input/read-fields.ts";
@@ -87,7 +87,7 @@ export function checkDefinitionFully(
   const rules = [compositeCrd, claimCrd].flatMap((make, index) => {
     if (index === 1 && definition.spec.claimNames === undefined) return [];
     return crdVersions(make(lowerDefinition(document.value as JsonObject, options))).flatMap(({ schema, path }) =>
-      findingsOf(document, () => void compileSchema(schema, path)),
+      findingsOf(document, () => checkRules(schema, path)),
     );
   });
   const different = rules.filter(
@@ -105,7 +105,9 @@ export function schemaOfComposite(
   const version = versions.find(({ key }) => key === kindKey(apiVersion, kind));
   let schema: Schema | undefined;
   const findings = findingsOf(definition, () => {
-    schema = version && compileSchema(version.schema, version.path);
+    if (version === undefined) return;
+    checkRules(version.schema, version.path);
+    schema = compileSchema(version.schema, version.path);
   });
   return { schema, findings };
 }

@@ -340,9 +340,11 @@ describe("definitions and compositions", () => {
       expect.stringMatching(
         /validations\[0\]\.rule: is not valid CEL: undefined field 'sise'; did you mean size\?.*:20:41\)/,
       ),
-      expect.stringMatching(/validations\[1\]\.rule: is not valid CEL: unexpected token/),
+      expect.stringMatching(/validations\[1\]\.rule: is not valid CEL: syntax error at 'the end'/),
       // A claim has no such field.
       expect.stringMatching(/validations\[2\]\.rule: is not valid CEL: undefined field 'resourceRefs'/),
+      // The rules that compile still apply.
+      expect.stringMatching(/Kind=XThing, good : spec: .* failed rule: has\(self\.resourceRefs\)/),
     ]);
   });
 

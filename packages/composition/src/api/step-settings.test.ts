@@ -83,8 +83,8 @@ functions:
     ],
     ["{when: 'observed.composite.spec.size > 3'}", "when", /undefined field 'spec'/],
     ["{when: 'observed.resources[\"db\"].spec == 1'}", "when", /undefined field 'spec'/],
-    ["{when: 'xr.spec.size > 3'}", "when", /is not valid CEL: unknown variable: xr/],
-    ["{when: 'self.spec.size > 3'}", "when", /is not valid CEL: unknown variable: self/],
+    ["{when: 'xr.spec.size > 3'}", "when", /is not valid CEL: undeclared reference to 'xr'/],
+    ["{when: 'self.spec.size > 3'}", "when", /is not valid CEL: undeclared reference to 'self'/],
     ["{when: 'size(observed.resources)'}", "when", /must evaluate to a bool, not to a int/],
     ["{when: 'now() > 3'}", "when", /is not valid CEL/],
   ])("%s is an error at its place in every kind of step", (settings, field, message) => {

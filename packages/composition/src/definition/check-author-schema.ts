@@ -4,7 +4,8 @@ import type { Findings } from "../reader/field-reader.ts";
 import { checkStructure } from "../schema/structural/check-structure.ts";
 import { checkSchemaValues } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
-import { allNodes, nodeOf } from "../schema/structural/node.ts";
+import { allNodes, nodeOf, sizeProblem } from "../schema/structural/node.ts";
+import { Findings as Problems } from "../schema/structural/schema-error.ts";
 import { isObject } from "../values/json.ts";
 import { KEPT_KEYWORDS, SHARED_KEYWORDS } from "./crd.ts";
 import type { injectedFields } from "./injected-fields.ts";
@@ -22,6 +23,11 @@ export function checkAuthorSchema(
   findings: SchemaFindings,
 ): void {
   const before = findings.errors;
+  const tooLarge = sizeProblem(schema);
+  if (tooLarge !== undefined) {
+    findings.error("Invalid", at, tooLarge);
+    return;
+  }
   const decoded = schemaProps(schema, at, {
     wrong: (path, message) => findings.error("Invalid", path, message),
     unknown: (path, keyword, known) => {
@@ -39,9 +45,11 @@ export function checkAuthorSchema(
     if (intOrString && type !== "")
       findings.warning("Ignored", [...path, "type"], "has no effect beside x-kubernetes-int-or-string");
   }
-  const structure = checkStructure(node);
+  const problems = new Problems();
+  checkStructure(node, problems.report);
   // Defaults of an invalid schema cannot be checked.
-  for (const issue of structure.length > 0 ? structure : checkSchemaValues(node)) {
+  if (problems.all.length === 0) checkSchemaValues(node, problems.report);
+  for (const issue of problems.all) {
     if (isPartDefault(issue.at.slice(at.length)))
       findings.warning(
         "Ignored",

@@ -1,7 +1,7 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { Finding } from "../reader/composition-error.ts";
 import type { TypeReport } from "../schema/structural/api-types.ts";
-import { checkOwnDefault } from "../schema/structural/check-values.ts";
+import { isOwnDefaultValid } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
 import { nodeOf } from "../schema/structural/node.ts";
 import { emptyObject, isObject } from "../values/json.ts";
@@ -274,6 +274,6 @@ function part(root: JsonObject, field: "spec" | "status", injected: Readonly<Jso
   const authorProperties = author["properties"];
   result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, injected) ?? emptyObject();
   // An API server rejects a CRD with an invalid default. Crossplane drops this one, valid or not.
-  if (result["default"] !== undefined && checkOwnDefault(nodeOf(result, [])).length > 0) delete result["default"];
+  if (result["default"] !== undefined && !isOwnDefaultValid(nodeOf(result, []))) delete result["default"];
   return result;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import { compileSchema } from "./compile.ts";
+import { checkRules, checkSchema, compileSchema } from "./compile.ts";
 import { describeSchemaIssue } from "./structural/issue.ts";
 import { SchemaError } from "./structural/schema-error.ts";
 
@@ -264,6 +264,16 @@ describe("pruning", () => {
   });
 });
 
+function many(count: number): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: "string" }]));
+}
+
+/** Alternatives within alternatives, and some beside them. */
+function nested(depth: number, count: number): JsonObject[] {
+  const inner: JsonObject[] = Array.from({ length: Math.ceil(count / depth) }, () => ({ required: ["a"] }));
+  return depth === 0 ? inner : [{ anyOf: nested(depth - 1, count - inner.length) }, ...inner];
+}
+
 describe("hostile schemas and values", () => {
   test("a pattern with much backtracking takes linear time", () => {
     expect(issues({ type: "string", pattern: "(a+)+$" }, `${"a".repeat(100_000)}b`)).toHaveLength(1);
@@ -274,9 +284,49 @@ describe("hostile schemas and values", () => {
     expect(() => compileSchema(schema)).toThrow(
       expect.objectContaining({ name: "SchemaError", issues: [expect.anything(), expect.anything()] }),
     );
-    expect(() => compileSchema({ type: "object", properties: { a: { type: "string", pattern: "(?=a)" } } })).toThrow(
-      SchemaError,
-    );
+  });
+
+  test("an invalid pattern is a problem, and does not switch off the rest of the schema", () => {
+    const schema: JsonObject = {
+      type: "object",
+      properties: { a: { type: "string", pattern: "(?=a)" }, b: { type: "integer" } },
+    };
+    const compiled = compileSchema(schema);
+    expect(compiled.problems.map(({ path }) => path)).toEqual(["properties.a.pattern"]);
+    expect(compiled.validate({ a: "a", b: "b" }).map(({ path }) => path)).toEqual(["a", "b"]);
+    expect(() => checkSchema(schema)).toThrow(SchemaError);
+  });
+
+  test.each([
+    ["properties", (parts: number): JsonObject => ({ properties: many(parts) })],
+    [
+      "alternatives",
+      (parts: number): JsonObject => ({ anyOf: Array.from({ length: parts }, () => ({ required: ["a"] })) }),
+    ],
+    ["nested alternatives", (parts: number): JsonObject => ({ anyOf: nested(Math.min(parts, 90), parts) })],
+  ])("a schema with too many %s is rejected before it is checked", (_, make) => {
+    const schema: JsonObject = { type: "object", ...make(200_000) };
+    for (const check of [compileSchema, checkSchema, checkRules]) {
+      expect(() => check(schema, ["spec"])).toThrow(
+        expect.objectContaining({
+          issues: [expect.objectContaining({ path: "spec", message: expect.stringMatching(/more than 100000 parts/) })],
+        }),
+      );
+    }
+    expect(() => compileSchema({ type: "object", ...make(100) })).not.toThrow();
+  });
+
+  test("of many problems, no more are kept than an error lists", () => {
+    const wrong = Object.fromEntries(Array.from({ length: 20_000 }, (__, index) => [`p${index}`, { type: "strin" }]));
+    let error: unknown;
+    try {
+      checkSchema({ type: "object", properties: wrong });
+    } catch (caught) {
+      error = caught;
+    }
+    expect(error).toBeInstanceOf(SchemaError);
+    expect((error as SchemaError).issues).toHaveLength(100);
+    expect((error as SchemaError).message.length).toBeLessThan(20_000);
   });
 
   test("a value deeper than any document is an issue, not a crash", () => {

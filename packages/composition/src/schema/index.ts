@@ -1,6 +1,6 @@
 // Structural schemas, as Kubernetes uses them: defaults, pruning, validation.
 export { checkPatches, type PatchSchemas } from "./check-patches.ts";
-export { checkSchema, compileSchema, type Schema } from "./compile.ts";
+export { checkRules, checkSchema, compileSchema, type Schema } from "./compile.ts";
 export { checkMetadata, type MetadataRules } from "./metadata/check-metadata.ts";
 export type { NameRule } from "./metadata/object-names.ts";
 export { describeSchemaIssue, type SchemaIssue, type SchemaIssueReason } from "./structural/issue.ts";

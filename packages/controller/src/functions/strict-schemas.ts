@@ -76,7 +76,7 @@ function compile(crd: LiveObject, name: string): Schema | undefined {
   try {
     return compileSchema(schema);
   } catch (error) {
-    // The API server accepts more CEL than the library here. It checks the object when it is applied.
+    // The schema is larger than any in use. The API server checks the object when it is applied.
     if (error instanceof SchemaError) return undefined;
     throw error;
   }

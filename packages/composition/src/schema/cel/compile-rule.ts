@@ -1,8 +1,9 @@
-import { formatPath, isObject, type JsonObject, type JsonPath } from "@xfn/functionio";
-import type { SchemaFinding } from "../structural/schema-error.ts";
-import type { Known } from "./check-fields.ts";
-import { compileExpression, type Expression, type ExpressionOptions } from "./compile-expression.ts";
-import { ruleEnvironment } from "./environment.ts";
+import { isObject, type JsonObject, type JsonPath } from "@xfn/functionio";
+import { compile, type Program } from "../../cel/compile.ts";
+import { optionalOf, type Type } from "../../cel/values/type.ts";
+import type { SchemaNode } from "../structural/node.ts";
+import type { Report } from "../structural/schema-error.ts";
+import type { Declared } from "./declare.ts";
 
 /** One entry of `x-kubernetes-validations`. */
 export interface Rule {
@@ -11,49 +12,63 @@ export interface Rule {
   readonly reason: string | undefined;
   readonly fieldPath: JsonPath;
   readonly optionalOldSelf: boolean;
+  /** Whether `optionalOldSelf` is set, even to false. */
+  readonly hasOptionalOldSelf: boolean;
   readonly usesOldSelf: boolean;
-  readonly expression: Expression;
-  readonly messageExpression: Expression | undefined;
+  readonly program: Program;
+  readonly messageProgram: Program | undefined;
+  /** Its path in the document of the schema. */
+  readonly at: JsonPath;
 }
 
 /** Compiles the rules of one schema. Wrong rules are reported and skipped. */
-export function compileRules(self: Known, report: (finding: SchemaFinding) => void): Rule[] {
-  const { keywords, path } = self.schema;
+export function compileRules({ keywords, path }: SchemaNode, self: Declared | undefined, report: Report): Rule[] {
   const given = keywords["x-kubernetes-validations"];
   const rules: Rule[] = [];
   for (const [index, rule] of (Array.isArray(given) ? given : []).entries()) {
     if (!isObject(rule)) continue;
     const at: JsonPath = [...path, "x-kubernetes-validations", index];
-    const text = textOf(rule, "rule")?.trim() ?? "";
-    if (text === "") {
-      report({ path: formatPath([...at, "rule"]), at: [...at, "rule"], message: "is empty; give an expression" });
-      continue;
-    }
-    const optionalOldSelf = rule["optionalOldSelf"] === true;
-    const options: Omit<ExpressionOptions, "type"> = {
-      environment: ruleEnvironment(optionalOldSelf),
-      // The fields of an optional are not checked.
-      variables: new Map([["self", self], ...(optionalOldSelf ? [] : [["oldSelf", self] as const])]),
-    };
-    const expression = compileExpression(text, [...at, "rule"], { type: "bool", ...options }, report);
-    const messageText = textOf(rule, "messageExpression");
-    const messageExpression =
-      messageText === undefined
-        ? undefined
-        : compileExpression(messageText, [...at, "messageExpression"], { type: "string", ...options }, report);
-    if (expression === undefined) continue;
-    rules.push({
-      text,
-      message: textOf(rule, "message")?.trim(),
-      reason: textOf(rule, "reason"),
-      fieldPath: fieldPathOf(textOf(rule, "fieldPath") ?? ""),
-      optionalOldSelf,
-      usesOldSelf: expression.nodes.some(({ op, args }) => op === "id" && args === "oldSelf"),
-      expression,
-      messageExpression,
-    });
+    const compiled = compileOne(rule, at, self, report);
+    if (compiled !== undefined) rules.push(compiled);
   }
   return rules;
+}
+
+function compileOne(rule: JsonObject, at: JsonPath, self: Declared | undefined, report: Report): Rule | undefined {
+  const wrong = (field: string, message: string): undefined => {
+    report([...at, field], message);
+  };
+  const text = textOf(rule, "rule")?.trim() ?? "";
+  if (text === "") return wrong("rule", "is empty; give an expression");
+  if (self === undefined) return wrong("rule", "cannot read a value whose schema has no type that expressions know");
+  const optionalOldSelf = rule["optionalOldSelf"] === true;
+  const variables = variablesOf(self.type, optionalOldSelf);
+  const program = compile(text, { type: "bool", variables });
+  if ("problem" in program) wrong("rule", program.problem);
+  const messageText = textOf(rule, "messageExpression");
+  const messageProgram =
+    messageText === undefined ? undefined : compile(messageText.trim(), { type: "string", variables });
+  if (messageProgram !== undefined && "problem" in messageProgram) wrong("messageExpression", messageProgram.problem);
+  if ("problem" in program) return undefined;
+  return {
+    text,
+    message: textOf(rule, "message")?.trim(),
+    reason: textOf(rule, "reason"),
+    fieldPath: fieldPathOf(textOf(rule, "fieldPath") ?? ""),
+    optionalOldSelf,
+    hasOptionalOldSelf: rule["optionalOldSelf"] !== undefined,
+    usesOldSelf: program.reads.has("oldSelf"),
+    program,
+    messageProgram: messageProgram === undefined || "problem" in messageProgram ? undefined : messageProgram,
+    at,
+  };
+}
+
+function variablesOf(self: Type, optionalOldSelf: boolean): ReadonlyMap<string, Type> {
+  return new Map([
+    ["self", self],
+    ["oldSelf", optionalOldSelf ? optionalOf(self) : self],
+  ]);
 }
 
 function textOf(rule: JsonObject, field: string): string | undefined {
@@ -63,5 +78,7 @@ function textOf(rule: JsonObject, field: string): string | undefined {
 
 /** Splits `.spec.x` or `.labels['example.org/a']` into keys. */
 function fieldPathOf(text: string): string[] {
-  return [...text.matchAll(/\.([^.[\]']+)|\['([^']*)'\]/g)].map(([, name, quoted]) => name ?? quoted ?? "");
+  return [...text.matchAll(/\.([^.[\]']+)|\['((?:[^'\\]|\\.)*)'\]/g)].map(
+    ([, name, quoted = ""]) => name ?? quoted.replaceAll(/\\(['\\])/g, "$1"),
+  );
 }

@@ -70,17 +70,17 @@ describe("guards", () => {
     expect(guard.evaluate({ observed, desired })).toEqual({ holds: true });
     expect([observed.mock.calls.length, desired.mock.calls.length]).toEqual([1, 0]);
     expect(compileGuard("'a' in desired.resources")).toMatchObject({ readsDesired: true });
-    expect(compileGuard("size(string(desired)) > 1 || true")).toMatchObject({ readsDesired: true });
+    expect(compileGuard("desired.composite == observed.composite || true")).toMatchObject({ readsDesired: true });
   });
 
   test.each([
     ["observed.composite.resource.spec.missing == 1", "no such key: missing"],
     [`observed.resources[observed.composite.resource.spec.password].resource.kind == ""`, "no such key"],
-    ["observed.composite.resource.spec.list[observed.composite.resource.spec.index] == 1", "no such key"],
-    ["int(observed.composite.resource.spec.password) == 1", /^int\(\) type error/],
+    ["observed.composite.resource.spec.list[observed.composite.resource.spec.index] == 1", "index out of bounds"],
+    ["int(observed.composite.resource.spec.password) == 1", /conversion error/],
     ["bool(observed.composite.resource.spec.password)", /conversion error/],
-    ["duration(observed.composite.resource.spec.password) > duration('1s')", "invalid duration"],
-    ["timestamp(observed.composite.resource.spec.password) > timestamp('2026-01-01T00:00:00Z')", /^timestamp\(\)/],
+    ["duration(observed.composite.resource.spec.password) > duration('1s')", /conversion error/],
+    ["timestamp(observed.composite.resource.spec.password) > timestamp('2026-01-01T00:00:00Z')", /conversion error/],
     ["quantity(observed.composite.resource.spec.password).isGreaterThan(quantity('1'))", /quantity/],
     ["'x'.matches(observed.composite.resource.spec.password + '(')", /./],
     ["observed.composite.resource.spec.password + 1 == 2", /no such overload/],
@@ -114,7 +114,6 @@ describe("guards", () => {
     if ("problem" in guard) throw new Error(guard.problem);
     const observed = state({}, { a: entry("a"), b: entry("b"), d: entry("d") });
     expect(guard.evaluate({ observed: () => observed, desired: () => state({}) })).toEqual({ holds: false });
-    // The library looks at the first one for its type.
-    expect(new Set(read)).toEqual(new Set(["a", "b"]));
+    expect(new Set(read)).toEqual(new Set(["b"]));
   });
 });

@@ -1,8 +1,8 @@
 import type { JsonObject } from "@xfn/functionio";
-import { nodeOf } from "../structural/node.ts";
-import { compileExpression } from "./compile-expression.ts";
-import { guardEnvironment } from "./environment.ts";
-import { Meter } from "./meter.ts";
+import { compile } from "../../cel/compile.ts";
+import { Budget } from "../../cel/evaluate/budget.ts";
+import { DYN, mapOf, STRING, struct, type Type } from "../../cel/values/type.ts";
+import { CelMap, CelObject, type Entries, type Key, type Value } from "../../cel/values/value.ts";
 import { toCel } from "./to-cel.ts";
 
 /** Observed or desired state, as guards read it. */
@@ -37,30 +37,18 @@ export interface Guard {
  * @returns the guard, or what is wrong with the text
  */
 export function compileGuard(text: string): Guard | { readonly problem: string } {
-  let problem = "";
-  const expression = compileExpression(
-    text,
-    [],
-    { type: "bool", environment: guardEnvironment(), variables: VARIABLES },
-    (finding) => {
-      problem = finding.message;
-    },
-  );
-  if (expression === undefined) return { problem };
-  const reads = (variable: string): boolean =>
-    expression.nodes.some(({ op, args }) => op === "id" && args === variable);
-  const [readsObserved, readsDesired] = [reads("observed"), reads("desired")];
+  const program = compile(text, { type: "bool", isDynamic: true, variables: VARIABLES });
+  if ("problem" in program) return program;
+  const { reads } = program;
   return {
-    readsDesired,
+    readsDesired: reads.has("desired"),
     evaluate({ observed, desired }) {
-      const meter = new Meter();
-      meter.start();
-      const scope = {
-        ...(readsObserved && { observed: stateToCel(observed()) }),
-        ...(readsDesired && { desired: stateToCel(desired()) }),
+      const values = {
+        observed: reads.has("observed") ? stateToCel(observed()) : undefined,
+        desired: reads.has("desired") ? stateToCel(desired()) : undefined,
       };
-      const outcome = expression.evaluate(scope, meter);
-      if (meter.exceeded) return { failure: "it takes too many steps" };
+      const outcome = program.evaluate(values, new Budget());
+      if (outcome === undefined) return { failure: "it takes too many steps" };
       if ("failure" in outcome) return outcome;
       if (typeof outcome.value !== "boolean") return { failure: "its result is neither true nor false" };
       return { holds: outcome.value };
@@ -68,49 +56,45 @@ export function compileGuard(text: string): Guard | { readonly problem: string }
   };
 }
 
-const ENTRY: JsonObject = { type: "object", properties: { resource: { type: "object" } } };
-const STATE = {
-  schema: nodeOf(
-    { type: "object", properties: { composite: ENTRY, resources: { type: "object", additionalProperties: ENTRY } } },
-    [],
-  ),
-  resource: false,
-};
-const VARIABLES = new Map([
+const ENTRY: Type = struct("entry", new Map([["resource", DYN]]));
+const STATE: Type = struct(
+  "state",
+  new Map([
+    ["composite", ENTRY],
+    ["resources", mapOf(STRING, ENTRY)],
+  ]),
+);
+const VARIABLES: ReadonlyMap<string, Type> = new Map([
   ["observed", STATE],
   ["desired", STATE],
 ]);
 
-function stateToCel({ composite, resources }: GuardState): ReadonlyMap<string, unknown> {
-  return new Map([
+function stateToCel({ composite, resources }: GuardState): Value {
+  const fields = new Map<string, Value>([
     ["composite", entryToCel(composite)],
-    ["resources", entriesToCel(resources)],
+    ["resources", new CelMap(entriesToCel(resources))],
   ]);
+  return new CelObject(fields, STATE);
 }
 
-function entryToCel(resource: JsonObject): ReadonlyMap<string, unknown> {
-  return new Map([["resource", toCel(undefined, resource, new Map())]]);
+function entryToCel(resource: JsonObject): Value {
+  return new CelObject(new Map([["resource", toCel(undefined, resource, new Map())]]), ENTRY);
 }
 
-/**
- * A map that converts entries at their first use: most guards read none or one of them. The library accepts no
- * subclass of Map.
- */
-function entriesToCel(resources: ReadonlyMap<string, JsonObject>): ReadonlyMap<string, unknown> {
-  const entries = new Map<string, unknown>([...resources.keys()].map((name) => [name, undefined]));
-  const get = (name: string): unknown => {
-    const known = Map.prototype.get.call(entries, name) as unknown;
-    const resource = resources.get(name);
-    if (known !== undefined || resource === undefined) return known;
-    const entry = entryToCel(resource);
-    entries.set(name, entry);
-    return entry;
+/** Converts entries at their first use: most guards read none or one of them. */
+function entriesToCel(resources: ReadonlyMap<string, JsonObject>): Entries {
+  const entries = new Map<Key, Value>();
+  return {
+    size: resources.size,
+    has: (name) => resources.has(String(name)),
+    keys: () => resources.keys(),
+    get(name) {
+      const known = entries.get(name);
+      const resource = resources.get(String(name));
+      if (known !== undefined || resource === undefined) return known;
+      const entry = entryToCel(resource);
+      entries.set(name, entry);
+      return entry;
+    },
   };
-  function* values(): Generator {
-    for (const name of entries.keys()) yield get(name);
-  }
-  function* pairs(): Generator<[string, unknown]> {
-    for (const name of entries.keys()) yield [name, get(name)];
-  }
-  return Object.assign(entries, { get, values, entries: pairs, [Symbol.iterator]: pairs });
 }

@@ -1,32 +1,45 @@
 import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
+import { Budget } from "../../cel/evaluate/budget.ts";
+import { Optional, type Value } from "../../cel/values/value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { canonical, identityOf } from "../structural/equality.ts";
-import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "../structural/issue.ts";
+import type { SchemaIssue, SchemaIssueReason } from "../structural/issue.ts";
 import { allNodes, type SchemaNode } from "../structural/node.ts";
-import type { SchemaFinding } from "../structural/schema-error.ts";
+import type { Report } from "../structural/schema-error.ts";
 import { compileRules, type Rule } from "./compile-rule.ts";
-import { celLibrary } from "./library.ts";
-import { Meter } from "./meter.ts";
+import { type Declared, declarations } from "./declare.ts";
 import { resourceToCel, toCel } from "./to-cel.ts";
 
-/** Runs the rules of a schema on a value that is valid without them. */
-export type RunRules = (value: JsonValue, old: JsonValue | undefined) => SchemaIssue[];
+/** The compiled rules of a schema. */
+export interface Rules {
+  /** Runs the rules on a value of the schema, or of a part of it, that is valid without them. */
+  run(value: JsonValue, old: JsonValue | undefined, part?: SchemaNode): SchemaIssue[];
+  /** The rules of a part of the schema. */
+  of(node: SchemaNode): readonly Rule[];
+  /** The type of a part of the schema in expressions. */
+  declared(node: SchemaNode): Declared | undefined;
+}
 
-/** Compiles all rules of a schema, and reports what is wrong with them. */
-export function compileAllRules(root: SchemaNode, report: (finding: SchemaFinding) => void): RunRules {
+/** Compiles all rules of the schema of a resource, and reports what is wrong with them. Wrong rules are skipped. */
+export function compileAllRules(root: SchemaNode, report: Report): Rules {
   const rules = new Map<SchemaNode, readonly Rule[]>();
   const nodes = allNodes(root);
+  const declare = declarations();
+  const declared = (node: SchemaNode): Declared | undefined => declare(node, node === root || node.embedded);
   for (const node of nodes) {
-    const compiled = compileRules({ schema: node, resource: node === root || node.embedded }, report);
+    if (!Array.isArray(node.keywords["x-kubernetes-validations"])) continue;
+    const compiled = compileRules(node, declared(node), report);
     if (compiled.length > 0) rules.set(node, compiled);
   }
-  if (rules.size === 0) return () => [];
+  const of = (node: SchemaNode): readonly Rule[] => rules.get(node) ?? [];
+  if (rules.size === 0) return { of, declared, run: () => [] };
   // Children follow their parents, so walking backwards visits children first.
   const withRules = new Set<SchemaNode>();
   for (const node of nodes.toReversed()) {
     if (rules.has(node) || partsOf(node).some((part) => withRules.has(part))) withRules.add(node);
   }
-  return (value, old) => new RuleRun(root, rules, withRules).run(value, old);
+  const compiled = { root, rules, withRules };
+  return { of, declared, run: (value, old, part = root) => new RuleRun(compiled, part).run(value, old) };
 }
 
 /** The schemas of a value's parts. Schemas that only restrict a value have no rules. */
@@ -43,24 +56,33 @@ const REASONS: ReadonlyMap<string, SchemaIssueReason> = new Map([
   ["FieldValueForbidden", "Forbidden"],
 ]);
 
+interface CompiledRules {
+  readonly root: SchemaNode;
+  readonly rules: ReadonlyMap<SchemaNode, readonly Rule[]>;
+  /** The schemas that have rules, or have parts with rules. */
+  readonly withRules: ReadonlySet<SchemaNode>;
+}
+
 class RuleRun {
+  readonly #start: SchemaNode;
   readonly #root: SchemaNode;
   readonly #rules: ReadonlyMap<SchemaNode, readonly Rule[]>;
   readonly #withRules: ReadonlySet<SchemaNode>;
-  readonly #meter: Meter = new Meter();
-  readonly #converted: Map<object, unknown> = new Map();
+  readonly #budget: Budget = new Budget();
+  readonly #converted: Map<object, Value> = new Map();
   readonly #path: (string | number)[] = [];
   readonly #issues: SchemaIssue[] = [];
   #stopped = false;
 
-  constructor(root: SchemaNode, rules: ReadonlyMap<SchemaNode, readonly Rule[]>, withRules: ReadonlySet<SchemaNode>) {
+  constructor({ root, rules, withRules }: CompiledRules, start: SchemaNode) {
+    this.#start = start;
     this.#root = root;
     this.#rules = rules;
     this.#withRules = withRules;
   }
 
   run(value: JsonValue, old: JsonValue | undefined): SchemaIssue[] {
-    this.#node(this.#root, value, old);
+    this.#node(this.#start, value, old);
     return this.#issues;
   }
 
@@ -76,18 +98,16 @@ class RuleRun {
     else if (isObject(value)) this.#object(node, value, isObject(old) ? old : undefined);
   }
 
-  #toCel(node: SchemaNode, value: JsonValue): unknown {
+  #toCel(node: SchemaNode, value: JsonValue): Value {
     const resource = (node === this.#root || node.embedded) && isObject(value);
     return resource ? resourceToCel(node, value, this.#converted) : toCel(node, value, this.#converted);
   }
 
   #object(node: SchemaNode, value: JsonObject, old: JsonObject | undefined): void {
-    // An atomic map is compared as a whole.
-    const comparable = node.mapType !== "atomic";
     for (const key of Object.keys(value)) {
       const part = node.properties.get(key) ?? (typeof node.additional === "object" ? node.additional : undefined);
       if (part === undefined) continue;
-      const before = comparable && old !== undefined && Object.hasOwn(old, key) ? old[key] : undefined;
+      const before = old !== undefined && Object.hasOwn(old, key) ? old[key] : undefined;
       this.#path.push(key);
       this.#node(part, value[key] as JsonValue, before);
       this.#path.pop();
@@ -105,37 +125,37 @@ class RuleRun {
     }
   }
 
-  #rule(node: SchemaNode, rule: Rule, self: unknown, oldSelf: unknown): void {
+  #rule(node: SchemaNode, rule: Rule, self: Value, oldSelf: Value | undefined): void {
     if (this.#stopped) return;
     if (rule.usesOldSelf && oldSelf === undefined && !rule.optionalOldSelf) return;
-    const before = rule.optionalOldSelf ? optional(oldSelf) : oldSelf;
-    const scope = { self, ...(before !== undefined && { oldSelf: before }) };
-    this.#meter.start();
-    const outcome = rule.expression.evaluate(scope, this.#meter);
-    if (this.#meter.exceeded) {
-      const about = this.#meter.exhausted ? "" : ` for rule: ${rule.message ?? rule.text}`;
-      this.#add(
-        node,
-        rule,
-        `validation failed due to running out of cost budget, no further validation rules will be run${about}`,
-      );
+    const values = { self, oldSelf: rule.optionalOldSelf ? new Optional(oldSelf) : oldSelf };
+    const outcome = rule.program.evaluate(values, this.#budget);
+    if (outcome === undefined) {
+      const about = this.#budget.exhausted ? "" : ` for rule: ${rule.message ?? rule.text}`;
+      const message = "validation failed due to running out of cost budget, no further validation rules will be run";
+      this.#addInvalid(node, rule, `${message}${about}`);
       this.#stopped = true;
     } else if ("failure" in outcome) {
-      this.#add(node, rule, `${outcome.failure} evaluating rule: ${rule.message ?? rule.text}`);
+      this.#addInvalid(node, rule, `${outcome.failure} evaluating rule: ${rule.message ?? rule.text}`);
     } else if (outcome.value !== true) {
-      const computed = this.#computedMessage(rule, scope);
+      const computed = this.#computedMessage(rule, values);
       this.#add(node, rule, computed ?? rule.message ?? `failed rule: ${rule.text}`, computed !== undefined);
     }
   }
 
-  #computedMessage(rule: Rule, scope: { self: unknown; oldSelf?: unknown }): string | undefined {
-    const outcome = rule.messageExpression?.evaluate(scope, this.#meter);
-    if (outcome !== undefined && "value" in outcome && typeof outcome.value === "string" && !this.#meter.exceeded) {
+  #computedMessage(rule: Rule, values: Readonly<Record<string, Value | undefined>>): string | undefined {
+    const outcome = rule.messageProgram?.evaluate(values, this.#budget);
+    if (outcome !== undefined && "value" in outcome && typeof outcome.value === "string") {
       const message = outcome.value.trim();
       // Kubernetes uses the expression only if its result is valid, otherwise the fixed message.
       if (message !== "" && message.length <= 5 * 1024 && !message.includes("\n")) return message;
     }
     return undefined;
+  }
+
+  /** A rule that has no result: its reason and its field path do not count. */
+  #addInvalid(node: SchemaNode, rule: Rule, message: string): void {
+    this.#add(node, { ...rule, fieldPath: [], reason: undefined }, message);
   }
 
   #add(node: SchemaNode, rule: Rule, message: string, isComputed = false): void {
@@ -146,7 +166,7 @@ class RuleRun {
     const at: JsonPath = [...this.#path, ...rule.fieldPath];
     const reason = REASONS.get(rule.reason ?? "") ?? "Invalid";
     this.#issues.push({
-      path: formatFieldPath(at),
+      path: rulePath(this.#start, at),
       at,
       reason,
       message,
@@ -158,9 +178,20 @@ class RuleRun {
   }
 }
 
-function optional(value: unknown): unknown {
-  const { Optional } = celLibrary();
-  return value === undefined ? Optional.none() : Optional.of(value);
+/** Formats a path as Kubernetes does for rules, unlike for other failures: `labels[app]`, with keys of maps in brackets. */
+function rulePath(start: SchemaNode, at: JsonPath): string {
+  let text = "";
+  let node: SchemaNode | undefined = start;
+  for (const step of at) {
+    const property: SchemaNode | undefined = typeof step === "string" ? node?.properties.get(step) : undefined;
+    const { additional, items }: Partial<SchemaNode> = node ?? {};
+    if (typeof step === "number") node = items;
+    else node = property ?? (typeof additional === "object" ? additional : undefined);
+    const isName = property !== undefined || (typeof step === "string" && typeof additional !== "object");
+    if (!isName) text += `[${step}]`;
+    else text += text === "" ? step : `.${step}`;
+  }
+  return text;
 }
 
 /** Finds an item in the old list: by its keys in a list of type map. Items of other lists have no identity. */

@@ -1,44 +1,79 @@
 import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { tryParseDuration } from "@xfn/units";
+import { parseDate, parseGoDuration, parseTimestamp } from "../../cel/values/time.ts";
+import { named, type Type } from "../../cel/values/type.ts";
+import {
+  CelMap,
+  CelObject,
+  Duration,
+  Failure,
+  type Key,
+  List,
+  type ListKind,
+  type Value,
+} from "../../cel/values/value.ts";
+import { Float64 } from "../../values/go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
-import { isDate, isDateTime, isDuration } from "../structural/formats.ts";
 import type { SchemaNode } from "../structural/node.ts";
 import { isInteger } from "../structural/numbers.ts";
-import { durationOf } from "./environment.ts";
+import { withResourceFields } from "./declare.ts";
+import { celName, isReserved } from "./property-name.ts";
+
+/** Earlier conversions: rules at several levels of a schema read the same values. */
+export type Converted = Map<object, Value>;
 
 /**
- * Converts a JSON value for rules: integers to bigints, numbers to doubles, times and durations by their format,
- * objects to Maps (safe for any key), properties to their names in expressions. As in an API server, undeclared fields
- * are dropped.
- *
- * @param cache - earlier conversions: rules at several levels of a schema read the same values
+ * Converts a JSON value for rules like an API server: numbers, times and durations by their schema, properties to their
+ * names in expressions. Fields without a schema are not visible, except in objects of unknown form.
  */
-export function toCel(node: SchemaNode | undefined, value: JsonValue, cache: Map<object, unknown>, depth = 0): unknown {
-  if (typeof value !== "object" || value === null) return scalarToCel(node, value);
-  const known = cache.get(value);
+export function toCel(node: SchemaNode | undefined, value: JsonValue, converted: Converted, depth = 0): Value {
+  if (typeof value !== "object" || value === null || isFloat(value)) return scalarToCel(node, value);
+  const known = converted.get(value);
   if (known !== undefined) return known;
-  let result: unknown;
-  // Validation has rejected deeper values.
-  if (depth > MAX_VALUE_DEPTH) result = null;
-  else if (Array.isArray(value)) result = value.map((item) => toCel(node?.items, item, cache, depth + 1));
-  else if (isObject(value)) result = objectToCel(node, value, cache, depth);
-  cache.set(value, result);
+  const result = partsToCel(node, value, converted, depth);
+  converted.set(value, result);
   return result;
 }
 
-function scalarToCel(node: SchemaNode | undefined, value: JsonValue): unknown {
+function partsToCel(node: SchemaNode | undefined, value: JsonValue, converted: Converted, depth: number): Value {
+  // Validation has rejected deeper values.
+  if (depth > MAX_VALUE_DEPTH) return null;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => toCel(node?.items, item, converted, depth + 1));
+    return new List(
+      items,
+      listKind(node),
+      node?.listKeys.map((key) => celName(key) ?? key),
+      true,
+    );
+  }
+  if (!isObject(value)) return null;
+  if (node?.embedded === true) return resourceToCel(node, value, converted, depth);
+  return objectToCel(node, node?.properties ?? new Map(), value, converted, depth);
+}
+
+function isFloat(value: unknown): value is Float64 {
+  return value instanceof Float64;
+}
+
+function listKind(node: SchemaNode | undefined): ListKind {
+  return node?.listType === "set" || node?.listType === "map" ? node.listType : "atomic";
+}
+
+function scalarToCel(node: SchemaNode | undefined, value: JsonValue | Float64): Value {
+  if (isFloat(value)) return scalarToCel(node, value.value);
   if (typeof value === "number" || typeof value === "bigint") {
-    if (node?.type === "number") return Number(value);
+    if (node?.type === "number" && !node.intOrString) return Number(value);
     return isInteger(value) ? BigInt(value) : Number(value);
   }
-  if (typeof value !== "string") return value;
-  switch ((node?.format ?? "").replaceAll("-", "")) {
-    case "datetime":
-      return isDateTime(value) ? new Date(value) : value;
+  if (typeof value !== "string" || node?.type !== "string") return value as Value;
+  const invalid = new Failure(`invalid ${node.format} in data`);
+  switch (node.format) {
+    case "date-time":
+      return parseTimestamp(value) ?? invalid;
     case "date":
-      return isDate(value) ? new Date(`${value}T00:00:00Z`) : value;
+      return parseDate(value) ?? invalid;
     case "duration":
-      return isDuration(value) ? goDuration(value) : value;
+      return parseGoDuration(value) ?? wordDuration(value) ?? invalid;
     case "byte":
       return Uint8Array.from(Buffer.from(value, "base64"));
     default:
@@ -46,85 +81,58 @@ function scalarToCel(node: SchemaNode | undefined, value: JsonValue): unknown {
   }
 }
 
-function goDuration(text: string): unknown {
-  const ms = tryParseDuration(text);
-  // isDuration also accepts `3 days`, which CEL does not parse, so it stays a string.
-  return ms === undefined ? text : durationOf(ms);
+const SECOND = 1_000_000_000n;
+const WORDS: readonly (readonly [RegExp, bigint])[] = [
+  [/^(?:ns|nanos?|nanoseconds?)$/, 1n],
+  [/^(?:us|µs|micros?|microseconds?)$/, 1000n],
+  [/^(?:ms|millis?|milliseconds?)$/, 1_000_000n],
+  [/^(?:s|secs?|seconds?)$/, SECOND],
+  [/^(?:m|mins?|minutes?)$/, 60n * SECOND],
+  [/^(?:h|hrs?|hours?)$/, 3600n * SECOND],
+  [/^(?:d|days?)$/, 86_400n * SECOND],
+  [/^(?:w|wks?|weeks?)$/, 604_800n * SECOND],
+];
+
+/** A duration with a unit in words: `3 days`. */
+function wordDuration(text: string): Duration | undefined {
+  const [, count, word = ""] = /^\s*(\d{1,18})\s*([a-zµ]+)\s*$/.exec(text) ?? [];
+  const unit = WORDS.find(([pattern]) => pattern.test(word))?.[1];
+  return count === undefined || unit === undefined ? undefined : new Duration(BigInt(count) * unit);
 }
+
+/** The type of objects with declared fields. No function takes them, so one type is enough. */
+const OBJECT: Type = named("object");
 
 function objectToCel(
   node: SchemaNode | undefined,
+  properties: ReadonlyMap<string, SchemaNode>,
   value: JsonObject,
-  cache: Map<object, unknown>,
+  converted: Converted,
   depth: number,
-): Map<string, unknown> {
-  const result = new Map<string, unknown>();
-  const open = node === undefined || (node.properties.size === 0 && node.additional === undefined);
-  for (const key of Object.keys(value)) {
-    const field = value[key] as JsonValue;
-    const property = node?.properties.get(key);
-    if (property !== undefined) {
-      const converted = toCel(property, field, cache, depth + 1);
-      result.set(celName(key) ?? key, converted);
-      if (isReserved(key)) result.set(key, converted);
-    } else if (typeof node?.additional === "object") result.set(key, toCel(node.additional, field, cache, depth + 1));
-    else if (open || node?.additional === true) result.set(key, toCel(undefined, field, cache, depth + 1));
+): Value {
+  if (typeof node?.additional === "object" && properties.size === 0) {
+    const { additional } = node;
+    const entries = new Map<Key, Value>();
+    for (const key of Object.keys(value)) {
+      entries.set(key, toCel(additional, value[key] as JsonValue, converted, depth + 1));
+    }
+    return new CelMap(entries);
   }
-  return result;
+  const isOpen = properties.size === 0;
+  const fields = new Map<string, Value>();
+  for (const key of Object.keys(value)) {
+    const property = properties.get(key);
+    if (property === undefined && !isOpen) continue;
+    // A null of a nullable property is like an absent one.
+    if (property !== undefined && value[key] === null) continue;
+    const field = toCel(property, value[key] as JsonValue, converted, depth + 1);
+    fields.set(isOpen ? key : (celName(key) ?? key), field);
+    if (isReserved(key)) fields.set(key, field);
+  }
+  return new CelObject(fields, isOpen ? undefined : OBJECT);
 }
 
 /** Converts a resource for a rule at its root. Of its metadata, rules read name and generateName only. */
-export function resourceToCel(node: SchemaNode, value: JsonObject, cache: Map<object, unknown>): unknown {
-  const result = objectToCel(node, value, cache, 0);
-  for (const field of ["apiVersion", "kind"]) {
-    if (Object.hasOwn(value, field)) result.set(field, value[field]);
-  }
-  const { metadata } = value;
-  if (Object.hasOwn(value, "metadata") && isObject(metadata)) {
-    const names = ["name", "generateName"].filter((field) => Object.hasOwn(metadata, field));
-    result.set("metadata", new Map(names.map((field) => [field, metadata[field]])));
-  }
-  return result;
-}
-
-const RESERVED: ReadonlySet<string> = new Set([
-  "true",
-  "false",
-  "null",
-  "in",
-  "as",
-  "break",
-  "const",
-  "continue",
-  "else",
-  "for",
-  "function",
-  "if",
-  "import",
-  "let",
-  "loop",
-  "package",
-  "namespace",
-  "return",
-]);
-
-/** Whether a property has the name of a reserved word. Newer API servers know it by that name, too: `self.package`. */
-export function isReserved(property: string): boolean {
-  return RESERVED.has(property);
-}
-
-/**
- * The name of a property in expressions, or undefined if it cannot have one.
- * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
- */
-export function celName(property: string): string | undefined {
-  if (RESERVED.has(property)) return `__${property}__`;
-  // The name of nearly all properties.
-  if (/^[A-Za-z][A-Za-z0-9]*$/.test(property)) return property;
-  if (!/^[A-Za-z_][A-Za-z0-9_./-]*$/.test(property)) return undefined;
-  return property
-    .replaceAll("__", "__underscores__")
-    .replaceAll(".", "__dot__")
-    .replaceAll("-", "__dash__")
-    .replaceAll("/", "__slash__");
+export function resourceToCel(node: SchemaNode, value: JsonObject, converted: Converted, depth = 0): Value {
+  return objectToCel(undefined, withResourceFields(node), value, converted, depth);
 }

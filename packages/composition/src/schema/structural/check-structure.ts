@@ -1,8 +1,8 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import { type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import { closest } from "../../reader/closest.ts";
 import { isObject } from "../../values/json.ts";
 import type { SchemaNode } from "./node.ts";
-import type { SchemaFinding } from "./schema-error.ts";
+import type { Report } from "./schema-error.ts";
 
 const TYPES: readonly string[] = ["array", "boolean", "integer", "number", "object", "string"];
 
@@ -37,17 +37,12 @@ const SHAPING: readonly string[] = [
  * Reports why a schema is not structural. An API server rejects a CRD with such a schema:
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
-export function checkStructure(root: SchemaNode): SchemaFinding[] {
-  const findings: SchemaFinding[] = [];
-  const report: Report = (path, message) => findings.push({ path: formatPath(path), at: path, message });
+export function checkStructure(root: SchemaNode, report: Report): void {
   if (root.type !== "object" && root.type !== "") {
     report([...root.path, "type"], "must be object at the root");
   }
   checkNode(root, report);
-  return findings;
 }
-
-type Report = (path: JsonPath, message: string) => void;
 
 function checkNode(node: SchemaNode, report: Report): void {
   const { keywords, path, type } = node;

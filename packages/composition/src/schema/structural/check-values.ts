@@ -1,41 +1,45 @@
-import { formatPath, type JsonPath } from "@xfn/functionio";
+import type { JsonPath } from "@xfn/functionio";
 import { applySchemaDefaults } from "./default.ts";
-import { allNodes, type SchemaNode } from "./node.ts";
+import type { SchemaNode } from "./node.ts";
 import { pruneUnknown } from "./prune.ts";
-import type { SchemaFinding } from "./schema-error.ts";
-import { compileValidation } from "./validate.ts";
+import { Findings, type Report } from "./schema-error.ts";
+import { compileValidation, type Validate } from "./validate.ts";
 
-/**
- * Reports invalid defaults and patterns. An API server rejects a CRD with them.
- */
-export function checkSchemaValues(root: SchemaNode): SchemaFinding[] {
-  const findings: SchemaFinding[] = [];
-  const validate = compileValidation(root, (finding) => findings.push(finding));
-  for (const node of allNodes(root)) findings.push(...defaultFindings(node, validate));
-  return findings;
+/** Reports invalid defaults and patterns. An API server rejects a CRD with them. */
+export function checkSchemaValues(root: SchemaNode, report: Report): void {
+  const validate = compileValidation(root, report);
+  for (const node of checkedDefaults(root)) checkDefault(node, validate, report);
 }
 
-/** Reports why the default of a schema itself, not those of its fields, is invalid. */
-export function checkOwnDefault(root: SchemaNode): SchemaFinding[] {
-  return defaultFindings(
-    root,
-    compileValidation(root, () => undefined),
-  );
+/** The schemas with defaults that an API server checks: it does not look into `additionalProperties`. */
+export function checkedDefaults(root: SchemaNode): SchemaNode[] {
+  const nodes = [root];
+  for (let next = 0; next < nodes.length; next++) {
+    const { properties, items } = nodes[next] as SchemaNode;
+    nodes.push(...properties.values());
+    if (items !== undefined) nodes.push(items);
+  }
+  return nodes.filter((node) => node.default !== undefined);
 }
 
-function defaultFindings(node: SchemaNode, validate: ReturnType<typeof compileValidation>): SchemaFinding[] {
-  if (node.default === undefined) return [];
-  const findings: SchemaFinding[] = [];
+/** Whether the default of a schema itself, not those of its fields, is valid. */
+export function isOwnDefaultValid(root: SchemaNode): boolean {
+  const findings = new Findings();
+  const validate = compileValidation(root, () => undefined);
+  checkDefault(root, validate, findings.report);
+  return findings.all.length === 0;
+}
+
+function checkDefault(node: SchemaNode, validate: Validate, report: Report): void {
+  if (node.default === undefined) return;
   // Defaults within the default are filled in before it is validated.
   const at: JsonPath = [...node.path, "default"];
   for (const issue of validate(applySchemaDefaults(node, node.default), node)) {
-    findings.push({ path: formatPath(at), at, message: `is not valid for its own schema: ${describe(issue)}` });
+    report(at, `is not valid for its own schema: ${describe(issue)}`);
   }
   for (const unknown of pruneUnknown(node, node.default).unknown) {
-    const unknownPath: JsonPath = [...at, ...unknown];
-    findings.push({ path: formatPath(unknownPath), at: unknownPath, message: "is no field of the schema" });
+    report([...at, ...unknown], "is no field of the schema");
   }
-  return findings;
 }
 
 function describe(issue: { path: string; message: string; reason: string }): string {

@@ -1,7 +1,7 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
 import { emptyObject, isObject } from "../../values/json.ts";
 import { schemaProps } from "./json-schema-props.ts";
-import { SchemaError, type SchemaFinding } from "./schema-error.ts";
+import { Findings, SchemaError } from "./schema-error.ts";
 
 /**
  * A schema prepared for walking values along it. Its keywords have the right types. {@link checkStructure} checks
@@ -46,14 +46,32 @@ export interface SchemaNode {
  * @throws {SchemaError} with every keyword that has a value of the wrong type
  */
 export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
-  const issues: SchemaFinding[] = [];
-  const wrong = (path: JsonPath, message: string): void => {
-    issues.push({ path: formatPath(path), at: path, message });
-  };
-  if (!isObject(schema)) wrong(at, "expected a schema");
-  const decoded = schemaProps(schema, at, { wrong });
-  if (issues.length > 0 || !isObject(decoded)) throw new SchemaError(issues);
+  const findings = new Findings();
+  if (!isObject(schema)) findings.report(at, "expected a schema");
+  const problem = sizeProblem(schema);
+  if (problem !== undefined) findings.report(at, problem);
+  const decoded = findings.all.length > 0 ? undefined : schemaProps(schema, at, { wrong: findings.report });
+  findings.throwIfAny();
+  if (!isObject(decoded)) throw new SchemaError([]);
   return nodeOf(decoded, at);
+}
+
+/**
+ * The most objects within a schema: ten times those of the largest CRDs in use. An API server's limit is the size of a
+ * request, 3 MiB, which leaves room for schemas that take a minute to check.
+ */
+export const MAX_SCHEMA_PARTS = 100_000;
+
+/** Says that a schema is too large to be checked. Counts its objects without recursion. */
+export function sizeProblem(schema: JsonValue): string | undefined {
+  const open: JsonValue[] = [schema];
+  let parts = 0;
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== "object" || value === null) continue;
+    if (++parts > MAX_SCHEMA_PARTS) return `is a schema with more than ${MAX_SCHEMA_PARTS} parts`;
+    for (const part of Array.isArray(value) ? value : Object.values(value)) open.push(part);
+  }
+  return undefined;
 }
 
 /** Creates the node of a schema in the API server's form. */

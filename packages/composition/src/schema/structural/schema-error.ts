@@ -1,4 +1,4 @@
-import { describeIssues, type JsonPath, MAX_ISSUES } from "@xfn/functionio";
+import { describeIssues, formatPath, type JsonPath, MAX_ISSUES } from "@xfn/functionio";
 
 /** A problem of a schema. */
 export interface SchemaFinding {
@@ -8,6 +8,31 @@ export interface SchemaFinding {
   readonly at: JsonPath;
   /** The problem and its fix, without the path. */
   readonly message: string;
+}
+
+/** Reports a problem at a path. */
+export type Report = (at: JsonPath, message: string) => void;
+
+/**
+ * Collects the problems of a schema. A hostile schema has more problems than anyone reads, so no more are kept than an
+ * error lists, and one that tells it that there are more.
+ */
+export class Findings {
+  readonly all: SchemaFinding[] = [];
+
+  readonly report: Report = (at, message) => {
+    if (!this.isFull) this.all.push({ path: formatPath(at), at, message });
+  };
+
+  /** Whether further problems are not kept. Checks can stop then. */
+  get isFull(): boolean {
+    return this.all.length > MAX_ISSUES;
+  }
+
+  /** @throws {SchemaError} if there are problems */
+  throwIfAny(): void {
+    if (this.all.length > 0) throw new SchemaError(this.all);
+  }
 }
 
 /** A schema is invalid. Lists all problems. */

@@ -1,4 +1,4 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
+import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
 import type { RE2JS } from "re2js";
 import { parseRegexp } from "../../transform/text/parse-regexp.ts";
 import { printGoJson } from "../../values/go-json.ts";
@@ -9,7 +9,7 @@ import { codePoints, formatCheck } from "./formats.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
 import { allNodes, type SchemaNode } from "./node.ts";
 import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
-import type { SchemaFinding } from "./schema-error.ts";
+import type { Report } from "./schema-error.ts";
 
 /**
  * The most checks of a value against a schema, about a second. The largest CRDs have ten thousand schemas, and most of
@@ -21,17 +21,14 @@ export const MAX_VALIDATION_STEPS = 2_000_000;
 export type Validate = (value: JsonValue, part?: SchemaNode) => SchemaIssue[];
 
 /** Compiles a schema's checks. Reports invalid patterns, which match nothing. */
-export function compileValidation(root: SchemaNode, report: (finding: SchemaFinding) => void): Validate {
+export function compileValidation(root: SchemaNode, report: Report): Validate {
   const patterns = new Map<SchemaNode, RE2JS>();
   for (const node of allNodes(root)) {
     const { pattern } = node.keywords;
     if (typeof pattern !== "string") continue;
     const regexp = parseRegexp(pattern);
     if (!("reason" in regexp)) patterns.set(node, regexp);
-    else {
-      const at = [...node.path, "pattern"];
-      report({ path: formatPath(at), at, message: "is no regular expression of RE2 (Go's syntax)" });
-    }
+    else report([...node.path, "pattern"], "is no regular expression of RE2 (Go's syntax)");
   }
   return (value, part = root) => new Validation(patterns).run(part, value);
 }

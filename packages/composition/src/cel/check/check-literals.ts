@@ -1,0 +1,112 @@
+import { type FormatPart, partsOfFormat, type Verb } from "../library/format-text.ts";
+import { patternOf } from "../library/patterns.ts";
+import { allParts, type Call, type Expression, partsOf } from "../syntax/expression.ts";
+import { DYN, insideOptional, printType, sameType, type Type } from "../values/type.ts";
+import { Failure } from "../values/value.ts";
+
+/** The conversions that an API server evaluates for literals when it reads a rule. */
+const CONVERSIONS: ReadonlySet<string> = new Set("bool bytes double duration int string timestamp uint".split(" "));
+
+/** The position of the pattern among the arguments. */
+const PATTERNS: ReadonlySet<string> = new Set(["matches", "find", "findAll"]);
+
+/** What a literal of an expression is, beyond its type: patterns, times, formats, and lists of one type. */
+export function checkLiterals(root: Expression): string[] {
+  const problems: string[] = [];
+  checkAggregates(root, false, problems);
+  for (const part of allParts(root)) {
+    if (part.kind !== "call") continue;
+    if (CONVERSIONS.has(part.name)) checkConversion(part, problems);
+    else if (PATTERNS.has(part.name)) checkPattern(part, problems);
+    else if (part.name === "format") checkFormat(part, problems);
+  }
+  return problems;
+}
+
+function checkConversion({ name, args, overloads }: Call, problems: string[]): void {
+  const [argument] = args;
+  if (argument?.kind !== "literal" || args.length !== 1) return;
+  if (overloads?.[0]?.call(argument.value) instanceof Failure) problems.push(`invalid ${name} argument`);
+}
+
+function checkPattern({ name, target, args }: Call, problems: string[]): void {
+  const pattern = target === undefined ? args[1] : args[0];
+  if (pattern?.kind !== "literal" || typeof pattern.value !== "string") return;
+  if (patternOf(pattern.value) instanceof Failure) problems.push(`invalid ${name} argument`);
+}
+
+/** Lists and maps of literals have one type, except among the arguments of `format`. */
+function checkAggregates(expression: Expression, isExempt: boolean, problems: string[]): void {
+  const inner = isExempt || (expression.kind === "call" && expression.name === "format");
+  if (!isExempt && expression.kind === "list") {
+    requireOne(
+      expression.items.map(({ type }, index) => unwrapped(type, expression.optional.has(index))),
+      problems,
+    );
+  } else if (!isExempt && expression.kind === "map") {
+    const { entries } = expression;
+    requireOne(
+      entries.map(({ key }) => key.type),
+      problems,
+    );
+    requireOne(
+      entries.map(({ value, optional }) => unwrapped(value.type, optional)),
+      problems,
+    );
+  }
+  for (const part of partsOf(expression)) checkAggregates(part, inner, problems);
+}
+
+function unwrapped(type: Type | undefined, optional: boolean): Type | undefined {
+  return optional && type !== undefined ? (insideOptional(type) ?? type) : type;
+}
+
+function requireOne(types: readonly (Type | undefined)[], problems: string[]): void {
+  const [first = DYN] = types;
+  const other = types.find((type) => type !== undefined && !sameType(type, first));
+  if (other !== undefined) problems.push(`expected type '${printType(first)}' but found '${printType(other)}'`);
+}
+
+const VERB_KINDS: Readonly<Record<Exclude<Verb, "s">, readonly string[]>> = {
+  d: ["int", "uint"],
+  f: ["double", "string"],
+  e: ["double", "string"],
+  b: ["int", "uint", "bool"],
+  x: ["int", "uint", "string", "bytes"],
+  X: ["int", "uint", "string", "bytes"],
+  o: ["int", "uint"],
+};
+
+const PRINTABLE: readonly string[] = "list map int uint double bool string timestamp bytes duration type null".split(
+  " ",
+);
+
+function checkFormat({ target, args }: Call, problems: string[]): void {
+  const [list] = args;
+  if (target?.kind !== "literal" || typeof target.value !== "string" || list?.kind !== "list") return;
+  const parts = partsOfFormat(target.value);
+  if (parts instanceof Failure) {
+    problems.push(parts.message);
+    return;
+  }
+  const verbs = parts.filter((part): part is Exclude<FormatPart, string> => typeof part !== "string");
+  if (verbs.length > list.items.length) problems.push(`index ${list.items.length} out of range`);
+  else if (verbs.length < list.items.length) {
+    problems.push(`too many arguments supplied to string.format (expected ${verbs.length}, got ${list.items.length})`);
+  }
+  for (const [index, { verb }] of verbs.entries()) {
+    const item = list.items[index];
+    if (item === undefined) break;
+    const fits = verb === "s" ? isPrintable(item) : isOneOf(item, VERB_KINDS[verb]);
+    if (!fits) problems.push(`%${verb} cannot format a value of type ${printType(item.type ?? DYN)}`);
+  }
+}
+
+function isOneOf({ type = DYN }: Expression, kinds: readonly string[]): boolean {
+  return type.kind === "dyn" || kinds.includes(type.kind);
+}
+
+function isPrintable(expression: Expression): boolean {
+  if (!isOneOf(expression, PRINTABLE)) return false;
+  return expression.kind !== "list" && expression.kind !== "map" ? true : partsOf(expression).every(isPrintable);
+}

@@ -1,0 +1,86 @@
+import { check, type Variables } from "./check/check.ts";
+import { checkLiterals } from "./check/check-literals.ts";
+import { estimateCost, type SizeOf } from "./cost/estimate.ts";
+import type { Budget } from "./evaluate/budget.ts";
+import { MissingKey, plan } from "./evaluate/plan.ts";
+import { allFunctions } from "./library/functions.ts";
+import { allParts, CelSyntaxError } from "./syntax/expression.ts";
+import { parse } from "./syntax/parse.ts";
+import { BOOL, STRING, type Type } from "./values/type.ts";
+import { Failure, type Value } from "./values/value.ts";
+
+/** The longest expression, as in an API server. */
+const MAX_LENGTH = 100_000;
+
+/** The result of an expression, or its error, which contains no value of the data. */
+export type Outcome = { readonly value: Value } | { readonly failure: string };
+
+/** A compiled expression. */
+export interface Program {
+  /** The variables that it reads. */
+  readonly reads: ReadonlySet<string>;
+  /** Its largest cost for data of the given sizes. */
+  cost(sizeOf: SizeOf): number;
+  /** Evaluates it. Undefined if it exceeds the budget. */
+  evaluate(values: Readonly<Record<string, Value | undefined>>, budget: Budget): Outcome | undefined;
+}
+
+/** What an expression must be. */
+export interface ProgramOptions {
+  readonly type: "bool" | "string";
+  /** Whether the result can have a type that is only known when it is evaluated. Rules of a schema cannot. */
+  readonly isDynamic?: boolean;
+  readonly variables: Variables;
+}
+
+/** Compiles an expression like an API server. Returns what is wrong with an invalid one. */
+export function compile(text: string, options: ProgramOptions): Program | { readonly problem: string } {
+  if (text.length > MAX_LENGTH) return { problem: `is longer than ${MAX_LENGTH} characters` };
+  try {
+    return compiled(text, options);
+  } catch (error) {
+    if (error instanceof CelSyntaxError) return { problem: `is not valid CEL: ${error.message}` };
+    // The stack ends before the bound on nesting only for long chains of operators.
+    if (error instanceof RangeError) return { problem: "is nested too deeply" };
+    throw error;
+  }
+}
+
+const RESULTS: Readonly<Record<ProgramOptions["type"], Type>> = { bool: BOOL, string: STRING };
+
+function compiled(
+  text: string,
+  { type, variables, isDynamic = false }: ProgramOptions,
+): Program | { readonly problem: string } {
+  const root = parse(text);
+  const [problem] = check(root, variables, allFunctions());
+  if (problem !== undefined) return { problem: `is not valid CEL: ${problem}` };
+  const [literal] = checkLiterals(root);
+  if (literal !== undefined) return { problem: `is not valid CEL: ${literal}` };
+  const result = root.type?.kind;
+  if (result !== RESULTS[type].kind && !(isDynamic && result === "dyn")) {
+    return { problem: `must evaluate to a ${type}, not to a ${root.type?.name}` };
+  }
+  const names = [...variables.keys()];
+  const { step, places } = plan(root, names);
+  const used = new Set(allParts(root).map((part) => (part.kind === "ident" ? part.name : "")));
+  return {
+    reads: new Set(names.filter((name) => used.has(name))),
+    cost: (sizeOf) => estimateCost(root, sizeOf),
+    evaluate(values, budget): Outcome | undefined {
+      const frame = {
+        budget,
+        values: Array.from({ length: places }, (_, at) => (at < names.length ? values[names[at] ?? ""] : undefined)),
+      };
+      const value = budget.run(() => step(frame));
+      if (value === undefined) return undefined;
+      return value instanceof Failure ? { failure: messageOf(value, text) } : { value };
+    },
+  };
+}
+
+/** The key of a failure is quoted only if the expression contains it: it can be a value of the data. */
+function messageOf(failure: Failure, expression: string): string {
+  if (failure instanceof MissingKey && expression.includes(failure.key)) return `no such key: ${failure.key}`;
+  return failure.message;
+}
