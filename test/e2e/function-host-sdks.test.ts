@@ -8,8 +8,8 @@ import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 describe.each([
-  { sdk: "Python", build: buildPythonGreeting, set: needs("crun", "python3") },
-  { sdk: "TypeScript", build: buildTypeScriptGreeting, set: needs("crun") },
+  { sdk: "Python", build: buildPythonGreeting, set: needs("crun", "python-sdk") },
+  { sdk: "TypeScript", build: buildTypeScriptGreeting, set: needs("crun", "typescript-sdk") },
 ])("a served function of the $sdk SDK", ({ build, set }) => {
   describe("as it is published", set, () => {
     let workspace: Workspace;

@@ -1,7 +1,7 @@
 import { copyFile } from "node:fs/promises";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
-import { buildGoProgram } from "../harness/grpc-function.ts";
+import { buildGoProgram } from "../harness/go-program.ts";
 import { before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { type As, Workspace } from "../harness/workspace.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { buildGoProgram } from "../harness/go-program.ts";
+import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
 

@@ -14,7 +14,8 @@ import {
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type Certificates, makeCertificates } from "../harness/certificates.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
-import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { buildGoProgram } from "../harness/go-program.ts";
+import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type RunningServer, startRunnerServer } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { buildGoProgram } from "../harness/go-program.ts";
+import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
 import { CHECKOUT } from "../harness/paths.ts";

@@ -8,7 +8,8 @@ import {
 import { type FunctionCallOptions, PACKAGE_KEY } from "@xfn/runner-grpc";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { rawCall } from "../../packages/runner-grpc/testing/raw-call.ts";
-import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { buildGoProgram } from "../harness/go-program.ts";
+import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { PATIENCE } from "../harness/patience.ts";

@@ -4,7 +4,9 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { builtBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
+import { buildGoModules, buildGoProgram } from "./go-program.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
+import { pythonPackages, typescriptPackages } from "./sdk-packages.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
 
 /** A requirement that a machine may not meet. */
@@ -18,11 +20,14 @@ export type Need =
   | "docker-registry"
   | "go"
   | "openssl"
-  /** Go in a new enough version, and a proxy or cache with the modules of test/interop/go. */
+  /** Go in a new enough version, and a proxy or cache with the modules of test/interop/go, which it compiles. */
   | "go-modules"
-  /** The same for test/functions: the official Go SDK of functions. */
+  /** The same for programs of test/functions, with the official Go SDK of functions or kustomize's library. */
   | "go-functions"
   | "krm-functions"
+  /** The packages of the official SDKs, which it installs. */
+  | "python-sdk"
+  | "typescript-sdk"
   /** Rust with the standard library of wasm32-wasip1. */
   | "rust-wasm"
   | "python3"
@@ -68,9 +73,6 @@ export function needs(...things: Need[]): NeedOptions {
   return missing.length === 0 ? { skip: false, meta: {} } : { skip: true, meta: { missing: missing.join("; ") } };
 }
 
-// The build takes some five minutes on two idle cores. It yields to tests, and has taken 35 minutes beside others.
-const BUILD_MS = 3_600_000;
-
 const known = new Map<Need, string | undefined>();
 
 // Returns the reason why a requirement is not met, or undefined. Each worker looks once: the machine does not change
@@ -95,11 +97,15 @@ function lookUp(thing: Need): string | undefined {
     case "python-grpc":
       return pythonWithGrpc() === undefined ? "python3 has no grpc" : undefined;
     case "go-modules":
-      return lackOfGoModules("test/interop/go");
+      return lackOfGo(() => buildGoModules("test/interop/go"));
     case "go-functions":
-      return lackOfGoModules("test/functions/go-greeting");
+      return lackOfGo(() => buildGoProgram("go-greeting"));
     case "krm-functions":
-      return lackOfGoModules("test/functions/krm-labels");
+      return lackOfGo(() => buildGoProgram("krm-labels"));
+    case "python-sdk":
+      return lackOfPython() ?? failureOf(pythonPackages);
+    case "typescript-sdk":
+      return failureOf(typescriptPackages);
     case "api-server":
       return lackOfApiServer();
     case "rust-wasm":
@@ -111,11 +117,11 @@ function lookUp(thing: Need): string | undefined {
   }
 }
 
-// scripts/test.sh may be building them. A test that needs them waits for the end of the build.
+// scripts/test.sh may be building them. A test that needs them waits for the end of the build, without a limit: the build
+// takes some five minutes on two idle cores, and has taken 35 beside tests.
 function lackOfApiServer(): string | undefined {
   const lock = join(dirname(builtBinaries()), "lock");
-  if (findBinaries().missing !== undefined && existsSync(lock))
-    spawnSync("flock", [lock, "true"], { timeout: BUILD_MS });
+  if (findBinaries().missing !== undefined && existsSync(lock)) spawnSync("flock", [lock, "true"]);
   const { missing } = findBinaries();
   return missing === undefined ? undefined : explainMissing(missing);
 }
@@ -137,15 +143,18 @@ function lackOfPython(): string | undefined {
   return spawnSync("python3", ["-c", ""], { timeout: 10_000 }).status === 0 ? undefined : "python3 is not installed";
 }
 
-function lackOfGoModules(folder: string): string | undefined {
-  if (which("go") === undefined) return "go is not installed";
-  const env = { ...process.env, GOTOOLCHAIN: "local", GOFLAGS: "-mod=readonly" };
-  const { status, stderr } = spawnSync("go", ["mod", "download"], {
-    cwd: join(CHECKOUT, folder),
-    env,
-    timeout: 120_000,
-  });
-  return status === 0 ? undefined : `go has no modules for ${folder}: ${String(stderr).trim().slice(-200)}`;
+/** Runs what prepares a test, as long as it takes. @returns why it failed */
+function failureOf(prepare: () => unknown): string | undefined {
+  try {
+    prepare();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function lackOfGo(build: () => unknown): string | undefined {
+  return which("go") === undefined ? "go is not installed" : failureOf(build);
 }
 
 // The other user must be able to read the checkout and start this Node.

@@ -6,22 +6,16 @@ import process from "node:process";
 import type { BuildEntry } from "@xfn/oci-rootfs";
 import { build } from "esbuild";
 import { buildCodeFunction } from "./code-function.ts";
-import { buildGrpcImage, functionCache } from "./grpc-function.ts";
+import { buildGrpcImage } from "./grpc-function.ts";
 import { CHECKOUT } from "./paths.ts";
+import { pythonPackages, typescriptPackages } from "./sdk-packages.ts";
 import { which } from "./which.ts";
 import type { Workspace } from "./workspace.ts";
-
-// Each registry serves some 30 MB.
-const INSTALL_MS = 300_000;
 
 /** Builds the image of the function with the official Python SDK. @returns its name */
 export async function buildPythonGreeting(workspace: Workspace): Promise<string> {
   const folder = join(CHECKOUT, "test/functions/python-greeting");
-  const requirements = join(folder, "requirements.txt");
-  const options = "--quiet --no-compile --only-binary=:all: --root-user-action=ignore".split(" ");
-  const packages = installed("python", requirements, (target) => {
-    return ["python3", "-m", "pip", "install", ...options, "--target", target, "--requirement", requirements];
-  });
+  const packages = pythonPackages();
   const main = readFileSync(join(folder, "main.py"));
   return await buildGrpcImage(workspace, {
     name: "test/python-greeting",
@@ -34,13 +28,8 @@ export async function buildPythonGreeting(workspace: Workspace): Promise<string>
 
 /** Builds the image of the function with the official TypeScript SDK. @returns its name */
 export async function buildTypeScriptGreeting(workspace: Workspace): Promise<string> {
-  const folder = join(CHECKOUT, "test/functions/typescript-greeting");
-  const packages = installed("typescript", join(folder, "package-lock.json"), (target) => {
-    cpSync(folder, target, { recursive: true });
-    return ["npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", target];
-  });
   const { outputFiles } = await build({
-    entryPoints: [join(packages, "main.js")],
+    entryPoints: [join(typescriptPackages(), "main.js")],
     bundle: true,
     platform: "node",
     format: "cjs",
@@ -52,27 +41,6 @@ export async function buildTypeScriptGreeting(workspace: Workspace): Promise<str
     entries: [{ path: "app/main.cjs", content: outputFiles[0]?.contents ?? "" }],
     entrypoint: ["node", "/app/main.cjs"],
   });
-}
-
-/** Installs packages once for the same lock file. @returns their folder in the cache */
-function installed(name: string, lock: string, commandFor: (target: string) => readonly string[]): string {
-  const hash = createHash("sha256").update(readFileSync(lock)).update(process.version).digest("hex").slice(0, 16);
-  const folder = join(functionCache(), `${name}-${hash}`);
-  if (existsSync(folder)) return folder;
-  const target = mkdtempSync(join(functionCache(), `${name}-`));
-  const [program = "", ...args] = commandFor(target);
-  const { status, stderr, error } = spawnSync(program, args, { timeout: INSTALL_MS });
-  if (status !== 0) {
-    rmSync(target, { recursive: true });
-    throw new Error(`cannot install packages for ${lock}: ${error?.message ?? String(stderr).slice(-2000)}`);
-  }
-  try {
-    renameSync(target, folder);
-  } catch {
-    // Another worker was first.
-    rmSync(target, { recursive: true });
-  }
-  return folder;
 }
 
 function filesOf(folder: string, target: string): BuildEntry[] {

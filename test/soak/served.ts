@@ -1,7 +1,8 @@
 import { FunctionCallError, FunctionClient, type FunctionResponse, type UnaryCaller } from "@xfn/function-grpc";
 import { PACKAGE_KEY } from "@xfn/runner-grpc";
 import { rawCall } from "../../packages/runner-grpc/testing/raw-call.ts";
-import { buildGoProgram, buildGrpcImage } from "../harness/grpc-function.ts";
+import { buildGoProgram } from "../harness/go-program.ts";
+import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { greetingOf, requestFor } from "../harness/served-functions.ts";
 import type { Workspace } from "../harness/workspace.ts";
