@@ -43,3 +43,22 @@ test("a long prefix is truncated, but not in the middle of a separator", () => {
   const fits = composedName(`${"a".repeat(50)}-`, uid, "bucket");
   expect(fits).toMatch(/^a{50}-[0-9a-f]{12}$/);
 });
+
+test("childName gives the names that Crossplane 2 gives, whatever the prefix", () => {
+  // The values are those of Crossplane's own tests (internal/names).
+  const composite = "75e4a668-035f-4ce8-8c45-f4d3ac850155";
+  const hash = "38ce86992a27";
+  const names: [prefix: string, name: string][] = [
+    ["resource", `resource-${hash}`],
+    ["resource-", `resource-${hash}`],
+    ["", hash],
+    ["very-long-parent-name-".repeat(3), `very-long-parent-name-very-long-parent-name-very-l-${hash}`],
+    [
+      "very-long-parent-name-without-ending-hyphen".repeat(2),
+      `very-long-parent-name-without-ending-hyphenvery-lo-${hash}`,
+    ],
+  ];
+  for (const [prefix, name] of names) expect(childName(prefix, composite, "database")).toBe(name);
+  expect(childName("parent-", composite, "storage")).toBe("parent-abcd22a110fe");
+  expect(childName("parent-", "uid-123", "database")).toBe("parent-5f968d238736");
+});
