@@ -13,8 +13,26 @@ import {
   ourController,
   unknownSeverity,
 } from "./rules/reconcile/answers.ts";
-import { failedTemplates, firstOfTwo, functionsAllTheSame, namedEntries, repairs } from "./rules/reconcile/entries.ts";
-import { namesFirst, renamedInPlace, statusPersisted, undesiredKept } from "./rules/reconcile/kept.ts";
+import { claimLabels } from "./rules/reconcile/claims.ts";
+import {
+  detailsFirst as detailsBeforeReadiness,
+  failedKept,
+  failedTemplates,
+  firstOfTwo,
+  functionsAllTheSame,
+  namedEntries,
+  objectKept,
+  othersApplied,
+  repairs,
+} from "./rules/reconcile/entries.ts";
+import {
+  detailsComplete,
+  namesFirst,
+  renamedInPlace,
+  statusPersisted,
+  uncontrolledKept,
+  undesiredKept,
+} from "./rules/reconcile/kept.ts";
 import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
 
@@ -47,6 +65,13 @@ export const rules: readonly Rule[] = [
   functionsAllTheSame,
   firstOfTwo,
   failedTemplates,
+  objectKept,
+  uncontrolledKept,
+  detailsComplete,
+  failedKept,
+  othersApplied,
+  detailsBeforeReadiness,
+  claimLabels,
   sandbox,
   noCpuShares,
   limitsAboveZero,

@@ -48,10 +48,13 @@ export const reconciles: Adapter = {
       if (found !== undefined) throw new ApiError("Forbidden", String(fail[found]), { status: 403 });
     };
     const passes: Pass[] = [];
+    const xrKey = `${xr.apiVersion.split("/")[0]}/${xr.kind}//${xr.metadata.name}`;
     const remembered = compositionOf(vector, xr);
     const recordedPasses = comparable(vector);
-    // One more pass, which is not compared: a reference is removed after its object is gone.
+    let objects: JsonObject[] = [];
+    // One more pass, of which only the references are compared: one is removed after its object is gone.
     for (const recordedPass of [...recordedPasses, recordedPasses.at(-1) ?? {}]) {
+      objects = [...client.objects.values()].filter(({ kind }) => kind !== "Secret");
       const inputs: JsonObject[] = [];
       const results: string[] = [];
       const context: Context = {
@@ -70,7 +73,7 @@ export const reconciles: Adapter = {
       };
       const reconcile = compositeReconciler(context, definitionOf(xr));
       await reconcile(xr.metadata.name, new AbortController().signal).catch(() => undefined);
-      const now = client.objects.get(`${xr.apiVersion.split("/")[0]}/${xr.kind}//${xr.metadata.name}`);
+      const now = client.objects.get(xrKey);
       passes.push({
         functionInputs: inputs,
         ...conditionsOf(child(now, "status")),
@@ -81,8 +84,11 @@ export const reconciles: Adapter = {
       for (const [key, { kind }] of client.objects) if (kind === "Secret") client.objects.delete(key);
       for (const secret of memoryClient(secrets).objects) client.objects.set(...secret);
     }
-    const objects = [...client.objects.values()].filter(({ kind }) => kind !== "Secret");
-    return { passes: passes.slice(0, -1), objects: objects as JsonObject[] };
+    const { resourceRefs = null } = child(client.objects.get(xrKey), "spec");
+    objects = objects.map((one) =>
+      one["kind"] === xr.kind ? { ...one, spec: { ...child(one, "spec"), resourceRefs } } : one,
+    );
+    return { passes: passes.slice(0, -1), objects };
   },
   expected: (vector) => {
     const output = plain(vector["output"]) as JsonObject;
@@ -105,7 +111,7 @@ export const reconciles: Adapter = {
         ...pass,
         // The reference does not report readiness after a failed reconcile.
         ready: pass.synced === "True" ? pass.ready : "",
-        published: pass.published ?? {},
+        published: JSON.parse(renamed(show(pass.published ?? {}))),
         functionInputs: pass.functionInputs.map((input) => normalInput(input as JsonObject)),
         results: pass.results.map(normalResult).filter((one) => one !== undefined),
       })),
@@ -257,7 +263,7 @@ function normalInput(input: JsonObject): unknown {
     results: list(input["results"]),
     observed: {
       composite: normalComposite(observed),
-      resources: list(observed["resources"]).map((one) => ({
+      resources: byName(observed["resources"]).map((one) => ({
         name: one["name"],
         connectionDetails: list(one["connectionDetails"]),
         resource: normalObject(child(one, "resource")),
@@ -265,12 +271,17 @@ function normalInput(input: JsonObject): unknown {
     },
     desired: {
       composite: normalComposite(desired),
-      resources: list(desired["resources"]).map((one) => ({
+      resources: byName(desired["resources"]).map((one) => ({
         ...one,
         resource: isObject(one["resource"]) ? normalObject(one["resource"]) : one["resource"],
       })),
     },
   };
+}
+
+/** The reference keeps entries in a Go map, and the vectors record them by name. Ours stay in the order of the templates. */
+function byName(entries: unknown): JsonObject[] {
+  return list(entries).toSorted((a, b) => (String(a["name"]) < String(b["name"]) ? -1 : 1));
 }
 
 function normalComposite(state: JsonObject): unknown {
@@ -283,7 +294,7 @@ function normalComposite(state: JsonObject): unknown {
 
 // Events of only one side: overall success or failure, and warnings of our pipeline.
 const OWN =
-  /Successfully (selected composition|composed resources)|is not yet ready$|^Warning (cannot compose resources|refusing to use invalid Composition)|" dropped the desired resource "|its connection detail "[^"]*" replaces| lacks the annotation | has lost its controller reference| is for the entry /;
+  /Successfully (selected composition|composed resources)|is not yet ready$|^Warning (cannot compose resources|refusing to use invalid Composition)|" dropped the desired resource "|its connection detail "[^"]*" replaces| lacks the annotation | has lost its controller reference| is for the entry |existed without a controller$|^Warning adopted by | is not controlled by this resource; it is not deleted$/;
 
 function normalResult(result: string): string | undefined {
   const text = result.replace(/^(\w+) Pipeline step "[^"]*": /, "$1 ");
@@ -307,11 +318,22 @@ function normalXr(xr: JsonObject): JsonObject {
   };
 }
 
-/** The reference numbers unnamed resources. We derive the name from the XR's UID and the entry. */
 function normalObject(object: JsonObject): JsonObject {
-  const text = show(object).replace(/("name":"[^"]*-)(?:\d{5}|[0-9a-f]{12})"/g, '$1<generated>"');
-  const renamed = JSON.parse(text) as KubernetesObject;
-  return renamed.kind === "XApp" ? normalXr(renamed) : withoutGenerated(renamed);
+  const normal = withoutNulls(JSON.parse(renamed(show(object)))) as KubernetesObject;
+  return normal.kind === "XApp" ? normalXr(normal) : withoutGenerated(normal);
+}
+
+/** The reference numbers unnamed resources. We derive the name from the XR's UID and the entry. */
+function renamed(text: string): string {
+  return text.replace(/("[^"]*-)(?:\d{5}|[0-9a-f]{12})"/g, '$1<generated>"');
+}
+
+/** The vectors' server stores the nulls of a new object. A real one drops them. */
+function withoutNulls(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([key, field]) => [key, withoutNulls(field)]));
 }
 
 function withoutGenerated({ metadata, ...rest }: JsonObject): JsonObject {

@@ -21,6 +21,7 @@ import {
   runFails,
 } from "./case.ts";
 import { addReference, changed, identified } from "./outcome.ts";
+import { failedNames } from "./templates.ts";
 
 // What functions answer.
 
@@ -63,10 +64,11 @@ export const unknownSeverity: Rule = {
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
       for (const [index, pass] of outcome.passes.entries()) {
-        pass.results = results(outputs(vector)[index] ?? []).map((result) => {
+        const all = results(outputs(vector)[index] ?? []).map((result) => {
           const severity = hasUnknownSeverity(result) ? "Warning" : String(result["severity"]);
           return `${severity} ${String(result["message"])}`;
         });
+        pass.results = [...failedNames(vector).map((name) => `Warning composed resource "${name}":`), ...all];
       }
     }),
 };
@@ -118,7 +120,10 @@ function failed(vector: VectorCase, recorded: Expected, step: number): Expected 
         .filter((io) => !hasBadNames(io) && !hasBadDetails(io));
       const events = results(before).filter(({ severity }) => severity !== "Fatal");
       Object.assign(pass, { synced: "False", published: {} });
-      pass.results = events.map(({ severity, message }) => `${String(severity)} ${String(message)}`);
+      pass.results = [
+        ...failedNames(vector).map((name) => `Warning composed resource "${name}":`),
+        ...events.map(({ severity, message }) => `${String(severity)} ${String(message)}`),
+      ];
     }
     outcome.objects = objectsOf(vector);
   });

@@ -1,5 +1,4 @@
-import { compileTemplates, isReady, type ResourceTemplate } from "@xfn/composition";
-import { isObject, type JsonObject, type KubernetesObject, type ReadinessCheck } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import { child, list, type Rule } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";
 import {
@@ -8,6 +7,7 @@ import {
   FILE,
   hasFunctions,
   hasUnnamedTemplates,
+  isForeign,
   isSame,
   isUnannotated,
   lastDesired,
@@ -16,7 +16,9 @@ import {
   runFails,
   xrOf,
 } from "./case.ts";
-import { addReference, changed, identified, setReferences } from "./outcome.ts";
+import { addReference, changed, identified, merged, references, setReferences } from "./outcome.ts";
+import { failingChecks, settle } from "./settle.ts";
+import { existing, failedNames, named, rendered } from "./templates.ts";
 
 // Templates, and the objects of entries.
 
@@ -29,15 +31,18 @@ export const repairs: Rule = {
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
       for (const { name, resource } of repaired(vector)) {
-        if (outcome.objects.some((one) => isSame(one, resource))) continue;
-        outcome.objects.push(identified(name, resource, vector));
-        addReference(outcome, resource);
+        const there = existing(vector).get(name)?.metadata?.name;
+        const desired = named({
+          ...resource,
+          metadata: { ...resource.metadata, ...(there !== undefined && { name: there }) },
+        });
+        const index = outcome.objects.findIndex((one) => isSame(one, desired));
+        const { status: _, ...object } = identified(name, desired, vector);
+        if (index === -1) outcome.objects.push(object);
+        else outcome.objects[index] = merged(outcome.objects[index] ?? {}, object);
+        addReference(outcome, desired);
       }
-      const ready = lastDesired(vector).every(({ resource, checks }) => {
-        const object = outcome.objects.find((one) => isSame(one, resource));
-        return object !== undefined && isReady(object, checks as unknown as ReadinessCheck[]);
-      });
-      for (const pass of outcome.passes) pass.ready = ready ? "True" : "False";
+      settle(outcome, vector);
     }),
 };
 
@@ -127,19 +132,121 @@ export const failedTemplates: Rule = {
     }),
 };
 
+/** Without functions, the objects of failed templates. */
+export const failedKept: Rule = {
+  name: "failed-templates-keep-their-objects",
+  file: FILE,
+  reason:
+    "If a template fails, the XR keeps the reference to its object, and the template yields no connection details. The reference implementation forgets the object, and publishes the details.",
+  applies: (vector) => !hasFunctions(vector) && failedNames(vector).length > 0,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      const objects = existing(vector);
+      for (const name of failedNames(vector)) {
+        const object = objects.get(name);
+        if (object !== undefined) addReference(outcome, object);
+      }
+      settle(outcome, vector);
+    }),
+};
+
+/** An entry whose object a function gives another name. */
+export const objectKept: Rule = {
+  name: "entries-keep-their-objects",
+  file: FILE,
+  reason:
+    "The existing object of an entry keeps its name, whatever name a function gives it. The reference creates a second object and forgets the first.",
+  applies: (vector) => hasFunctions(vector) && !runFails(vector) && otherwiseNamed(vector).length > 0,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      for (const [{ name, resource }, object] of otherwiseNamed(vector)) {
+        const second = named(resource);
+        const isNew = !objectsOf(vector).some((one) => isSame(one, second));
+        if (isNew) outcome.objects = outcome.objects.filter((one) => !isSame(one, second));
+        const { status: _, ...desired } = identified(
+          name,
+          { ...resource, metadata: { ...resource.metadata, name: String(child(object, "metadata")["name"]) } },
+          vector,
+        );
+        outcome.objects = outcome.objects.map((one) => (isSame(one, object) ? merged(object, desired) : one));
+        const others = references(outcome).filter(
+          (one) => one["kind"] !== second.kind || one["name"] !== second.metadata?.name,
+        );
+        setReferences(outcome, isNew ? others.filter(({ name }) => name !== undefined) : references(outcome));
+        addReference(outcome, object);
+        if (resource.metadata?.name === undefined) continue;
+        for (const pass of outcome.passes) pass.results.unshift(`Warning composed resource "${name}":`);
+      }
+      settle(outcome, vector);
+    }),
+};
+
+/** Resources that cannot be applied, beside others. */
+export const othersApplied: Rule = {
+  name: "one-failure-leaves-the-others",
+  file: FILE,
+  reason:
+    "If a resource cannot be applied, the others are applied all the same, and the details of existing resources are published. The reference ends at the first failure.",
+  applies: (vector) => !runFails(vector) && failedWrites(vector).length > 0 && allDesired(vector).length > 1,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      for (const [name, resource] of allDesired(vector)) {
+        if (failedWrites(vector).some((one) => isSame(one, resource))) continue;
+        const { status: _, ...desired } = identified(name, resource, vector);
+        const index = outcome.objects.findIndex((one) => isSame(one, resource));
+        if (index === -1) outcome.objects.push(desired);
+        else outcome.objects[index] = merged(outcome.objects[index] ?? {}, desired);
+      }
+      settle(outcome, vector, false);
+    }),
+};
+
+/** Checks of the wrong type. */
+export const detailsFirst: Rule = {
+  name: "details-do-not-wait-for-readiness",
+  file: FILE,
+  reason:
+    "A readiness check that cannot be evaluated leaves the XR unready, and its connection details are published. The reference publishes none.",
+  applies: (vector) => !runFails(vector) && failingChecks(vector).length > 0,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      settle(outcome, vector);
+      const warnings = failingChecks(vector).map((name) => `Warning composed resource "${name}":`);
+      for (const pass of outcome.passes) pass.results.unshift(...warnings);
+    }),
+};
+
+/** The entries that all steps desire in the end. */
+function allDesired(vector: VectorCase): [name: string, resource: KubernetesObject][] {
+  if (!hasFunctions(vector)) return rendered(vector);
+  return lastDesired(vector).map(({ name, resource }) => [name, named(resource)]);
+}
+
+/** The desired objects that the server does not create or change, or that another XR controls. */
+function failedWrites(vector: VectorCase): JsonObject[] {
+  const keys = Object.keys(child(child(vector, "server"), "fail")).filter((key) => !key.startsWith("delete "));
+  return allDesired(vector)
+    .map(([, resource]): JsonObject => resource)
+    .filter(
+      (one) =>
+        keys.some((key) => key.endsWith(` ${String(one["kind"])}/${String(child(one, "metadata")["name"])}`)) ||
+        objectsOf(vector).some((object) => isSame(object, one) && isForeign(object, vector)),
+    );
+}
+
+/** Desired entries with their existing object, if the names differ. */
+function otherwiseNamed(vector: VectorCase): [entry: Desired, object: KubernetesObject][] {
+  const objects = existing(vector);
+  return lastDesired(vector).flatMap((entry): [Desired, KubernetesObject][] => {
+    const object = objects.get(entry.name);
+    return object === undefined || isSame(object, entry.resource) ? [] : [[entry, object]];
+  });
+}
+
 /** Entries of failed templates that a function desires. */
 function repaired(vector: VectorCase): Desired[] {
   const names = failedNames(vector);
   return lastDesired(vector).filter(({ name }) => names.includes(name));
-}
-
-/** Entries of failed templates. */
-function failedNames(vector: VectorCase): string[] {
-  const made = new Map(rendered(vector));
-  const templates = list(child(vector, "composition")["resources"]).flatMap(({ name }) =>
-    typeof name === "string" ? [name] : [],
-  );
-  return templates.filter((name) => !made.has(name));
 }
 
 /** The first object of each entry with two objects. */
@@ -152,23 +259,4 @@ function doubles(vector: VectorCase): [name: string, object: JsonObject][] {
   return [...byName].flatMap(([name, [first, second]]) =>
     first && second ? [[name, first] as [string, JsonObject]] : [],
   );
-}
-
-/** The rendered templates by the names of their entries. */
-function rendered(vector: VectorCase): [name: string, resource: KubernetesObject][] {
-  const { resources, patchSets } = child(vector, "composition");
-  const templates = list(resources).map((one, index) => ({ ...one, name: one["name"] ?? `template-${index}` }));
-  const compiled = compileTemplates({
-    resources: templates as unknown as ResourceTemplate[],
-    ...(patchSets !== undefined && { patchSets: patchSets as never }),
-  });
-  const made = compiled.render({ composite: xrOf(vector), observed: new Map() });
-  return made.resources
-    .flatMap(({ name, resource }) => (resource === undefined ? [] : [[name, named(resource)] as const]))
-    .map(([name, resource]) => [name, resource]);
-}
-
-function named(resource: KubernetesObject): KubernetesObject {
-  const { generateName = "", name = `${generateName}00000` } = resource.metadata ?? {};
-  return { ...resource, metadata: { ...resource.metadata, name } };
 }

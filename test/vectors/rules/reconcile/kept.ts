@@ -18,6 +18,8 @@ import {
   xrOf,
 } from "./case.ts";
 import { addReference, changed, merged, references, setReferences } from "./outcome.ts";
+import { settle } from "./settle.ts";
+import { rendered } from "./templates.ts";
 
 // State that exists before a run, or that a run leaves.
 
@@ -42,8 +44,32 @@ export const undesiredKept: Rule = {
       const deletionFails = Object.keys(child(child(vector, "server"), "fail")).some((key) =>
         key.startsWith("delete "),
       );
-      if (deletionFails) for (const pass of outcome.passes) Object.assign(pass, { synced: "True", ready: "True" });
+      if (!deletionFails) return;
+      settle(outcome, vector);
     }),
+};
+
+/** Without functions, objects that have lost their controller. */
+export const uncontrolledKept: Rule = {
+  name: "uncontrolled-objects-stay-referenced",
+  file: FILE,
+  reason:
+    "The XR keeps the reference to an object that no template desires and that has lost its controller reference, and warns. Without the reference nobody would find it again. The reference implementation forgets it.",
+  applies: (vector) => !hasFunctions(vector) && uncontrolled(vector).length > 0,
+  outcome: (vector, recorded) =>
+    changed(recorded, (outcome) => {
+      for (const object of uncontrolled(vector)) addReference(outcome, object);
+    }),
+};
+
+/** Without functions, details that are published and that no template yields. */
+export const detailsComplete: Rule = {
+  name: "details-of-templates-are-complete",
+  file: FILE,
+  reason:
+    "Templates alone are a complete statement: a published detail that no template names any more is removed. The reference publishes it again.",
+  applies: (vector) => !hasFunctions(vector) && Object.keys(publishedBefore(vector)).length > 0,
+  outcome: (vector, recorded) => changed(recorded, (outcome) => settle(outcome, vector)),
 };
 
 /** An object that moves to another entry. */
@@ -113,6 +139,20 @@ export const statusPersisted: Rule = {
       if (xr !== undefined) xr["status"] = merged(child(xr, "status"), status);
     }),
 };
+
+function uncontrolled(vector: VectorCase): JsonObject[] {
+  const desired = rendered(vector).map(([, resource]) => resource);
+  return referenced(vector).filter((object) => {
+    const owners = list(child(object, "metadata")["ownerReferences"]);
+    return !owners.some(({ controller }) => controller === true) && !desired.some((one) => isSame(one, object));
+  });
+}
+
+/** The details in the XR's Secret. */
+function publishedBefore(vector: VectorCase): JsonObject {
+  const { namespace, name } = child(child(xrOf(vector), "spec"), "writeConnectionSecretToRef");
+  return child(child(child(vector, "server"), "secrets"), `${String(namespace)}/${String(name)}`);
+}
 
 /** Creates the input from the current objects. */
 function observe(input: JsonObject, outcome: Reconciled, resourceRefs: JsonObject[]): void {

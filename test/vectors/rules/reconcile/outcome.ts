@@ -6,6 +6,12 @@ import { ANNOTATION, xrOf } from "./case.ts";
 
 // Changes of a recorded outcome.
 
+const INHERITED: ReadonlySet<string> = new Set([
+  "crossplane.io/composite",
+  "crossplane.io/claim-name",
+  "crossplane.io/claim-namespace",
+]);
+
 export function changed(recorded: Expected, change: (outcome: Reconciled) => void): Expected {
   if ("error" in recorded) return recorded;
   const output = structuredClone(recorded.output) as Reconciled;
@@ -17,6 +23,7 @@ export function changed(recorded: Expected, change: (outcome: Reconciled) => voi
 export function identified(name: string, resource: KubernetesObject, vector: VectorCase): JsonObject {
   const xr = xrOf(vector);
   const { labels, uid, name: xrName } = child(xr, "metadata");
+  const inherited = Object.entries(isObject(labels) ? labels : {}).filter(([label]) => INHERITED.has(label));
   const { ownerReferences: _, ...metadata } = child(resource, "metadata");
   const owner = {
     apiVersion: xr["apiVersion"] ?? null,
@@ -28,7 +35,11 @@ export function identified(name: string, resource: KubernetesObject, vector: Vec
   };
   return {
     ...resource,
-    metadata: merged(metadata, { labels: labels ?? {}, annotations: { [ANNOTATION]: name }, ownerReferences: [owner] }),
+    metadata: merged(metadata, {
+      labels: Object.fromEntries(inherited),
+      annotations: { [ANNOTATION]: name },
+      ownerReferences: [owner],
+    }),
   };
 }
 
