@@ -102,7 +102,14 @@ export const reconciles: Adapter = {
         published: pass["connectionDetails"],
       };
     });
-    return { output: { passes, objects: list(output["finalObjects"]) } satisfies Reconciled };
+    // A conflict keeps the reference from storing the status, which it stores in its next try.
+    const last = list(comparable(vector).at(-1)?.["writes"]).findLast(({ verb }) => verb === "updateStatus");
+    const objects = list(output["finalObjects"]).map((object) =>
+      last?.["conflict"] === true && titleOf(object) === last["object"]
+        ? { ...object, status: last["status"] ?? {} }
+        : object,
+    );
+    return { output: { passes, objects } satisfies Reconciled };
   },
   normalize: (output) => {
     const { passes, objects } = output as Reconciled;
@@ -280,7 +287,7 @@ function normalInput(input: JsonObject): unknown {
 }
 
 /** The reference keeps entries in a Go map, and the vectors record them by name. Ours stay in the order of the templates. */
-function byName(entries: unknown): JsonObject[] {
+function byName(entries: JsonValue | undefined): JsonObject[] {
   return list(entries).toSorted((a, b) => (String(a["name"]) < String(b["name"]) ? -1 : 1));
 }
 
@@ -319,7 +326,7 @@ function normalXr(xr: JsonObject): JsonObject {
 }
 
 function normalObject(object: JsonObject): JsonObject {
-  const normal = withoutNulls(JSON.parse(renamed(show(object)))) as KubernetesObject;
+  const normal = withoutNulls(JSON.parse(renamed(show(object))) as JsonValue) as KubernetesObject;
   return normal.kind === "XApp" ? normalXr(normal) : withoutGenerated(normal);
 }
 

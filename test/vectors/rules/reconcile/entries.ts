@@ -16,6 +16,7 @@ import {
   runFails,
   xrOf,
 } from "./case.ts";
+import { observeLater } from "./observe-later.ts";
 import { addReference, changed, identified, merged, references, setReferences } from "./outcome.ts";
 import { failingChecks, settle } from "./settle.ts";
 import { existing, failedNames, named, rendered } from "./templates.ts";
@@ -42,6 +43,7 @@ export const repairs: Rule = {
         else outcome.objects[index] = merged(outcome.objects[index] ?? {}, object);
         addReference(outcome, desired);
       }
+      observeLater(outcome, vector);
       settle(outcome, vector);
     }),
 };
@@ -118,7 +120,7 @@ export const failedTemplates: Rule = {
   name: "failed-templates-are-not-passed-on",
   file: FILE,
   reason:
-    "Functions do not get the partial result of a failed template. The reference passes it on as if it were complete.",
+    "Functions do not get the partial result of a failed template, and the XR is not ready. The reference passes it on as if it were complete, and a function can drop it.",
   applies: (vector) => hasFunctions(vector) && failedNames(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -129,6 +131,8 @@ export const failedTemplates: Rule = {
         const desired = child(first, "desired");
         desired["resources"] = list(desired["resources"]).filter(({ name }) => !names.includes(String(name)));
       }
+      const desired = lastDesired(vector).map(({ name }) => name);
+      if (!names.every((name) => desired.includes(name))) for (const pass of outcome.passes) pass.ready = "False";
     }),
 };
 

@@ -17,6 +17,7 @@ import {
   runFails,
   xrOf,
 } from "./case.ts";
+import { observeLater } from "./observe-later.ts";
 import { addReference, changed, merged, references, setReferences } from "./outcome.ts";
 import { settle } from "./settle.ts";
 import { rendered } from "./templates.ts";
@@ -37,10 +38,7 @@ export const undesiredKept: Rule = {
         if (!outcome.objects.some((one) => isSame(one, object))) outcome.objects.push(object);
         addReference(outcome, object);
       }
-      // The next run observes it.
-      for (const pass of outcome.passes.slice(1)) {
-        for (const input of pass.functionInputs) observe(input as JsonObject, outcome, references(outcome));
-      }
+      observeLater(outcome, vector);
       const deletionFails = Object.keys(child(child(vector, "server"), "fail")).some((key) =>
         key.startsWith("delete "),
       );
@@ -110,7 +108,12 @@ export const namesFirst: Rule = {
         outcome,
         references(outcome).filter(({ name }) => name !== undefined),
       );
-      for (const object of outcome.objects) if (object["kind"] !== xrOf(vector)["kind"]) addReference(outcome, object);
+      // The reference creates one in each pass.
+      outcome.objects = outcome.objects.filter(
+        (object, index) => !isNumbered(object) || isFirst(object, index, outcome),
+      );
+      for (const object of outcome.objects)
+        if (!isSame(object, xrOf(vector)) && !isForeign(object, vector)) addReference(outcome, object);
       if (!dryRunFails(vector)) return;
       // A resource that cannot be created fails the reconcile.
       for (const { resource } of lastDesired(vector)) addReference(outcome, resource);
@@ -128,12 +131,20 @@ export const statusPersisted: Rule = {
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
       let status: JsonObject = child(xrOf(vector), "status");
+      const changedBefore = new Set<string>();
       for (const [index, pass] of outcome.passes.entries()) {
         for (const input of pass.functionInputs) {
           const observed = child(child(child(input as JsonObject, "observed"), "composite"), "resource");
           observed["status"] = merged(child(observed, "status"), status);
         }
-        status = merged(status, statusOf(outputs(vector)[index] ?? []));
+        const first = child(child(child(pass.functionInputs[0] as JsonObject, "desired"), "composite"), "resource");
+        const given = child(first, "status");
+        const returned = statusOf(outputs(vector)[index] ?? []);
+        // What a function changed is desired only while a function says so.
+        first["status"] = Object.fromEntries(Object.entries(given).filter(([key]) => !changedBefore.has(key)));
+        for (const [key, value] of Object.entries(returned))
+          if (JSON.stringify(value) !== JSON.stringify(given[key])) changedBefore.add(key);
+        status = merged(status, returned);
       }
       const xr = outcome.objects.find((one) => isSame(one, xrOf(vector)));
       if (xr !== undefined) xr["status"] = merged(child(xr, "status"), status);
@@ -154,20 +165,13 @@ function publishedBefore(vector: VectorCase): JsonObject {
   return child(child(child(vector, "server"), "secrets"), `${String(namespace)}/${String(name)}`);
 }
 
-/** Creates the input from the current objects. */
-function observe(input: JsonObject, outcome: Reconciled, resourceRefs: JsonObject[]): void {
-  const observed = child(input, "observed");
-  for (const state of [observed, child(input, "desired")]) {
-    const xr = child(child(state, "composite"), "resource");
-    xr["spec"] = { ...child(xr, "spec"), resourceRefs };
-  }
-  const resources = list(observed["resources"]);
-  for (const object of outcome.objects) {
-    const name = child(child(object, "metadata"), "annotations")[ANNOTATION];
-    if (name === undefined || resources.some((one) => isSame(child(one, "resource"), object))) continue;
-    resources.push({ name, resource: object });
-  }
-  observed["resources"] = resources;
+function isNumbered(object: JsonObject): boolean {
+  return /-\d{5}$/.test(String(child(object, "metadata")["name"]));
+}
+
+function isFirst(object: JsonObject, index: number, { objects }: Reconciled): boolean {
+  const entry = (one: JsonObject): unknown => child(child(one, "metadata"), "annotations")[ANNOTATION];
+  return objects.findIndex((one) => isNumbered(one) && entry(one) === entry(object)) === index;
 }
 
 function setsStatus(pass: readonly JsonObject[], vector: VectorCase): boolean {

@@ -57,7 +57,7 @@ function entriesOf(objects: readonly JsonObject[], vector: VectorCase): Entry[] 
   return names.map((name) => ({
     name,
     object: objects.find((object) => entryName(object) === name && isControlled(object, vector)),
-    secret: secretOf(
+    secret: detailsIn(
       referenced(vector).find((object) => entryName(object) === name),
       vector,
     ),
@@ -75,7 +75,8 @@ function isControlled(object: JsonObject, vector: VectorCase): boolean {
   return list(child(object, "metadata")["ownerReferences"]).some((one) => one["uid"] === uid);
 }
 
-function secretOf(object: JsonObject | undefined, vector: VectorCase): Map<string, string> {
+/** The details in the Secret of an object. */
+export function detailsIn(object: JsonObject | undefined, vector: VectorCase): Map<string, string> {
   const { namespace, name } = child(child(object, "spec"), "writeConnectionSecretToRef");
   const data = child(child(child(vector, "server"), "secrets"), `${String(namespace)}/${String(name)}`);
   return new Map(Object.entries(data).map(([key, value]) => [key, String(value)]));
