@@ -9,9 +9,33 @@ import { metadataErrors, withMetadata } from "./metadata-errors.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { byPosition, schemaErrors } from "./schema-errors.ts";
 import { checkDefinitionFully, type Extensions, type KnownKind } from "./schemas.ts";
+import { checkStepInputs } from "./step-inputs.ts";
 
-/** Validates a resource against the schema of its kind. */
-export function checkResource(document: ParsedDocument, extensions: Extensions): ResourceResult {
+/**
+ * Validates a resource against the schema of its kind. A Composition has further results, for the inputs of its steps
+ * that cannot be validated.
+ */
+export function checkResource(document: ParsedDocument, extensions: Extensions): readonly ResourceResult[] {
+  if (!isKind(document.value, "apiextensions.crossplane.io", "Composition")) return [checkObject(document, extensions)];
+  const { result, missing } = checkCompositionFully(document, extensions);
+  return [result, ...missing];
+}
+
+/** Validates a Composition, and the inputs of its steps. */
+export function checkCompositionFully(
+  document: ParsedDocument,
+  extensions: Extensions,
+): { readonly result: ResourceResult; readonly missing: readonly ResourceResult[] } {
+  const result = withMetadata(document, resultOf(document, compositionFindings(document, extensions)));
+  const { errors, missing } = checkStepInputs(document, extensions);
+  if (errors.length === 0) return { result, missing };
+  return {
+    result: { ...result, status: "invalid", errors: [...result.errors, ...errors].toSorted(byPosition) },
+    missing,
+  };
+}
+
+function checkObject(document: ParsedDocument, extensions: Extensions): ResourceResult {
   const { value } = document;
   const identity = identityOf(value);
   const nothing = { ...identity, errors: [], warnings: [] };
@@ -30,9 +54,6 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
     const { errors, warnings } = kindErrors(document, known);
     return { ...nothing, status: errors.length === 0 ? "valid" : "invalid", errors, warnings };
   }
-  if (isKind(value, "apiextensions.crossplane.io", "Composition")) {
-    return withMetadata(document, resultOf(document, compositionFindings(document, extensions)));
-  }
   if (isDefinition(value)) return withMetadata(document, resultOf(document, checkDefinitionFully(document).findings));
   if (isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND))
     return withMetadata(document, resultOf(document, checkPublication(document).findings));
@@ -40,7 +61,7 @@ export function checkResource(document: ParsedDocument, extensions: Extensions):
 }
 
 /** All findings on a Composition, with those against the definition of its composite resource and other schemas. */
-export function compositionFindings(document: ParsedDocument, extensions: Extensions): readonly Finding[] {
+function compositionFindings(document: ParsedDocument, extensions: Extensions): readonly Finding[] {
   const { composition, findings } = checkComposition(document);
   if (composition === undefined) return findings;
   const schemas = {

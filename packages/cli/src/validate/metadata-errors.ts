@@ -36,6 +36,9 @@ const CLUSTER_KINDS: Readonly<Record<string, readonly string[]>> = {
   "storage.k8s.io": ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"],
 };
 
+/** The longest value of a label: each CompositionRevision has the name of its Composition as one. */
+const MAX_COMPOSITION_NAME_LENGTH = 63;
+
 /** The entry of a composed resource, which gets its name later. */
 const ENTRY_ANNOTATION = "crossplane.io/composition-resource-name";
 
@@ -57,6 +60,11 @@ export function metadataErrors(
     needsName: valueAt(value, "metadata", "annotations", ENTRY_ANNOTATION) === undefined,
   };
   const errors = checkMetadata(value, rules).map((issue) => issueError(document, issue));
+  const name = textAt(value, "metadata", "name");
+  if (group === "apiextensions.crossplane.io" && kind === "Composition" && name.length > MAX_COMPOSITION_NAME_LENGTH) {
+    const message = `metadata.name: Too long: may not be longer than ${MAX_COMPOSITION_NAME_LENGTH}: revisions carry it in a label`;
+    errors.push({ type: "schema", field: "metadata.name", message, ...positionOf(document, ["metadata", "name"]) });
+  }
   const isCluster = namespaced === undefined ? CLUSTER_KINDS[group]?.includes(kind) === true : !namespaced;
   if (!isCluster || textAt(value, "metadata", "namespace") === "") return { errors, warnings: [] };
   const at = ["metadata", "namespace"];

@@ -382,6 +382,72 @@ spec:
     expect(stdout).toMatch(/\[x\].*password/);
   });
 
+  const INPUT_CRD = CRD.replaceAll("buckets", "inputs")
+    .replace("Bucket", "Input")
+    .replaceAll("store.example.org", "fn.example.org")
+    .replace(
+      "properties: {id: {type: integer}}",
+      "required: [source]\n            properties: {source: {type: string}, replicas: {type: integer}}",
+    );
+  const withSteps = (spec: string): string =>
+    `apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: c}\nspec:\n  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}\n${spec}`;
+  const INPUT = '{apiVersion: fn.example.org/v1, kind: Input, spec: {sorce: Inline, replicas: "3"}}';
+
+  test.each([
+    [
+      "input of a step",
+      `  mode: Pipeline\n  pipeline:\n  - step: a\n    functionRef: {name: f}\n    input: ${INPUT}\n`,
+      "spec.pipeline[0].input",
+      10,
+    ],
+    [
+      "config of a step",
+      `  mode: Pipeline\n  pipeline:\n  - step: a\n    container: {image: i}\n    config: ${INPUT}\n`,
+      "spec.pipeline[0].config",
+      10,
+    ],
+    [
+      "config of a function",
+      `  functions:\n  - name: a\n    type: Container\n    container: {image: i}\n    config: ${INPUT}\n`,
+      "spec.functions[0].config",
+      10,
+    ],
+  ])("the %s is checked against its CRD, with positions in the Composition", async (_, spec, path, line) => {
+    const extensions = [join(dir, "definition.yaml"), write("input.yaml", INPUT_CRD)].join(",");
+    const { code, stdout } = await run(extensions, write("steps.yaml", withSteps(spec)));
+    expect(code).toBe(1);
+    for (const [field, message] of [
+      ["source", "Required value"],
+      ["sorce", "unknown field"],
+      ["replicas", "must be of type integer"],
+    ])
+      expect(stdout.split("\n").filter((text) => text.includes(` : ${path}.spec.${field}: `))).toEqual([
+        expect.stringMatching(new RegExp(`${message}.*steps.yaml:${line}:\\d+\\)$`)),
+      ]);
+    // As an extension too.
+    const asExtension = await run(`${extensions},${join(dir, "steps.yaml")}`, join(dir, "good.yaml"));
+    expect(asExtension.stdout).toContain(`${path}.spec.sorce`);
+  });
+
+  test("an input without a known schema is named as not validated", async () => {
+    const path = write(
+      "steps.yaml",
+      withSteps(`  mode: Pipeline\n  pipeline: [{step: a, functionRef: {name: f}, input: ${INPUT}}]\n`),
+    );
+    const { code, stdout } = await run(join(dir, "definition.yaml"), path);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining("could not find CRD/XRD for: fn.example.org/v1, Kind=Input"),
+    });
+    expect((await run(join(dir, "definition.yaml"), path, "--error-on-missing-schemas")).code).toBe(1);
+  });
+
+  test("a Composition with a name that the label of its revisions cannot hold is an error", async () => {
+    const named = (name: string): string => withSteps("  resources: []\n").replace("name: c", `name: ${name}`);
+    expect((await check(named("c".repeat(63)))).stdout).not.toContain("metadata.name");
+    expect((await check(named("c".repeat(64)))).stdout).toMatch(/metadata\.name: Too long.*:3:12\)/);
+  });
+
   test("reports a CRD without a structural schema, with its position", async () => {
     const bad = write("bad-crd.yaml", CRD.replace("type: integer", "minimum: 5"));
     const { code, stdout } = await run(bad, join(dir, "good.yaml"));

@@ -7,9 +7,8 @@ import { colours } from "../terminal/colours.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
 import { withBuiltinKinds } from "./builtin-kinds.ts";
-import { checkResource, compositionFindings } from "./check-resource.ts";
-import { isDefinition, isKind, resultOf } from "./documents.ts";
-import { withMetadata } from "./metadata-errors.ts";
+import { checkCompositionFully, checkResource } from "./check-resource.ts";
+import { isDefinition, isKind } from "./documents.ts";
 import { type OutputFormat, printResults, summaryOf } from "./print-results.ts";
 import { type ExtensionFlags, readExtensionSources } from "./read-extensions.ts";
 import { readSources, readsStdin } from "./read-sources.ts";
@@ -86,13 +85,13 @@ async function validateDocuments(
   return [
     ...extensions.results,
     ...compositionResults(compositions, extensions),
-    ...documents.map((document) => checkResource(document, extensions)),
+    ...documents.flatMap((document) => checkResource(document, extensions)),
   ];
 }
 
 /** Results of Compositions among the extensions, except those without findings. */
 function compositionResults(compositions: readonly ParsedDocument[], extensions: Extensions): ResourceResult[] {
   return compositions
-    .map((document) => withMetadata(document, resultOf(document, compositionFindings(document, extensions))))
+    .map((document) => checkCompositionFully(document, extensions).result)
     .filter(({ errors, warnings }) => errors.length + warnings.length > 0);
 }

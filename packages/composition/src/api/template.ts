@@ -106,13 +106,15 @@ export interface MathTransform {
 /** An operation on a string. */
 export interface StringTransform {
   /** Default `Format`. */
-  type?: "Format" | "Convert" | "TrimPrefix" | "TrimSuffix" | "Regexp" | "Join";
+  type?: "Format" | "Convert" | "TrimPrefix" | "TrimSuffix" | "Regexp" | "Join" | "Replace";
   /** A format in the syntax of Go's package fmt. */
   fmt?: string;
   convert?: "ToUpper" | "ToLower" | "ToBase64" | "FromBase64" | "ToJson" | "ToSha1" | "ToSha256" | "ToSha512";
   trim?: string;
   regexp?: { match: string; group?: number | bigint };
   join?: { separator: string };
+  /** Every `search` becomes `replace`. */
+  replace?: { search: string; replace?: string };
 }
 
 /** A conversion to another type. */

@@ -71,7 +71,7 @@ const CONVERSIONS = choice("ToUpper", "ToLower", "ToBase64", "FromBase64", "ToJs
 
 const STRING = object<StringTransform>(
   {
-    type: choice("Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join"),
+    type: choice("Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join", "Replace"),
     fmt: ANY_TEXT,
     convert: CONVERSIONS,
     trim: ANY_TEXT,
@@ -83,6 +83,10 @@ const STRING = object<StringTransform>(
       }),
     }),
     join: object<{ separator: string }>({ separator: required(ANY_TEXT, "what to put between the items") }),
+    replace: object<{ search: string; replace?: string }>({
+      search: required(text(undefined, { minLength: 1 }), "the text to replace"),
+      replace: ANY_TEXT,
+    }),
   },
   {
     variants: {
@@ -94,6 +98,7 @@ const STRING = object<StringTransform>(
         TrimSuffix: { trim: "the text to remove" },
         Regexp: { regexp: "the regular expression, as regexp.match" },
         Join: { join: "what to put between the items, as join.separator" },
+        Replace: { replace: "the text to replace, as replace.search" },
       },
     },
   },

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@xfn/functionio";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { documentOf, parseComposition } from "../api/parse-composition.ts";
 import { checkPatches } from "./check-patches.ts";
 import { compileSchema, type Schema } from "./compile.ts";
@@ -147,5 +147,89 @@ test("the fields of a base are checked, and the templates in the input of functi
   ).toEqual([
     "spec.pipeline[0].input.resources[0].base.spec.ids: Bucket of v1 has no such field; did you mean id?",
     expect.stringContaining("spec.pipeline[0].input.resources[0].patches[0].fromFieldPath: spec.regoin: "),
+  ]);
+});
+
+describe("types", () => {
+  const message = (patch: JsonObject, base: JsonObject = {}): string[] =>
+    check({ resources: [{ ...template([patch]), base: { apiVersion: "v1", kind: "Bucket", ...base } }] });
+  const string = (fmt: string): JsonObject => ({ type: "string", string: { fmt } });
+  const convert = (toType: string): JsonObject => ({ type: "convert", convert: { toType } });
+
+  test.each<[JsonObject, string]>([
+    [
+      { toFieldPath: "metadata.labels[size]" },
+      "patches[0].toFieldPath: metadata.labels[size]: expected a string, but spec.size is an integer",
+    ],
+    [
+      { toFieldPath: "metadata.annotations[example.org/size]" },
+      "patches[0].toFieldPath: metadata.annotations[example.org/size]: expected a string",
+    ],
+    [{ toFieldPath: "spec.id" }, "patches[0].toFieldPath: spec.id: expected a string, but spec.size is an integer"],
+    [
+      { toFieldPath: "spec.id", transforms: [string("%d"), convert("int64")] },
+      "expected a string, but the transforms give an integer",
+    ],
+    [
+      { toFieldPath: "spec.id", transforms: [string("id-%s")] },
+      "transforms[0].string.fmt: %s does not print an integer; use %v",
+    ],
+    [
+      { toFieldPath: "spec.id", transforms: [{ type: "math", math: { multiply: 2 } }, string("%t")] },
+      "transforms[1].string.fmt: %t does not print",
+    ],
+    [
+      { fromFieldPath: "spec.region", toFieldPath: "spec.id", transforms: [string("%05d")] },
+      "transforms[0].string.fmt: %d does not print a string",
+    ],
+    [
+      {
+        type: "CombineFromComposite",
+        combine: {
+          strategy: "string",
+          string: { fmt: "%s-%s" },
+          variables: [{ fromFieldPath: "spec.region" }, { fromFieldPath: "spec.size" }],
+        },
+        toFieldPath: "spec.id",
+      },
+      "combine.string.fmt: %s does not print a string or an integer",
+    ],
+  ])("of a patch that do not fit are errors: %j", (patch, text) => {
+    expect(message({ fromFieldPath: "spec.size", ...patch })).toEqual([expect.stringContaining(text)]);
+  });
+
+  test.each<JsonObject>([
+    { toFieldPath: "spec.id", transforms: [string("%d")] },
+    { toFieldPath: "spec.id", transforms: [string("%v and %%s")] },
+    { toFieldPath: "spec.id", transforms: [convert("string")] },
+    { toFieldPath: "metadata.labels[size]", transforms: [{ type: "map", map: { "1": "one" } }] },
+    { fromFieldPath: "status.unknown", toFieldPath: "spec.id", transforms: [string("%s")] },
+    { fromFieldPath: "metadata.name", toFieldPath: "spec.id" },
+  ])("that fit, or are unknown, are not: %j", (patch) => {
+    expect(message({ fromFieldPath: "spec.size", ...patch })).toEqual([]);
+  });
+
+  test("of labels and annotations of a base, also of an unknown kind", () => {
+    const metadata = { labels: { a: true, b: "c d" }, annotations: { n: 5 } };
+    const resources = [{ name: "a", base: { apiVersion: "v1", kind: "ConfigMap", metadata } }];
+    expect(check({ resources })).toEqual([
+      expect.stringMatching(/^spec\.resources\[0\]\.base\.metadata\.labels\.a: .*must be of type string/),
+      expect.stringMatching(/^spec\.resources\[0\]\.base\.metadata\.annotations\.n: .*must be of type string/),
+      expect.stringMatching(/^spec\.resources\[0\]\.base\.metadata\.labels\.b: .*a valid label/),
+    ]);
+  });
+});
+
+test("an unknown patch set in the input of function-patch-and-transform is an error, with what was meant", () => {
+  const input = {
+    apiVersion: "pt.fn.crossplane.io/v1beta1",
+    kind: "Resources",
+    patchSets: [{ name: "labels", patches: [] }],
+    resources: [template([{ type: "PatchSet", patchSetName: "label" }])],
+  };
+  expect(check({ mode: "Pipeline", pipeline: [{ step: "a", functionRef: { name: "f" }, input }] })).toEqual([
+    expect.stringMatching(
+      /^spec\.pipeline\[0\]\.input\.resources\[0\]\.patches\[0\]\.patchSetName: there is no patch set "label".*did you mean labels\?$/,
+    ),
   ]);
 });

@@ -7,6 +7,9 @@ import type { Finding } from "../reader/composition-error.ts";
 import { Findings } from "../reader/field-reader.ts";
 import { isObject } from "../values/json.ts";
 import type { Schema } from "./compile.ts";
+import { checkMetadata } from "./metadata/check-metadata.ts";
+import { describeSchemaIssue } from "./structural/issue.ts";
+import { formatProblem, transformedType, type ValueType, valueTypeOf } from "./value-types.ts";
 
 /** The schemas that a Composition's patches are checked against. */
 export interface PatchSchemas {
@@ -85,6 +88,7 @@ class PatchChecker {
         composite: this.#composite,
         composed: this.#sideOf(textAt(base, "apiVersion"), textAt(base, "kind")),
       };
+      this.#checkMetadata(base, [...path, "base"]);
       if (sides.composed !== undefined) this.#checkBase(base, [...path, "base"], sides.composed);
       this.#checkAll(template, path, sides, sets);
     }
@@ -94,10 +98,16 @@ class PatchChecker {
 
   #checkAll(holder: JsonObject, at: JsonPath, sides: Sides, sets: ReadonlyMap<string, [JsonObject, JsonPath]>): void {
     for (const [index, patch] of listAt(holder, "patches")) {
-      const set = sets.get(textAt(patch, "patchSetName"));
+      const name = textAt(patch, "patchSetName");
+      const set = sets.get(name);
       if (patch["type"] !== "PatchSet") this.#checkPatch(patch, [...at, "patches", index], sides);
       // Patch sets contain no patch sets.
       else if (set !== undefined) this.#checkAll(...set, sides, new Map());
+      // The reader of the Composition reports those of its own templates.
+      else if (at[1] === "pipeline" && name !== "") {
+        const field = [...at, "patches", index, "patchSetName"];
+        this.#report(field, `there is no patch set ${JSON.stringify(name)}; every run fails`, name, [...sets.keys()]);
+      }
     }
   }
 
@@ -112,6 +122,42 @@ class PatchChecker {
       this.#checkField(variable, "fromFieldPath", [...variables, index], from);
     const target = textAt(patch, "toFieldPath") === "" ? "fromFieldPath" : "toFieldPath";
     this.#checkField(patch, target, at, to);
+    const source = this.#typeOfSource(patch, at, from);
+    const type = transformedType(source, itemsAt(patch, "transforms"), (index, problem) =>
+      this.#report([...at, "transforms", index, "string", "fmt"], problem),
+    );
+    // The environment takes any value.
+    if (direction.to !== undefined) this.#checkType(patch, [...at, target], textAt(patch, target), type, to);
+  }
+
+  #typeOfSource(patch: JsonObject, at: JsonPath, from: Side | undefined): ValueType {
+    if (!textAt(patch, "type").startsWith("Combine")) return typeAt(textAt(patch, "fromFieldPath"), from);
+    const combine = objectAt(patch, "combine");
+    const types = listAt(combine, "variables").map(([, variable]) => typeAt(textAt(variable, "fromFieldPath"), from));
+    const problem = formatProblem(objectAt(combine, "string")["fmt"], types);
+    if (problem !== undefined) this.#report([...at, "combine", "string", "fmt"], problem);
+    return "string";
+  }
+
+  /** Reports a value of another type than that of its target, which an API server would refuse. */
+  #checkType(patch: JsonObject, at: JsonPath, target: string, type: ValueType, to: Side | undefined): void {
+    const wanted = isLabel(target) ? "string" : typeAt(target, to);
+    if (type === undefined || wanted === undefined || type === wanted) return;
+    if (type !== "string" && type !== "boolean" && wanted !== "string" && wanted !== "boolean") return;
+    const from = textAt(patch, "fromFieldPath");
+    const found = itemsAt(patch, "transforms").length === 0 ? `${from} is` : "the transforms give";
+    this.#report(
+      at,
+      `${target}: expected ${A[wanted]}, but ${found} ${A[type]}; add a transform of type convert, toType: ${TO_TYPE[wanted]}`,
+    );
+  }
+
+  #checkMetadata(base: JsonObject, at: JsonPath): void {
+    // Crossplane ignores the name of a base.
+    for (const issue of checkMetadata(base, { name: "segment", needsName: false })) {
+      const described = describeSchemaIssue(issue);
+      this.#report([...at, ...issue.at], described.slice(described.indexOf(": ") + 2));
+    }
   }
 
   #checkField(holder: JsonObject, field: string, at: JsonPath, side: Side | undefined): void {
@@ -131,7 +177,7 @@ class PatchChecker {
     }
   }
 
-  #report(at: JsonPath, message: string, field: string, known: readonly string[]): void {
+  #report(at: JsonPath, message: string, field = "", known: readonly string[] = []): void {
     const key = `${JSON.stringify(at)} ${message}`;
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
@@ -143,6 +189,23 @@ class PatchChecker {
     const schema = this.#schemas.of(apiVersion, kind);
     return schema && { title: `${kind} of ${apiVersion}`, schema };
   }
+}
+
+const A = { string: "a string", integer: "an integer", number: "a number", boolean: "a boolean" } as const;
+const TO_TYPE = { string: "string", integer: "int64", number: "float64", boolean: "bool" } as const;
+
+/** The type of a field; undefined if the path is empty, or the schema does not say it. */
+function typeAt(text: string, side: Side | undefined): ValueType {
+  const path = text === "" || side === undefined ? undefined : pathOf(text);
+  return path === undefined ? undefined : valueTypeOf(side?.schema.typeOf(path) ?? "");
+}
+
+/** Whether a path names one label or annotation, which every kind has. */
+function isLabel(text: string): boolean {
+  const [first, second, key, ...more] = pathOf(text) ?? [];
+  return (
+    first === "metadata" && (second === "labels" || second === "annotations") && key !== undefined && more.length === 0
+  );
 }
 
 /** An invalid path is reported where the Composition is read. */
@@ -163,6 +226,11 @@ function objectAt(value: JsonValue, key: string): JsonObject {
 function textAt(object: JsonObject, key: string): string {
   const found = Object.hasOwn(object, key) ? object[key] : undefined;
   return typeof found === "string" ? found : "";
+}
+
+function itemsAt(object: JsonObject, key: string): readonly JsonValue[] {
+  const found = Object.hasOwn(object, key) ? object[key] : undefined;
+  return Array.isArray(found) ? found : [];
 }
 
 function listAt(object: JsonObject, key: string): [number, JsonObject][] {

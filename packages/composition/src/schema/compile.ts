@@ -6,7 +6,7 @@ import { checkStructure } from "./structural/check-structure.ts";
 import { checkSchemaValues } from "./structural/check-values.ts";
 import { applySchemaDefaults } from "./structural/default.ts";
 import type { SchemaIssue, SchemaIssueReason } from "./structural/issue.ts";
-import { findMissingField, type MissingField } from "./structural/missing-field.ts";
+import { findMissingField, type MissingField, typeOfField } from "./structural/missing-field.ts";
 import { readSchema } from "./structural/node.ts";
 import { type Pruned, pruneUnknown } from "./structural/prune.ts";
 import { Findings, type SchemaFinding } from "./structural/schema-error.ts";
@@ -28,6 +28,8 @@ export interface Schema {
   validate(value: JsonValue, old?: JsonValue): SchemaIssue[];
   /** The first field of a path that no object of the schema can have; undefined if all may exist. */
   missingField(path: FieldPath): MissingField | undefined;
+  /** The type of the field at a path; "" if the schema does not say it, or allows several. */
+  typeOf(path: FieldPath): string;
 }
 
 // After one of these, an API server does not run rules.
@@ -49,6 +51,7 @@ export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): S
     default: (value) => applySchemaDefaults(node, value),
     prune: (value) => pruneUnknown(node, value),
     missingField: (path) => findMissingField(node, path),
+    typeOf: (path) => typeOfField(node, path),
     validate: (value, old) => {
       const issues = validate(value);
       // Rules rely on types and required fields. After a failure of those, failures of rules would only confuse.

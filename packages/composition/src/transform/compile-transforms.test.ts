@@ -256,6 +256,29 @@ describe("string", () => {
     expect(outcome(() => run(["a"], string({ type: "Join" })))).toMatchObject({ code: "Config" });
   });
 
+  test.each<[GoValue, string, string | undefined, string]>([
+    ["Crossplane", "Cr", "B", "Bossplane"],
+    ["Crossplane", "xx", "zz", "Crossplane"],
+    ["Crossplane", "ss", "", "Croplane"],
+    ["a.b.c", ".", undefined, "abc"],
+    ["a.b", ".", "$&", "a$&b"],
+    [1.5, ".", "-", "1-5"],
+  ])("replaces in %j every %j by %j", (input, search, replace, expected) => {
+    const given = { search, ...(replace !== undefined && { replace }) };
+    expect(run(input, string({ type: "Replace", replace: given }))).toBe(expected);
+  });
+
+  test("a replacement needs a text to search, and has a bounded result", () => {
+    for (const replace of [undefined, { search: "" }])
+      expect(outcome(() => run("a", string({ type: "Replace", ...(replace && { replace }) })))).toMatchObject({
+        code: "Config",
+      });
+    const replace = { search: "a", replace: "b".repeat(1024 * 1024) };
+    expect(outcome(() => run("a".repeat(1024 * 1024), string({ type: "Replace", replace })))).toMatchObject({
+      code: "Limit",
+    });
+  });
+
   test.each([
     ["ToUpper", "Straße", "STRAßE"],
     ["ToLower", true, "true"],
@@ -403,7 +426,7 @@ describe("transforms, properties", () => {
       clampMax: fc.integer(),
     }),
     string: fc.record({
-      type: fc.constantFrom("Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join"),
+      type: fc.constantFrom("Format", "Convert", "TrimPrefix", "TrimSuffix", "Regexp", "Join", "Replace"),
       fmt: configuration,
       convert: fc.constantFrom("ToUpper", "ToLower", "ToBase64", "FromBase64", "ToJson", "ToSha1", undefined),
       trim: configuration,
@@ -412,6 +435,7 @@ describe("transforms, properties", () => {
         group: fc.integer({ min: -1, max: 3 }),
       }),
       join: fc.record({ separator: configuration }),
+      replace: fc.record({ search: configuration, replace: configuration }),
     }),
     convert: fc.record({
       toType: fc.constantFrom("string", "int", "int64", "bool", "float64", "object", "array", "x"),

@@ -25,8 +25,11 @@ export function compileString(string: StringTransform, fail: Fail): CompiledTran
       return compileExtract(string.regexp, fail);
     case "Join":
       return compileJoin(string.join, fail);
+    case "Replace":
+      return compileReplace(string.replace, fail);
     default:
-      return () => fail("Config", "string.type must be Format, Convert, TrimPrefix, TrimSuffix, Regexp or Join");
+      return () =>
+        fail("Config", "string.type must be Format, Convert, TrimPrefix, TrimSuffix, Regexp, Join or Replace");
   }
 }
 
@@ -57,6 +60,21 @@ function compileExtract(regexp: StringTransform["regexp"], fail: Fail): Compiled
   const compiled = lazyRegexp(match, fail);
   const noMatch = `the regexp ${quoted(match)} does not match, or has no group ${group}`;
   return (input) => compiled().group(printed(input, fail), group) ?? fail("Input", noMatch);
+}
+
+function compileReplace(replace: StringTransform["replace"], fail: Fail): CompiledTransform {
+  if (!isObject(replace)) return () => fail("Config", "string.replace is missing");
+  const { search, replace: by = "" }: { search?: unknown; replace?: unknown } = replace;
+  if (typeof search !== "string" || search === "")
+    return () => fail("Config", "string.replace.search must be a text that is not empty");
+  if (typeof by !== "string") return () => fail("Config", "string.replace.replace must be a string");
+  const [old, between] = [search.toWellFormed(), by.toWellFormed()];
+  return (input) => {
+    const [first = "", ...rest] = printed(input, fail).split(old);
+    let text = first;
+    for (const part of rest) text = boundedText(text + between + part, fail);
+    return joined(text);
+  };
 }
 
 function compileJoin(join: StringTransform["join"], fail: Fail): CompiledTransform {

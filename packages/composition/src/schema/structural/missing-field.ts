@@ -27,6 +27,24 @@ export function findMissingField(root: SchemaNode, path: FieldPath): MissingFiel
   return undefined;
 }
 
+/** The type of the field at a path; "" if the schema does not say it, or allows several. */
+export function typeOfField(root: SchemaNode, path: FieldPath): string {
+  let node: SchemaNode = root;
+  for (const [index, segment] of path.entries()) {
+    if (META_FIELDS.has(segment) && (index === 0 || node.embedded)) return typeInMetadata(path.slice(index));
+    const next = stepOf(node, segment);
+    if (next === "any" || next === undefined) return "";
+    node = next;
+  }
+  return node.intOrString || node.nullable ? "" : node.type;
+}
+
+function typeInMetadata([first, second, ...more]: FieldPath): string {
+  if (first !== "metadata") return second === undefined ? "string" : "";
+  if (second === "labels" || second === "annotations") return more.length === 1 && more[0] !== "*" ? "string" : "";
+  return ["name", "generateName", "namespace", "uid"].includes(String(second)) && more.length === 0 ? "string" : "";
+}
+
 /** The schema behind one step of a path; `any` if the schema allows any value there. */
 function stepOf(node: SchemaNode, segment: string | number): SchemaNode | "any" | undefined {
   if (node.items !== undefined) return typeof segment === "number" || segment === "*" ? node.items : undefined;
