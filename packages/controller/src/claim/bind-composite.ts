@@ -47,8 +47,8 @@ export function compositeName({ claim, composites, definition }: ClaimContext): 
  * The composite that a claim can be bound to; undefined if it must be created. One without a claim must be offered,
  * because a bound claim gets its connection secret, and changes its spec.
  *
- * @throws {ClaimError} `CompositeOfAnother`, or `CompositeNotFound` and `CompositeNotClaimable` for one that the claim's
- *   author chose
+ * @throws {ClaimError} `CompositeOfAnother`, or `CompositeNotFound` and `CompositeNotClaimable` for one that the author
+ *   of the claim chose
  */
 export async function bindableComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
   const composite = await findComposite(context, name);

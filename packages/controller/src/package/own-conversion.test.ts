@@ -2,7 +2,7 @@ import type { JsonObject } from "@xfn/functionio";
 import { expect, test } from "vitest";
 import { withOwnConversion } from "./own-conversion.ts";
 
-const OWN = { namespace: "xfn-system", name: "provider-a", port: 9443, caBundle: "Y2E=" };
+const OWN = { namespace: "xfn-system", name: "provider-a", port: 9443, caBundle: "Y2E=", authority: "a" };
 const crd = (conversion: JsonObject | undefined): JsonObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "@xfn/functionio";
+import type { LiveObject } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
@@ -10,6 +11,28 @@ export interface WebhookService {
   readonly port: number;
   /** Certificates in PEM, as base64. */
   readonly caBundle: string;
+  /** Identifies the authority: see {@link WebhookServices.authority}. */
+  readonly authority: string;
+}
+
+/** The Services of packages' own runtimes. */
+export interface WebhookServices {
+  /**
+   * The Service of a revision; undefined if nothing serves webhooks of its package.
+   *
+   * @throws {PackageInstallError} `NameTaken` if another object has the Service
+   * @throws {ApiError}
+   */
+  of(revision: LiveObject, signal: AbortSignal): Promise<WebhookService | undefined>;
+  /** Identifies the authority of all Services now, which is replaced after years; undefined if it is not known. */
+  authority(): string | undefined;
+}
+
+/** Whether an object of a package is a CRD that converts its objects with a webhook. */
+export function convertsByWebhook(object: JsonObject): boolean {
+  if (object["kind"] !== CRDS.kind) return false;
+  const { webhook, strategy, webhookClientConfig } = objectAt(object, "spec", "conversion");
+  return strategy === "Webhook" || webhook !== undefined || webhookClientConfig !== undefined;
 }
 
 /**
@@ -21,9 +44,8 @@ export interface WebhookService {
  * @throws {PackageInstallError} `NotEstablished` for a webhook elsewhere
  */
 export function withOwnConversion(object: JsonObject, own: WebhookService | undefined): JsonObject {
-  const conversion = object["kind"] === CRDS.kind ? objectAt(object, "spec", "conversion") : {};
-  const { webhook, strategy } = conversion;
-  if (strategy !== "Webhook" && webhook === undefined && conversion["webhookClientConfig"] === undefined) return object;
+  if (!convertsByWebhook(object)) return object;
+  const { webhook } = objectAt(object, "spec", "conversion");
   const title = `the CustomResourceDefinition ${textAt(object, "metadata", "name") ?? ""} of the package`;
   const config = objectAt(webhook, "clientConfig");
   if (config["url"] !== undefined || !isObject(config["service"])) {
@@ -44,6 +66,6 @@ export function withOwnConversion(object: JsonObject, own: WebhookService | unde
 
 function refused(why: string): PackageInstallError {
   const wayOut =
-    "use a version of the package without that webhook, or run a Provider that serves it with --enable-function-runtimes";
+    "use a version of the package without it; the webhooks of Providers are served with --enable-function-runtimes";
   return new PackageInstallError("NotEstablished", `${why}; ${wayOut}`);
 }

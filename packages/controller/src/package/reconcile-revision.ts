@@ -5,6 +5,7 @@ import { CONFIGURATION_REVISIONS, PROVIDER_REVISIONS, referenceOf } from "../obj
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused, textAt } from "../objects/read-objects.ts";
 import { hostEndpoint } from "./check-package.ts";
+import type { WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
@@ -45,8 +46,9 @@ export function packageRevisionReconciler(
   context: Context,
   kinds: PackageKinds,
   resolver: DependencyResolver = new DependencyResolver(context),
+  webhooks?: WebhookServices,
 ): Reconcile {
-  const contents = new RevisionContents(context, kinds, resolver);
+  const contents = new RevisionContents(context, kinds, resolver, webhooks);
   /** Packages that are not valid, by revision: they are not read again with each poll. */
   const refused = new Map<string, Refusal>();
   return async (name, signal) => {

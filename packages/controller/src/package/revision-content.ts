@@ -11,6 +11,7 @@ import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { type CheckedPackage, checkPackage } from "./check-package.ts";
 import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
+import { convertsByWebhook, type WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
@@ -36,9 +37,11 @@ export class RevisionContents {
   readonly #context: Context;
   readonly #kinds: PackageKinds;
   readonly #resolver: DependencyResolver;
+  readonly #webhooks: WebhookServices | undefined;
   readonly #applies: ApplyCache = new ApplyCache();
 
-  constructor(context: Context, kinds: PackageKinds, resolver: DependencyResolver) {
+  constructor(context: Context, kinds: PackageKinds, resolver: DependencyResolver, webhooks?: WebhookServices) {
+    this.#webhooks = webhooks;
     this.#context = context;
     this.#kinds = kinds;
     this.#resolver = resolver;
@@ -98,10 +101,11 @@ export class RevisionContents {
     contents ??= await read();
     if (contents === undefined) return { conditions: [VALID], fields: counts };
     const objects = contents.objects.filter(isEstablishable);
-    const owners = { revision, siblings };
-    const objectRefs = await establishObjects(context, this.#applies, owners, objects, signal);
+    const webhooks = objects.some(convertsByWebhook) ? await this.#webhooks?.of(revision, signal) : undefined;
+    const establishing = { revision, siblings, webhooks };
+    const objectRefs = await establishObjects(context, this.#applies, establishing, objects, signal);
     const conditions = [VALID, ...signatureConditions(revision, contents)];
-    const established = { objectRefs, commonMetadataHash: commonMetadataHash(revision) ?? null };
+    const established = { objectRefs, commonMetadataHash: additionsOf(revision, webhooks?.authority) ?? null };
     return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, ...established } };
   }
 
@@ -152,9 +156,12 @@ export class RevisionContents {
     return textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
   }
 
-  /** Whether the objects of a revision exist, with the labels that its package adds. */
+  /** Whether the objects of a revision exist, with the labels that its package adds and the authority of webhooks. */
   #isEstablished(revision: LiveObject): boolean {
-    const isMarked = textAt(revision, "status", "commonMetadataHash") === commonMetadataHash(revision);
+    const marked = textAt(revision, "status", "commonMetadataHash");
+    const authority = marked?.includes(AUTHORITY_MARK) === true ? this.#webhooks?.authority() : undefined;
+    const known = authority ?? marked?.split(AUTHORITY_MARK)[1];
+    const isMarked = marked === additionsOf(revision, known);
     return this.#arePresent(revision) && (isMarked || objectRefsOf(revision)?.length === 0);
   }
 
@@ -219,6 +226,15 @@ function commonMetadataHash(revision: LiveObject): string | undefined {
   const added = [textsAt(revision, "spec", "commonLabels"), textsAt(revision, "spec", "commonAnnotations")];
   if (added.every((texts) => Object.keys(texts).length === 0)) return undefined;
   return createHash("sha256").update(canonicalJson(added)).digest("hex").slice(0, 16);
+}
+
+/** Separates the hash of metadata from the authority of webhooks. */
+const AUTHORITY_MARK = "+";
+
+/** Identifies what the controller adds to the objects of a package; undefined if that is nothing. */
+function additionsOf(revision: LiveObject, authority: string | undefined): string | undefined {
+  const hash = commonMetadataHash(revision);
+  return authority === undefined ? hash : `${hash ?? ""}${AUTHORITY_MARK}${authority}`;
 }
 
 function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {

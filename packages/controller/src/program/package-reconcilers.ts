@@ -7,17 +7,19 @@ import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
 import { DependencyResolver } from "../package/resolve-dependencies.ts";
 import { functionRuntimeReconciler, providerRuntimeReconciler } from "../runtime/reconcile-runtime.ts";
+import { webhookServices } from "../runtime/webhook-services.ts";
 
 /** The reconcilers of packages and runtimes, as far as they are enabled. */
 export function packageReconcilers(context: Context): PackageReconcilers {
   const { functionPackages = false, functionRuntimes = false } = context;
   const resolver = new DependencyResolver(context);
+  const webhooks = webhookServices(context);
   return {
     ...(functionPackages && {
       packages: Object.values(PACKAGES).map((kinds) => ({
         ...kinds,
         package: packageReconciler(context, kinds),
-        revision: packageRevisionReconciler(context, kinds, resolver),
+        revision: packageRevisionReconciler(context, kinds, resolver, webhooks),
       })),
       lock: async (_, signal) => {
         await pruneLock(context, signal);

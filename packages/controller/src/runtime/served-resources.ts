@@ -1,4 +1,3 @@
-import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
@@ -9,7 +8,7 @@ import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
 import { inParallel } from "../package/in-parallel.ts";
 
 /** The CRDs that the revisions of a provider's runtime established, as their status names them. */
-export function providedCrds(context: Context, runtime: LiveObject): JsonObject[] {
+export function providedCrds(context: Context, runtime: LiveObject): { readonly name: string; readonly uid: string }[] {
   const found = revisionsOf(context, runtime).flatMap((revision) => {
     const { objectRefs } = objectAt(revision, "status");
     return Array.isArray(objectRefs) ? objectRefs : [];
@@ -40,7 +39,7 @@ export async function servedResources(
   signal: AbortSignal,
 ): Promise<{ readonly served: ReadonlyMap<string, readonly string[]>; readonly pending: readonly string[] }> {
   const owners = revisionsOf(context, runtime).map(({ metadata }) => metadata.uid);
-  const names = providedCrds(context, runtime).map(({ name }) => String(name));
+  const names = providedCrds(context, runtime).map(({ name }) => name);
   const crds = await inParallel(names, (name) => findLive(context, referenceOf(CRDS, name), signal));
   const served = new Map<string, string[]>();
   const pending: string[] = [];
