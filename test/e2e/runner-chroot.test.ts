@@ -1,6 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Runner, RunOptions } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import {
+  cString,
+  LAUNCH_FAILED,
+  launcherProgram,
+  type SystemCall,
+} from "../../packages/runner/src/chroot-host/launcher.ts";
 import { needs } from "../harness/needs.ts";
 import { PATIENCE } from "../harness/patience.ts";
 import { ask, failureOf, runnerOf } from "../harness/shell-function.ts";
@@ -60,6 +66,23 @@ describe("a function in a chroot", needs("root"), () => {
       expect(await sh(`${attempt} 2>/dev/null && echo possible; echo end`)).toBe("end\n");
     },
   );
+
+  test("cannot make shared memory or a message queue that another call could see", async () => {
+    const IPC_PRIVATE = 0;
+    const O_CREAT = 0o100;
+    const attempts: SystemCall[] = [
+      { name: "shmget", arguments: [IPC_PRIVATE, 4096, 0o666] },
+      { name: "msgget", arguments: [IPC_PRIVATE, 0o666] },
+      { name: "semget", arguments: [IPC_PRIVATE, 1, 0o666] },
+      { name: "mq_open", arguments: [cString("xfn"), O_CREAT, 0o666, 0] },
+    ];
+    const run = async (call: SystemCall): Promise<string> => {
+      const program = launcherProgram([call, { name: "exit_group", arguments: [0] }]).toString("base64");
+      return await sh(`echo ${program} | base64 -d >/tmp/call; chmod 755 /tmp/call; /tmp/call 3>/dev/null; echo $?`);
+    };
+    expect(await run({ name: "getpid", arguments: [] })).toBe("0\n");
+    for (const call of attempts) expect([call.name, await run(call)]).toEqual([call.name, `${LAUNCH_FAILED}\n`]);
+  });
 
   test("cannot signal another function or the runner", async () => {
     const [one, two] = [sh("sleep 60"), sh(`kill -9 -1; kill -9 ${process.pid} 2>/dev/null && echo killed; echo end`)];

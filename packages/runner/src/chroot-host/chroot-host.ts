@@ -5,7 +5,7 @@ import { monotonicMs } from "../host/protocol.ts";
 import type { FunctionsHost, Send } from "../host/serve-requests.ts";
 import { type ExitStatus, reap } from "../host/syscalls.ts";
 import { Chroot } from "./chroot.ts";
-import { processesOf, USERS_OF_RUNNER } from "./users.ts";
+import { processesOf, USERS_OF_RUNNER, UserPool } from "./users.ts";
 
 /** A killed process is gone within milliseconds, unless the kernel waits for a device. */
 const KILL_AGAIN_MS = 20;
@@ -13,10 +13,9 @@ const KILL_AGAIN_MS = 20;
 /** All functions in chroots of one runner, from their preparation to their end. */
 export class ChrootHost implements FunctionsHost {
   readonly #folder: string;
-  readonly #firstUser: number;
   readonly #send: Send;
   readonly #chroots = new Map<string, Chroot>();
-  readonly #users = new Set<number>();
+  readonly #users: UserPool;
   /** Ends of first processes whose other processes are being killed. */
   readonly #ends = new Map<Chroot, { status: ExitStatus; at: number }>();
   #onEmpty: (() => void) | undefined;
@@ -27,19 +26,18 @@ export class ChrootHost implements FunctionsHost {
    */
   constructor(folder: string, firstUser: number, send: Send) {
     this.#folder = folder;
-    this.#firstUser = firstUser;
+    this.#users = new UserPool(firstUser);
     this.#send = send;
     // Processes that outlived an earlier host of this runner. Some may end meanwhile.
     for (const pid of processesOf(firstUser, USERS_OF_RUNNER)) quietly(() => process.kill(pid, "SIGKILL"));
   }
 
   async prepare({ id, layers }: PrepareRequest, config: string): Promise<void> {
-    const user = this.#freeUser();
+    const user = this.#users.take();
     if (user === undefined) {
       const message = `${USERS_OF_RUNNER} functions run in chroots already`;
       return this.#send({ type: "prepareFailed", id, message });
     }
-    this.#users.add(user);
     const chroot = new Chroot(id, `${this.#folder}/${id}`, user, config);
     try {
       const fds = await chroot.prepare(layers);
@@ -85,7 +83,7 @@ export class ChrootHost implements FunctionsHost {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onEmpty = resolve;
     for (const { id } of this.#chroots.values()) this.kill({ type: "kill", id });
-    if (this.#users.size === 0) resolve();
+    if (this.#users.isUnused) resolve();
     await promise;
   }
 
@@ -117,16 +115,10 @@ export class ChrootHost implements FunctionsHost {
     this.#ends.delete(chroot);
     chroot.close();
     const free = (): void => {
-      this.#users.delete(chroot.user);
-      if (this.#users.size === 0) this.#onEmpty?.();
+      this.#users.giveBack(chroot.user);
+      if (this.#users.isUnused) this.#onEmpty?.();
     };
     // A folder that cannot be removed takes space, and harms no other call.
     chroot.remove().then(free, free);
-  }
-
-  #freeUser(): number | undefined {
-    for (let user = this.#firstUser; user < this.#firstUser + USERS_OF_RUNNER; user++)
-      if (!this.#users.has(user)) return user;
-    return undefined;
   }
 }

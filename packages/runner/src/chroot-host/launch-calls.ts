@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import { posix } from "node:path";
 import { seccompBytes } from "../seccomp/bpf.ts";
+import { CHROOT_POLICY } from "../seccomp/policy.ts";
 import { cString, type SystemCall, words64 } from "./launcher.ts";
 
 /** The process of a function. */
@@ -39,7 +40,7 @@ const ALL_PROCESSES = -1;
 
 /**
  * The calls that start a function in a chroot: with a user of its own, no group beside it, no capability and no way
- * to one, and the seccomp filter of containers.
+ * to one, and the seccomp filter of chroots.
  *
  * @param report path of a new file for the call that failed
  */
@@ -88,7 +89,7 @@ function becomeUser(id: number): SystemCall[] {
 }
 
 function filterCalls(): SystemCall[] {
-  const filter = seccompBytes();
+  const filter = seccompBytes(process.arch, CHROOT_POLICY);
   if (filter === undefined) throw new Error("no seccomp filter exists for this processor");
   // struct sock_fprog: the number of instructions and their address.
   return [call("seccomp", SECCOMP_SET_MODE_FILTER, 0, [filter.length / INSTRUCTION_BYTES, filter])];

@@ -35,3 +35,31 @@ export function processesOf(first: number, count: number = 1): number[] {
     return ids.some((id) => id >= first && id < first + count) ? [Number(name)] : [];
   });
 }
+
+/**
+ * Gives the users of a runner to its functions. A user that a function had comes after all others. So another function
+ * is unlikely to meet what is left under its id.
+ */
+export class UserPool {
+  /** The one that has been free for the longest time comes first. */
+  readonly #free: number[];
+  readonly #count: number;
+
+  constructor(first: number, count: number = USERS_OF_RUNNER) {
+    this.#free = Array.from({ length: count }, (_, index) => first + index);
+    this.#count = count;
+  }
+
+  get isUnused(): boolean {
+    return this.#free.length === this.#count;
+  }
+
+  /** Undefined if functions have all users. */
+  take(): number | undefined {
+    return this.#free.shift();
+  }
+
+  giveBack(user: number): void {
+    this.#free.push(user);
+  }
+}

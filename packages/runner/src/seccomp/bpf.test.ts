@@ -2,8 +2,9 @@ import { constants } from "node:os";
 import { describe, expect, test } from "vitest";
 import type { Instruction } from "./bpf.ts";
 import { seccompBytes, seccompProgram } from "./bpf.ts";
-import { allowedCalls, conditionalCalls, deniedCalls } from "./policy.ts";
+import { allowedCalls, CHROOT_POLICY, conditionalCalls, deniedCalls } from "./policy.ts";
 import { callNumber } from "./system-calls.ts";
+import { wasmFilter } from "./wasm-policy.ts";
 
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
@@ -110,6 +111,50 @@ describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
     expect(program.at(-1)?.code).toBe(0x06);
     expect(seccompBytes(architecture)?.length).toBe(program.length * 8);
   });
+});
+
+test.each(["x64", "arm64"] as const)("functions in chroots have no IPC with each other on %s", (architecture) => {
+  const program = seccompProgram(architecture, CHROOT_POLICY);
+  const verdict = (name: string): number =>
+    run(program, auditArchitecture[architecture], callNumber(name, architecture) ?? -1);
+  const shared = allowedCalls.filter((name) => /^(?:sem|shm|msg)|^mq_/.test(name));
+  expect(shared).toHaveLength(18);
+  for (const name of shared) expect([name, verdict(name)]).toEqual([name, errno("ENOSYS")]);
+  // What does not outlive a process and its descriptors stays.
+  for (const name of ["mmap", "memfd_create", "pipe2", "read", "tgkill"])
+    expect([name, verdict(name)]).toEqual([name, ALLOW]);
+});
+
+test("the process of a WebAssembly module signals no other process", () => {
+  const pid = 4711;
+  const bytes = wasmFilter()?.(pid);
+  const architecture = process.arch as "x64" | "arm64";
+  const program = Array.from({ length: (bytes?.length ?? 0) / 8 }, (_, at) => ({
+    code: bytes?.readUInt16LE(at * 8) ?? 0,
+    jt: bytes?.readUInt8(at * 8 + 2) ?? 0,
+    jf: bytes?.readUInt8(at * 8 + 3) ?? 0,
+    k: bytes?.readUInt32LE(at * 8 + 4) ?? 0,
+  }));
+  const verdict = (name: string, ...args: number[]): number =>
+    run(program, auditArchitecture[architecture], callNumber(name, architecture) ?? -1, args);
+  expect(verdict("tgkill", pid, pid + 1, 6)).toBe(ALLOW);
+  for (const other of [0, 1, pid - 1, pid + 1]) expect(verdict("tgkill", other, other, 9)).toBe(errno("EPERM"));
+  for (const name of [
+    "kill",
+    "tkill",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "ptrace",
+    "prlimit64",
+    "setpriority",
+    "sched_setaffinity",
+  ])
+    expect([name, verdict(name, pid)]).not.toEqual([name, ALLOW]);
 });
 
 test("every name in the policy has a number and occurs once", () => {

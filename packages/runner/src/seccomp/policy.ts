@@ -133,9 +133,26 @@ export const conditionalCalls: readonly ConditionalCall[] = [
   },
 ];
 
+/**
+ * System V IPC and POSIX message queues. Their objects belong to an IPC namespace, and outlive the processes that made
+ * them. A container has a namespace of its own, a chroot has that of the machine.
+ */
+const IPC_CALLS: ReadonlySet<string> = new Set(
+  words(`
+    semget semop semtimedop semctl shmget shmat shmdt shmctl msgget msgsnd msgrcv msgctl
+    mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
+  `),
+);
+
 /** The system calls that functions in containers may make. */
 export const CONTAINER_POLICY: Policy = {
   allowed: allowedCalls,
   denied: deniedCalls,
   conditional: conditionalCalls,
+};
+
+/** The system calls that functions in chroots may make. IPC fails with ENOSYS, as with a kernel without it. */
+export const CHROOT_POLICY: Policy = {
+  ...CONTAINER_POLICY,
+  allowed: allowedCalls.filter((name) => !IPC_CALLS.has(name)),
 };

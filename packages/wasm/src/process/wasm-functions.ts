@@ -20,10 +20,10 @@ export interface WasmOptions {
   /** Ends a process that was not used for so long. Milliseconds; default one minute. */
   readonly idleMs?: number | undefined;
   /**
-   * A compiled seccomp filter (an array of `struct sock_filter`) for the processes. Absent: Node's permission model
-   * alone confines them.
+   * Compiles the seccomp filter (an array of `struct sock_filter`) for a process, by its id. Absent: Node's permission
+   * model alone confines the processes.
    */
-  readonly filter?: Buffer | undefined;
+  readonly filter?: ((pid: number) => Buffer) | undefined;
   /** Called once if the kernel does not accept the filter. */
   readonly onUnfiltered?: (() => void) | undefined;
 }
@@ -178,8 +178,8 @@ export class WasmFunctions {
       const message = `its module has ${module.length} bytes, more than ${MAX_MODULE_BYTES}; build it without debug information`;
       throw new RunnerError("ImageInvalid", message, { phase: "start" });
     }
-    const { filter = Buffer.alloc(0) } = this.#options;
-    const command = processCommand(memoryBytes, this.maxOutputBytes, filter.length > 0);
+    const { filter } = this.#options;
+    const command = processCommand(memoryBytes, this.maxOutputBytes, filter !== undefined);
     const process = new WasmProcess({ command, filter, module, maxOutputBytes: this.maxOutputBytes });
     const pooled: Pooled = { process, key, busy: true };
     this.#pool.add(pooled);

@@ -30,8 +30,8 @@ export interface Outcome {
 /** What a process is made for. */
 export interface ProcessOptions {
   readonly command: Command;
-  /** The seccomp filter; empty for none. */
-  readonly filter: Buffer;
+  /** Compiles the seccomp filter of the process; undefined for none. */
+  readonly filter: ((pid: number) => Buffer) | undefined;
   readonly module: Buffer;
   readonly maxOutputBytes: number;
 }
@@ -44,6 +44,8 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 
 /** The longest time that an instance may run before it waits for its input: it takes a processor meanwhile. */
 const MAX_WAIT_MS = 10_000;
+
+const NO_FILTER: Buffer = Buffer.alloc(0);
 
 /** One process of one module, which runs one call at a time. */
 export class WasmProcess {
@@ -79,7 +81,9 @@ export class WasmProcess {
     this.exited = promise;
     this.#child.once("error", (cause) => this.#end(startFailed(cause.message, cause), resolve));
     this.#child.once("close", (code, signal) => this.#end(this.#exitError(code, signal), resolve));
-    this.#send(FILTER, filter);
+    const { pid } = this.#child;
+    // Without an id, the process did not start.
+    this.#send(FILTER, pid === undefined ? NO_FILTER : (filter?.(pid) ?? NO_FILTER));
     this.#send(MODULE, module);
   }
 
