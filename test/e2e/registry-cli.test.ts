@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
@@ -87,6 +87,28 @@ describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
       expect(await workspace.xfn(["push", "my-fn:v1", name, ...insecure()], { env })).toMatchObject({ code: 0 });
       const cache = ["--cache-dir", workspace.path("third-cache")];
       expect(await workspace.xfn(["pull", name, ...cache, ...insecure()], { env })).toMatchObject({ code: 0 });
+    });
+
+    test("login stores credentials that the registry accepts, and logout removes them", async () => {
+      const { host } = locked;
+      const env = { DOCKER_CONFIG: workspace.path("logged-in"), XDG_RUNTIME_DIR: workspace.path("run") };
+      const push = ["push", "my-fn:v1", `${host}/org/login:v1`, ...insecure()];
+      const login = ["login", host, "--username", REGISTRY_USER, "--password-stdin", ...insecure()];
+      const refused = await workspace.xfn(login, { env, input: "hunter2\n" });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("401");
+      expect(refused.stderr).not.toContain("hunter2");
+      expect(existsSync(workspace.path("logged-in"))).toBe(false);
+      expect(await workspace.xfn(login, { env, input: `${REGISTRY_PASSWORD}\n` })).toMatchObject({ code: 0 });
+      expect(await workspace.xfn(push, { env })).toMatchObject({ code: 0 });
+      expect(await workspace.xfn(["logout", host], { env })).toMatchObject({ code: 0 });
+      const without = await workspace.xfn(push, { env });
+      expect(without.code).toBe(1);
+      // The message says where credentials were looked for.
+      expect(without.stderr).toContain(`${workspace.path("run")}/containers/auth.json`);
+      const podman = { auths: { [`${host}/org`]: { auth: base64(`${REGISTRY_USER}:${REGISTRY_PASSWORD}`) } } };
+      await workspace.write("run/containers/auth.json", JSON.stringify(podman));
+      expect(await workspace.xfn(push, { env })).toMatchObject({ code: 0 });
     });
 
     test("a credential helper is used, and its secret is never printed", async () => {

@@ -6,6 +6,7 @@ import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addImages } from "./commands/images.ts";
 import { addInit } from "./commands/init.ts";
+import { addLogin, addLogout } from "./commands/login.ts";
 import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
@@ -26,6 +27,8 @@ const COMMANDS = [
   addPush,
   addCopy,
   addImages,
+  addLogin,
+  addLogout,
   addXpkg,
   addRollout,
   addInit,

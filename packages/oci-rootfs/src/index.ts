@@ -43,6 +43,7 @@ export {
   readRegistryAccess,
   readRegistryHost,
 } from "./registry/access-values.ts";
+export { type CredentialFile, credentialFiles } from "./registry/credential-files.ts";
 export type { HelperOptions } from "./registry/credential-helper.ts";
 export type { CredentialRequest, Credentials } from "./registry/credentials.ts";
 export { type DockerCredentialsOptions, dockerCredentials } from "./registry/docker-config.ts";

@@ -6,7 +6,14 @@
 export type { SourceManifest } from "./image/image-source.ts";
 export type { Referrer } from "./image/registry-page.ts";
 export type { BlobUpload, UploadOutcome } from "./registry/blob-upload.ts";
+export { checkCredentials } from "./registry/check-credentials.ts";
 export { RegistryClient } from "./registry/client.ts";
+export {
+  type CredentialScope,
+  removeCredentials,
+  type StoreCredentialsOptions,
+  storeCredentials,
+} from "./registry/stored-credentials.ts";
 export { RegistryWriter } from "./registry/writer.ts";
 export { type CopiedImage, type CopyOptions, copyImage } from "./transfer/copy-image.ts";
 export { type ArtifactFile, type ArtifactOptions, readArtifact } from "./transfer/read-artifact.ts";

@@ -12,7 +12,7 @@ const SETTINGS: SettingsOf<PullFlags> = {
 
 const HELP = `
 IMAGE is a registry reference; a name without a registry is looked up at --registry. Blobs in the store are not fetched again. Uses
-the credentials of \`docker login\`. Prints NAME@DIGEST.
+the credentials of \`xfn login\`. Prints NAME@DIGEST.
 Exit code 0; 1 if the image cannot be pulled; 2 for wrong usage.
 
 Example:

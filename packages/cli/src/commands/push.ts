@@ -5,7 +5,7 @@ import { COPY_SETTINGS } from "./copy.ts";
 const HELP = `
 NAME is an image of the local store, such as one of \`xfn build\`, or an oci:DIR layout. REF is its destination, by default NAME itself
 if that has a registry. Layers that the registry has, there or in a known repository, are not sent again.
-Uses the credentials of \`docker login\`. Prints NAME@DIGEST.
+Uses the credentials of \`xfn login\`. Prints NAME@DIGEST.
 Exit code 0; 1 if the image cannot be pushed; 2 for wrong usage.
 
 Example:

@@ -12,7 +12,7 @@ import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import type { RegistryFlags } from "../flags/registry-flags.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 
-/** Settings of every command that pulls or pushes. Credentials are those of `docker login`. */
+/** Settings of every command that pulls or pushes. Credentials are those of `xfn login`. */
 export const REGISTRY_SETTINGS: SettingsOf<RegistryFlags> = {
   insecureRegistry: STORE_SETTINGS.insecureRegistry,
   ...REGISTRY_ACCESS_SETTINGS,

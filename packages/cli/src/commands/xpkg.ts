@@ -100,7 +100,7 @@ Example:
 
 const PUSH_HELP = `
 Without -f, pushes the only .xpkg file of the current folder. Several files - one package for several platforms - become an index.
-REF has a registry and a tag, or is oci:DIR:TAG. Uses the credentials of \`docker login\`. Prints NAME@DIGEST.
+REF has a registry and a tag, or is oci:DIR:TAG. Uses the credentials of \`xfn login\`. Prints NAME@DIGEST.
 ${EXIT_CODES}
 
 Example:

@@ -23,7 +23,7 @@ export interface RegistryFlags {
 }
 
 /**
- * Translates the flags to options of the library, with the credentials of `docker login`.
+ * Translates the flags to options of the library, with the credentials of `xfn login`.
  *
  * @throws CliError `Usage` for an invalid flag
  * @throws InputError for a file without a certificate

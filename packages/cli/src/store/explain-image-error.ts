@@ -1,5 +1,5 @@
 import { InputError } from "@xfn/input";
-import type { ImageError } from "@xfn/oci-rootfs";
+import { credentialFiles, type ImageError } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { CliError } from "../errors/cli-error.ts";
 
@@ -27,7 +27,10 @@ export function explainImageError(error: unknown): unknown {
 
 /** The hint for a registry that refused the connection. */
 function registryHint(error: ImageError, registry: string): string | undefined {
-  if (error.code === "Unauthorized") return `\`docker login ${registry}\` stores credentials that xfn uses as well`;
+  if (error.code === "Unauthorized") {
+    const files = credentialFiles().map(({ path }) => path);
+    return `\`xfn login ${registry}\` stores credentials, as \`docker login ${registry}\` and \`podman login ${registry}\` do; xfn looks for them in ${files.join(", ")}`;
+  }
   let system = "";
   for (let at = error.cause; at instanceof Error; at = at.cause) system = String((at as NodeJS.ErrnoException).code);
   if (/^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER)$/.test(system))

@@ -30,11 +30,49 @@ const TOKEN_USER = "<token>";
 export async function credentialHelper(
   name: string,
   server: string,
-  options: HelperOptions & { readonly signal?: AbortSignal | undefined } = {},
+  options: AskOptions = {},
 ): Promise<RegistryAuth | undefined> {
+  const text = await ask(name, "get", server, options);
+  if (text === undefined) return undefined;
+  const program = `docker-credential-${name}`;
+  const answer = parseJsonObject(text);
+  if (answer === undefined) throw failed(program, "its response is not a JSON object");
+  const { Username: username, Secret: secret } = answer;
+  if (typeof username !== "string" || typeof secret !== "string")
+    throw failed(program, "its response has no Username and Secret");
+  if (username === "" && secret === "") return undefined;
+  return username === TOKEN_USER ? { identityToken: secret } : { username, password: secret };
+}
+
+/** Stores credentials with `docker-credential-NAME store`. @throws ImageError InvalidCredentials, Aborted */
+export async function storeWithHelper(
+  name: string,
+  server: string,
+  { username, password }: { readonly username: string; readonly password: string },
+  options: AskOptions = {},
+): Promise<void> {
+  const credentials = JSON.stringify({ ServerURL: server, Username: username, Secret: password });
+  await ask(name, "store", credentials, options);
+}
+
+/**
+ * Removes credentials with `docker-credential-NAME erase`. Returns whether there were some.
+ *
+ * @throws ImageError InvalidCredentials, Aborted
+ */
+export async function eraseWithHelper(name: string, server: string, options: AskOptions = {}): Promise<boolean> {
+  // Most helpers also succeed without credentials.
+  if ((await credentialHelper(name, server, options)) === undefined) return false;
+  return (await ask(name, "erase", server, options)) !== undefined;
+}
+
+type AskOptions = HelperOptions & { readonly signal?: AbortSignal | undefined };
+
+/** The response of a helper; undefined if it has no credentials. */
+async function ask(name: string, action: string, input: string, options: AskOptions): Promise<string | undefined> {
   if (!HELPER_NAME.test(name)) throw failed(JSON.stringify(name.slice(0, 80)), "invalid name of a helper");
   const program = `docker-credential-${name}`;
-  const { code, stdout } = await run(program, server, options);
+  const { code, stdout } = await run(program, action, input, options);
   const text = stdout.toString("utf8").trim();
   if (code !== 0) {
     if (NOT_FOUND.test(text)) return undefined;
@@ -46,23 +84,14 @@ export async function credentialHelper(
         .slice(0, 200) ?? "";
     throw failed(program, `it exited with ${code}${message === "" ? "" : `: ${message}`}`);
   }
-  const answer = parseJsonObject(text);
-  if (answer === undefined) throw failed(program, "its response is not a JSON object");
-  const { Username: username, Secret: secret } = answer;
-  if (typeof username !== "string" || typeof secret !== "string")
-    throw failed(program, "its response has no Username and Secret");
-  if (username === "" && secret === "") return undefined;
-  return username === TOKEN_USER ? { identityToken: secret } : { username, password: secret };
+  return text;
 }
 
 function run(
   program: string,
-  server: string,
-  {
-    env = process.env,
-    helperTimeoutMs = DEFAULT_TIMEOUT_MS,
-    signal,
-  }: HelperOptions & { signal?: AbortSignal | undefined },
+  action: string,
+  input: string,
+  { env = process.env, helperTimeoutMs = DEFAULT_TIMEOUT_MS, signal }: AskOptions,
 ): Promise<{ code: number | string; stdout: Buffer }> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -70,7 +99,7 @@ function run(
       return;
     }
     // A separate process group, because many helpers are scripts whose children must be killed too.
-    const child = spawn(program, ["get"], { env, stdio: ["pipe", "pipe", "ignore"], detached: true });
+    const child = spawn(program, [action], { env, stdio: ["pipe", "pipe", "ignore"], detached: true });
     const chunks: Buffer[] = [];
     let length = 0;
     const kill = (): void => {
@@ -108,7 +137,7 @@ function run(
     );
     // A helper may respond without reading its stdin.
     child.stdin.on("error", () => {});
-    child.stdin.end(`${server}\n`);
+    child.stdin.end(`${input}\n`);
   });
 }
 

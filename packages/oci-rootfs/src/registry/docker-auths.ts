@@ -78,6 +78,14 @@ export function matchRegistry<T>(entries: ReadonlyMap<string, T>, registry: stri
   return best?.value;
 }
 
+/** The keys that mean exactly this registry, or this path of it, in any spelling. */
+export function keysOf(entries: ReadonlyMap<string, unknown>, registry: string, path = ""): string[] {
+  return [...entries.keys()].filter((key) => {
+    const parsed = parseKey(key);
+    return parsed.host === registry && parsed.path === path;
+  });
+}
+
 function parseKey(key: string): { host: string; path: string } {
   const bare = key.replace(/^https?:\/\//, "");
   const slash = bare.indexOf("/");
