@@ -28,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   program: ["units"],
   wasm: ["runner-contract"],
   runner: ["units", "functionio", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program", "wasm"],
-  kubernetes: ["functionio"],
+  kubernetes: ["units", "functionio"],
   controller: [
     "functionio",
     "composition",

@@ -7,4 +7,5 @@ export { DocumentError, type DocumentErrorCode, describeIssue, type Issue } from
 export { nativeJson } from "./json/native-json.ts";
 export { printJson } from "./json/print-json.ts";
 export type { Position } from "./json/text.ts";
+export { escapeUnsafe } from "./json/unsafe-text.ts";
 export { printYaml } from "./yaml/print.ts";

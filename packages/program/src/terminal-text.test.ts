@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { escapeControls, oneLine } from "./terminal-text.ts";
+import { escapeControls, MAX_LINE_LENGTH, oneLine } from "./terminal-text.ts";
 
 test("shows terminal escapes instead of sending them", () => {
   expect(escapeControls("\u001b[2J\u001b]0;owned\u0007")).toBe("\\x1b[2J\\x1b]0;owned\\x07");
@@ -20,5 +20,7 @@ test("keeps tabs, line feeds and ordinary text of any script", () => {
 
 test("one line holds no line feed and is bounded", () => {
   expect(oneLine("first\n  second\r\nthird\n")).toBe("first second third");
-  expect(oneLine("x".repeat(5000))).toHaveLength(2003);
+  const [long, cut] = [oneLine("x".repeat(MAX_LINE_LENGTH)), oneLine("x".repeat(MAX_LINE_LENGTH + 1))];
+  expect([long, cut]).toEqual(["x".repeat(MAX_LINE_LENGTH), `${"x".repeat(MAX_LINE_LENGTH)}...`]);
+  expect(oneLine("abc", 2)).toBe("ab...");
 });

@@ -1,3 +1,4 @@
+export { escapeControls } from "./control-characters.ts";
 export { DurationError, formatDuration, MAX_TIMER_MS, parseDuration, tryParseDuration } from "./duration.ts";
 export {
   parseQuantity,

@@ -1,3 +1,4 @@
+import { escapeUnsafe } from "@xfn/functionio/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls } from "@xfn/program/terminal-text";
 import { cacheDir } from "@xfn/runner/cache-dir";
@@ -16,7 +17,9 @@ export interface DoctorOptions {
 /** `xfn doctor`: reports whether rootless containers can run on this host. Exit code 0 if they can, else 1. */
 export async function doctor(options: DoctorOptions, output: Output, host: Host = thisHost()): Promise<number> {
   const report = await diagnose(host, options.cacheDir ?? cacheDir());
-  await output.product(options.output === "json" ? `${JSON.stringify(report, null, 2)}\n` : table(report));
+  await output.product(
+    options.output === "json" ? `${escapeUnsafe(JSON.stringify(report, null, 2))}\n` : table(report),
+  );
   return report.canRun ? ExitCode.ok : ExitCode.failed;
 }
 

@@ -1,3 +1,4 @@
+import { escapeUnsafe } from "@xfn/functionio/document";
 import type { PruneResult, Store, StoredImage } from "@xfn/oci-rootfs";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
@@ -32,7 +33,7 @@ export interface PruneFlags {
 export async function listImages(flags: ListFlags, output: Output): Promise<number> {
   const { output: format } = flags;
   const images = await withExplanation(async () => (await openImageStore(flags.cacheDir)).images());
-  await output.product(format === "json" ? `${JSON.stringify(images, undefined, 2)}\n` : table(images));
+  await output.product(format === "json" ? `${escapeUnsafe(JSON.stringify(images, undefined, 2))}\n` : table(images));
   if (format === "table" && images.length > 0) output.note(`${images.length} images`);
   return ExitCode.ok;
 }
@@ -43,7 +44,7 @@ export async function removeImages(names: readonly string[], flags: RemoveFlags,
     const store = await openImageStore(flags.cacheDir);
     for (const name of names) {
       const { images, bytes } = remove(store, name);
-      await output.product(`${images.join(" ")}\n`);
+      await output.product(`${oneLine(images.join(" "), Number.POSITIVE_INFINITY)}\n`);
       output.note(`${oneLine(name, 200)}: ${readableBytes(bytes)} freed`);
     }
   });

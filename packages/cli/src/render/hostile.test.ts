@@ -114,3 +114,68 @@ spec:
     for (const control of ["\u0007", "\u001b"]) expect(`${stdout}${stderr}`).not.toContain(control);
   }
 });
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be printed
+const ACTS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+
+test.each<[name: string, args: (files: Readonly<Record<"xr" | "composition" | "definition", string>>) => string[]]>([
+  ["render", ({ xr: file, composition: other }) => ["render", file, other]],
+  ["render -x", ({ xr: file, composition: other }) => ["render", file, other, "-x"]],
+  ["render --output json", ({ xr: file, composition: other }) => ["render", file, other, "-x", "--output", "json"]],
+  ["render --trace", ({ xr: file, composition: other }) => ["render", file, other, "--trace"]],
+  ["render --trace json", ({ xr: file, composition: other }) => ["render", file, other, "--trace", "json"]],
+  ["render --xrd", ({ xr: file, composition: other, definition }) => ["render", file, other, "--xrd", definition]],
+  ["validate", ({ xr: file, definition }) => ["validate", definition, file]],
+  ["validate -o json", ({ xr: file, definition }) => ["validate", definition, file, "-o", "json"]],
+  ["validate -o yaml", ({ xr: file, definition }) => ["validate", definition, file, "-o", "yaml"]],
+  ["validate of a Composition", ({ composition: other, definition }) => ["validate", definition, other]],
+  ["types", ({ definition }) => ["types", definition]],
+])("%s escapes the characters of files on which a terminal acts", async (_name, args) => {
+  const evil = '"a\\u202eb\\e[2J\\x9bc\\u2066d"';
+  const files = {
+    xr: write(
+      "evil-xr.yaml",
+      `apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing, annotations: {${evil}: ${evil}}}\nspec: {text: ${evil}, size: ${evil}}\n`,
+    ),
+    composition: write(
+      "evil-composition.yaml",
+      `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: ${evil}}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}
+  ${evil}: 1
+  resources:
+  - name: ${evil}
+    base: {apiVersion: v1, kind: ConfigMap, data: {${evil}: ${evil}}}
+    patches: [{fromFieldPath: spec.text, toFieldPath: data.text}]
+  - name: fails
+    base: {apiVersion: v1, kind: ConfigMap}
+    patches: [{fromFieldPath: spec.text, toFieldPath: data.n, transforms: [{type: convert, convert: {toType: int}}]}]
+`,
+    ),
+    definition: write(
+      "evil-definition.yaml",
+      `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: xthings.example.org}
+spec:
+  group: example.org
+  names: {kind: XThing, plural: xthings}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {text: {type: string, description: ${evil}, enum: [${evil}]}, size: {type: integer}}}
+`,
+    ),
+  };
+  const { stdout, stderr } = await runXfn(args(files));
+  expect(`${stdout}${stderr}`).toContain("202e");
+  expect(stdout).not.toMatch(ACTS);
+  expect(stderr).not.toMatch(ACTS);
+});

@@ -30,8 +30,8 @@ function rowsOf(node: TreeNode, isWide: boolean, first: string, further: string)
   const row = [
     `${first}${titleOf(object)}`,
     ...(isWide ? [oneLine(resource)] : []),
-    conditionOf(object, "Synced").status || "-",
-    conditionOf(object, "Ready").status || "-",
+    oneLine(conditionOf(object, "Synced").status) || "-",
+    oneLine(conditionOf(object, "Ready").status) || "-",
     statusOf(node, isWide),
   ];
   const below = children.flatMap((child, index) => {

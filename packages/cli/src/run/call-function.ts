@@ -6,7 +6,7 @@ import {
   printFunctionIO,
   severityOf,
 } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
+import { escapeUnsafe, printYaml } from "@xfn/functionio/document";
 import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
 import { oneLine } from "@xfn/program/terminal-text";
 import { DEFAULT_OUTPUT_BYTES, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
@@ -53,7 +53,7 @@ export async function callFunction(
     .filter((result) => severityOf(result) !== "Normal")
     .map((result) => `xfn: ${severityOf(result).toLowerCase()}: ${oneLine(result.message)}`);
   return {
-    product: format === "yaml" ? printYaml({ ...returned }) : `${printFunctionIO(returned)}\n`,
+    product: format === "yaml" ? printYaml({ ...returned }) : `${escapeUnsafe(printFunctionIO(returned))}\n`,
     notes: [...stderr, ...notes],
     isFatal: results.some((result) => severityOf(result) === "Fatal"),
   };

@@ -1,4 +1,5 @@
 import { CliError } from "../errors/cli-error.ts";
+import { safeForTerminal } from "./safe-for-terminal.ts";
 
 /** The output of commands. Tests pass their own. */
 export interface Output {
@@ -33,14 +34,17 @@ export function processOutput(): Output {
     product: async (text) => {
       if (shown !== undefined) stderr.write(CLEAR_LINE);
       shown = undefined;
-      await writeStdout(text);
+      // A file or another program gets the bytes as they are.
+      await writeStdout(process.stdout.isTTY && typeof text === "string" ? safeForTerminal(text) : text);
     },
-    note: (line) => {
+    note: (given) => {
+      const line = safeForTerminal(given);
       stderr.write(shown === undefined ? `${line}\n` : `${CLEAR_LINE}${line}\n${shown}`);
     },
     status: (line) => {
       // A wrapped line could not be cleared.
-      const short = line?.slice(0, (stderr.columns || DEFAULT_COLUMNS) - 1);
+      const short =
+        line === undefined ? undefined : safeForTerminal(line).slice(0, (stderr.columns || DEFAULT_COLUMNS) - 1);
       if (!interactive || short === shown) return;
       stderr.write(`${shown === undefined ? "" : CLEAR_LINE}${short ?? ""}`);
       shown = short;

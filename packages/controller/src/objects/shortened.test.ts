@@ -9,3 +9,9 @@ test.each([
 ])("a text %s", (_, text, expected) => {
   expect(shortened(text, 8)).toBe(expected);
 });
+
+test("control characters are escaped before the text is cut", () => {
+  expect(shortened("\u001b[31mred", 99)).toBe("\\x1b[31mred");
+  expect(shortened("a\u202eb\n", 99)).toBe("a\\u202eb\n");
+  expect(shortened("\u001b\u001b\u001b", 8)).toBe("\\x1b\\...");
+});

@@ -1,9 +1,11 @@
 import { DocumentError } from "./errors.ts";
 import { formatPath, type JsonValue } from "./json-value.ts";
 import { notJson } from "./not-json.ts";
+import { escapeUnsafe } from "./unsafe-text.ts";
 
 /**
- * Prints a value as JSON, with exact integers beyond 2^53. Compact, or indented by `indent` spaces.
+ * Prints a value as JSON, with exact integers beyond 2^53. Compact for programs, or indented by `indent` spaces for
+ * people: then escaped so that no terminal acts on it (see {@link escapeUnsafe}).
  *
  * @throws {DocumentError} NotJson for values that JSON would silently turn into null: NaN, infinities
  */
@@ -17,7 +19,8 @@ export function printJson(value: JsonValue, indent = 0): string {
     }
   }
   // A replacer makes printing several times slower, so it is used only if a number needs it.
-  return contents.exact ? JSON.stringify(value, exactInteger, indent) : JSON.stringify(value, null, indent);
+  const text = contents.exact ? JSON.stringify(value, exactInteger, indent) : JSON.stringify(value, null, indent);
+  return indent === 0 ? text : escapeUnsafe(text);
 }
 
 /**

@@ -138,3 +138,35 @@ test("text of many megabytes is printed", () => {
   const value = { a: "x y".repeat(4 * 1024 * 1024), b: [12345678901234567890n] };
   expect(readDocuments(printYaml(value))[0]?.value).toEqual(value);
 });
+
+describe("text on which a terminal acts", () => {
+  const HOSTILE = [
+    "a\u202eb",
+    "\u2066x\u2069",
+    "\u200f",
+    "\u061cx",
+    "\u009b31m",
+    "\u001b[2J",
+    "\u007f",
+    "a\u2028b",
+    "line\n\u202eline\n",
+  ];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be printed
+  const ACTS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+
+  test.each(HOSTILE)("%j is escaped in keys, values and items, and reads as before", (text) => {
+    const value = { [text]: text, list: [text, { a: text }], plain: "x" };
+    for (const printed of [printYaml(value), printJson(value, 2)]) {
+      expect(printed).not.toMatch(ACTS);
+      expect(readDocuments(printed)[0]?.value).toEqual(value);
+    }
+  });
+
+  test("a text alone", () => {
+    expect(printYaml("a\u202eb")).toBe('"a\\u202eb"\n');
+  });
+
+  test("text of any script stays as it is", () => {
+    expect(printYaml({ a: "שלום مرحبا 数据 🙂" })).toBe("a: שלום مرحبا 数据 🙂\n");
+  });
+});

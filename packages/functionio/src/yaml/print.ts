@@ -13,13 +13,14 @@ import { DocumentError } from "../json/errors.ts";
 import { formatPath, type JsonValue } from "../json/json-value.ts";
 import { notJson } from "../json/not-json.ts";
 import { printJson } from "../json/print-json.ts";
+import { escapeUnsafe, isUnsafe } from "../json/unsafe-text.ts";
 import { resolvePlain } from "./plain-scalar.ts";
 
 /**
  * Prints a value as YAML for people, in the layout of `kubectl -o yaml`: two spaces, lists not indented under their
  * key, no line folding, blocks for texts of several lines, keys in their order. Texts that YAML 1.1 or 1.2 readers
- * would not read as text (`on`, `012`, `1e3`, `22:22`, `2001-01-01`) are quoted. Integers beyond 2^53 are exact. Ends
- * with a newline.
+ * would not read as text (`on`, `012`, `1e3`, `22:22`, `2001-01-01`) are quoted, and characters on which terminals act
+ * are escaped. Integers beyond 2^53 are exact. Ends with a newline.
  *
  * @throws {DocumentError} NotJson for NaN, infinities and lone surrogates
  */
@@ -31,7 +32,7 @@ export function printYaml(value: JsonValue): string {
   const options = { schema: SCHEMA, seqNoIndent: true, lineWidth: -1, noRefs: true, scalarStyleRules: RULES };
   try {
     // The library ends the document after a block that keeps its empty lines, which our output does not need.
-    return dump(value, options).replace(/(?<=\n)\.\.\.\n$/, "");
+    return escapeUnsafe(dump(value, options).replace(/(?<=\n)\.\.\.\n$/, ""));
   } catch (error) {
     // The library's regular expressions overflow the stack for texts of several megabytes. JSON is YAML too.
     if (error instanceof RangeError) return `${printJson(value, 2)}\n`;
@@ -48,13 +49,15 @@ const EXACT_INTEGERS = defineScalarTag(intYaml11Tag.tagName, {
 const SCHEMA = DUMP_SCHEMA.withTags(EXACT_INTEGERS);
 /** Texts that are not plain text to readers of YAML 1.1 or 1.2. */
 const IMPLICIT = DUMP_SCHEMA.tags.filter((tag) => tag.nodeKind === "scalar").filter((tag) => tag.implicit);
-const INVISIBLE = /[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/;
+const INVISIBLE = /[\xa0\ufeff\ufffe\uffff]/;
 
 const RULES: readonly ScalarStyleRule[] = [
   (layout) => {
     const { isKey, node } = layout;
     if (node.tag !== strTag.tagName) return;
-    if (node.value.includes("\n")) {
+    // Only double quotes have escapes.
+    if (isUnsafe(node.value)) layout.style = SCALAR_STYLE.DOUBLE_QUOTED;
+    else if (node.value.includes("\n")) {
       // The default rules would quote every script that contains a tab.
       if (!isKey && /^\S/.test(node.value) && !INVISIBLE.test(node.value)) layout.style = SCALAR_STYLE.LITERAL_BLOCK;
     } else if (isMore(node.value)) layout.style = SCALAR_STYLE.DOUBLE_QUOTED;

@@ -1,3 +1,4 @@
+import { escapeControls } from "@xfn/units";
 import { TokenBucket } from "../client/token-bucket.ts";
 
 // Of one object: a burst of different events, then one every ten seconds. Users read no more, and other objects need
@@ -31,7 +32,8 @@ export class ObjectEvents {
    * @returns the message to write, and a key that equal events share
    */
   combine(reason: string, text: string, now: number, windowMs: number): { key: string; message: string } {
-    const message = cut(text);
+    // Functions and other servers write parts of it, and kubectl prints it to terminals.
+    const message = cut(escapeControls(text));
     let known = this.#messages.get(reason);
     if (known === undefined || now - known.since > windowMs) {
       known = { since: now, texts: new Set() };

@@ -5,6 +5,7 @@ import {
   type RunnerPhase,
   type ServiceErrorCode,
 } from "@xfn/runner-contract";
+import { escapeControls } from "@xfn/units";
 
 /** The name of a gRPC status code (google.golang.org/grpc/codes). */
 export type StatusName =
@@ -102,7 +103,8 @@ export class RunnerGrpcError extends Error {
   readonly byFunction: boolean;
 
   constructor(code: string, message: string, details: RunnerGrpcErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    // A server, or the runner behind it, wrote parts of the message.
+    super(escapeControls(message), details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.status = details.status ?? statusOf(code, details.retryable) ?? "UNKNOWN";
     this.phase = details.phase;
