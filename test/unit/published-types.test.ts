@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readDocuments } from "@xfn/functionio/document";
@@ -82,6 +82,16 @@ test.each(files("packages/*/package.json"))("%s packs its license, and no maps t
   expect(manifest.files).toContain("!dist/**/*.map");
   // npm packs it whatever `files` says, if the package's own folder has it. The build copies it there.
   expect(readFileSync(join(CHECKOUT, path, "../LICENSE"))).toEqual(readFileSync(join(CHECKOUT, "LICENSE")));
+});
+
+test.each(files("packages/*/package.json"))("the types of %s need no types that only we have", (path) => {
+  const folder = path.replace("/package.json", "");
+  const { devDependencies = {} } = manifestOf(folder);
+  const untyped = Object.keys(devDependencies).flatMap((name) => /^@types\/(.+)/.exec(name)?.[1] ?? []);
+  const declarations = globSync(`${folder}/dist/**/*.d.ts`, { cwd: CHECKOUT }).map((file) =>
+    readFileSync(join(CHECKOUT, file), "utf8"),
+  );
+  expect(untyped.filter((name) => declarations.some((text) => text.includes(`from "${name}"`)))).toEqual([]);
 });
 
 test.each(Object.entries(COMPILERS))("the types of all packages compile with TypeScript %s", (version, folder) => {

@@ -1,6 +1,6 @@
 // The building blocks of controllers: a client for any object, caches, queues, leader election, events.
 export type { ClusterAccess } from "./auth/access.ts";
-export { loadKubeconfig } from "./auth/kubeconfig.ts";
+export { kubeconfigContexts, loadKubeconfig } from "./auth/kubeconfig.ts";
 export { KubeconfigError } from "./auth/kubeconfig-error.ts";
 export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
 export { type Backoff, pauseAfter } from "./client/backoff.ts";

@@ -24,4 +24,4 @@ export { BASE_LAYER, EXAMPLES_FILE, EXAMPLES_LAYER, layerLabel, STREAM_FILE, XPK
 export { readTrustedKey, type TrustedKey } from "./signature/trusted-key.ts";
 export { type SignatureCheck, verifySignature } from "./signature/verify-signature.ts";
 export { type Constraint, parseConstraint } from "./version/constraint.ts";
-export { isDigest, parseVersion } from "./version/version.ts";
+export { isDigest, parseVersion, type Version } from "./version/version.ts";

@@ -45,6 +45,13 @@ export function givenFlags(command: Command): GivenFlags {
   return Object.fromEntries(entries) as GivenFlags;
 }
 
+const WORDS: WeakMap<Option, readonly string[]> = new WeakMap();
+
+/** The words that the value of an option can be; undefined if there are others. */
+export function wordsOf(option: Option): readonly string[] | undefined {
+  return WORDS.get(option);
+}
+
 function optionOf(program: string | undefined, setting: Setting<unknown>): Option {
   const { name, short, value, many, help, shown, hidden = false, required = false } = setting;
   const notes = [
@@ -58,5 +65,6 @@ function optionOf(program: string | undefined, setting: Setting<unknown>): Optio
     .hideHelp(hidden)
     .makeOptionMandatory(required);
   if (many) option.argParser((given: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), given]);
+  if (setting.words !== undefined) WORDS.set(option, setting.words);
   return option;
 }

@@ -29,12 +29,17 @@ export interface Setting<T> {
   readonly standard: T;
   /** The default as shown in the help; undefined if there is none to show. */
   readonly shown: string | undefined;
+  /** The words that the value can be. Undefined if there are others. */
+  readonly words?: readonly string[] | undefined;
   /** Reads one or more texts. @throws Error whose message quotes the text and says what is expected */
   readonly read: (texts: readonly string[]) => T;
 }
 
 /** Reads one text. @throws Error whose message quotes the text and says what is expected */
-export type Reader<T> = (text: string) => T;
+export type Reader<T> = ((text: string) => T) & {
+  /** The words that it accepts, if there are no others. */
+  readonly words?: readonly string[];
+};
 
 /** The properties of a row that have defaults. */
 type Extras = Pick<Setting<unknown>, "short" | "hidden" | "variable">;
@@ -49,7 +54,8 @@ export function one<T>(
   shown?: string,
   extras: Extras = {},
 ): Setting<T> {
-  return { name, value, many: false, help, standard, shown, read: ([text = ""]) => read(text), ...extras };
+  const { words } = read;
+  return { name, value, many: false, help, standard, shown, words, read: ([text = ""]) => read(text), ...extras };
 }
 
 /** A setting with one value and no default. @param extras `shown`: what the program does without the setting */
@@ -159,12 +165,14 @@ export function integer(least: number, most: number): Reader<number> {
 
 /** One of several words. */
 export function choice<const T extends string>(...words: readonly T[]): Reader<T> {
-  return (text) => oneOf(words, text, (word) => word === text);
+  return Object.assign((text: string) => oneOf(words, text, (word) => word === text), { words });
 }
 
 /** One of several words, in upper or lower case. */
 export function choiceAnyCase<const T extends string>(...words: readonly T[]): Reader<T> {
-  return (text) => oneOf(words, text, (word) => word.toLowerCase() === text.toLowerCase());
+  return Object.assign((text: string) => oneOf(words, text, (word) => word.toLowerCase() === text.toLowerCase()), {
+    words,
+  });
 }
 
 function oneOf<T extends string>(words: readonly T[], text: string, matches: (word: T) => boolean): T {

@@ -1,7 +1,19 @@
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log-levels.ts";
 import { type MetricsAddress, metricsAddress } from "./metrics-address.ts";
 import type { SettingsOf } from "./read-settings.ts";
-import { anyText, choice, choiceAnyCase, cpu, durationOrNone, many, memory, one, optional, toggle } from "./setting.ts";
+import {
+  anyText,
+  choice,
+  choiceAnyCase,
+  cpu,
+  durationOrNone,
+  many,
+  memory,
+  one,
+  optional,
+  type Reader,
+  toggle,
+} from "./setting.ts";
 
 // Settings that several programs have. Each is declared once, so that it has the same name, text and reader everywhere.
 
@@ -94,11 +106,7 @@ export const LIMIT_SETTINGS: SettingsOf<LimitSettings> = {
 };
 
 /** Reads a pull policy. The historic runner wrote policies in lower case too. */
-export const pullPolicy: (text: string) => "IfNotPresent" | "Always" | "Never" = choiceAnyCase(
-  "IfNotPresent",
-  "Always",
-  "Never",
-);
+export const pullPolicy: Reader<"IfNotPresent" | "Always" | "Never"> = choiceAnyCase("IfNotPresent", "Always", "Never");
 
 /** Certificate files of a TLS client. */
 export interface TlsClientSettings {

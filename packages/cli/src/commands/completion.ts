@@ -1,28 +1,27 @@
-import { ExitCode } from "@xfn/program/exit-code";
+import { declareCompletion } from "@xfn/program/completion";
 import { usageError } from "../errors/cli-error.ts";
 import type { CommandContext } from "./command-context.ts";
 
-const HELP = `
-Completes commands and flags; arguments are completed as file names.
-
-Example:
-  $ source <(xfn completion bash)          # in ~/.bashrc
-  $ source <(xfn completion zsh)           # in ~/.zshrc, after compinit
-  $ xfn completion fish | source           # in ~/.config/fish/config.fish`;
+const PACKAGE_KINDS = ["provider", "function", "configuration"];
 
 /** Declares `xfn completion`. */
-export function addCompletion({ program, output, finish }: CommandContext): void {
-  program
-    .command("completion")
-    .description("print a script that completes commands and flags")
-    .argument("<shell>", "bash, zsh or fish")
-    .addHelpText("after", HELP)
-    .action(async (name: string) => {
-      const { completionScript, SHELLS } = await import("../completion/completion-script.ts");
-      const { commandTree } = await import("../completion/command-tree.ts");
-      const shell = SHELLS.find((known) => known === name);
-      if (shell === undefined) throw usageError(`the shell must be ${SHELLS.join(", ")}, not ${JSON.stringify(name)}`);
-      await output.product(completionScript(shell, commandTree(program)));
-      finish(ExitCode.ok);
-    });
+export function addCompletion({ program, output }: CommandContext): void {
+  declareCompletion(program, {
+    arguments: {
+      run: ["images"],
+      push: ["images"],
+      copy: ["images"],
+      "images rm": ["images"],
+      trace: ["kinds", "objects"],
+      rollout: ["compositions"],
+      "xpkg install": [PACKAGE_KINDS],
+      "xpkg update": [PACKAGE_KINDS],
+    },
+    list: async (kind, words, given) => {
+      const { listValues } = await import("../completion/list-values.ts");
+      return await listValues(kind, words, given);
+    },
+    write: async (text) => await output.product(text),
+    usageError,
+  });
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
 import { textAt, valueAt } from "../input/read-fields.ts";
@@ -9,6 +9,8 @@ export interface FoundKind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** The plural in the paths of requests. */
+  readonly plural: string;
 }
 
 /**
@@ -39,6 +41,36 @@ export async function findKind(client: Client, type: string, limit: Limit, signa
   });
 }
 
+/** The names of all kinds, as users write them: the plural, with its group. For completion. */
+export async function allKinds(client: Client, limit: Limit, signal: AbortSignal): Promise<readonly string[]> {
+  const groups = await groupsOf(client, signal);
+  const found = await Promise.all(
+    groups.map(({ group, versions: [version = ""] }) =>
+      limit(async () => {
+        const resources = await resourcesOf(client, { group, version }, signal);
+        const names = resources.map((one) => textAt(one, "name")).filter((name) => name !== "" && !name.includes("/"));
+        return names.map((name) => (group === "" ? name : `${name}.${group}`));
+      }),
+    ),
+  );
+  return found.flat();
+}
+
+/** The names of the objects of a kind. For completion. */
+export async function listNames(
+  client: Client,
+  { apiVersion, kind, namespaced, plural }: FoundKind,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const [version = "", group = ""] = apiVersion.split("/").toReversed();
+  const { items } = await client.list(
+    { group, version, kind, plural, namespaced },
+    { signal, ...(namespaced && { namespace }) },
+  );
+  return items.map(({ metadata }) => metadata.name);
+}
+
 interface Group {
   readonly group: string;
   /** The preferred one first. */
@@ -58,23 +90,14 @@ async function groupsOf(client: Client, signal: AbortSignal): Promise<readonly G
 
 async function kindIn(
   client: Client,
-  { group, version }: { readonly group: string; readonly version: string },
+  groupVersion: { readonly group: string; readonly version: string },
   name: string,
   signal: AbortSignal,
 ): Promise<FoundKind | undefined> {
-  const apiVersion = group === "" ? version : `${group}/${version}`;
-  let answer: JsonValue;
-  try {
-    answer = await client.raw("GET", group === "" ? `/api/${version}` : `/apis/${apiVersion}`, { signal });
-  } catch (error) {
-    // An aggregated API whose server is down must not hide the others.
-    if (isApiError(error) && !signal.aborted) return undefined;
-    throw error;
-  }
-  const list = valueAt(answer, "resources");
+  const { group, version } = groupVersion;
   const lower = name.toLowerCase();
-  const found = (Array.isArray(list) ? list : []).find((one) => {
-    if (!isObject(one) || textAt(one, "name").includes("/")) return false;
+  const found = (await resourcesOf(client, groupVersion, signal)).find((one) => {
+    if (textAt(one, "name").includes("/")) return false;
     const shorts = one["shortNames"];
     const names = [textAt(one, "kind"), textAt(one, "name"), textAt(one, "singularName")];
     return [...names, ...(Array.isArray(shorts) ? shorts : [])].some(
@@ -82,5 +105,25 @@ async function kindIn(
     );
   });
   if (found === undefined) return undefined;
-  return { apiVersion, kind: textAt(found, "kind"), namespaced: valueAt(found, "namespaced") === true };
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  const namespaced = valueAt(found, "namespaced") === true;
+  return { apiVersion, kind: textAt(found, "kind"), namespaced, plural: textAt(found, "name") };
+}
+
+/** The resources of a version of a group; none if its API does not answer. */
+async function resourcesOf(
+  client: Client,
+  { group, version }: { readonly group: string; readonly version: string },
+  signal: AbortSignal,
+): Promise<readonly JsonObject[]> {
+  let answer: JsonValue;
+  try {
+    answer = await client.raw("GET", group === "" ? `/api/${version}` : `/apis/${group}/${version}`, { signal });
+  } catch (error) {
+    // An aggregated API whose server is down must not hide the others.
+    if (isApiError(error) && !signal.aborted) return [];
+    throw error;
+  }
+  const list = valueAt(answer, "resources");
+  return (Array.isArray(list) ? list : []).filter(isObject);
 }

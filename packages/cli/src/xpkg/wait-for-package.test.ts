@@ -111,12 +111,15 @@ test.each(["r.example/acme/latest", "r.example/acme/f"])("%s names no version", 
   expect(() => packageObject("function", reference, undefined)).toThrow(/PACKAGE must be/);
 });
 
-test("tells each reason why the package is not healthy, once", async () => {
+test("reports each reason why the package is not healthy, once", async () => {
   const unhealthy = (reason: string): JsonObject => ({
     conditions: [condition("Installed"), condition("Healthy", { status: "False", reason, message: "no pull secret" })],
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const states = [unhealthy("Unpacking"), unhealthy("Unpacking"), unhealthy("UnpackFailed"), { conditions: READY }];
-  await wait(states, 60_000, (text) => told.push(text));
-  expect(told).toEqual(["Healthy=False (Unpacking: no pull secret)", "Healthy=False (UnpackFailed: no pull secret)"]);
+  await wait(states, 60_000, (text) => reported.push(text));
+  expect(reported).toEqual([
+    "Healthy=False (Unpacking: no pull secret)",
+    "Healthy=False (UnpackFailed: no pull secret)",
+  ]);
 });

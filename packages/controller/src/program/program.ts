@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { commandLine, declareSettings, givenFlags, readSettings } from "@xfn/program";
+import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
+import { declareCompletion } from "@xfn/program/completion";
 import { CRDS_SETTINGS, START_GROUPS, START_SETTINGS } from "./start-settings.ts";
 
 const PROGRAM = "xfn-controller";
@@ -75,6 +76,15 @@ export async function main(args: readonly string[]): Promise<number> {
       const { printRoles } = await import("./print-roles.ts");
       process.stdout.write(await printRoles(paths));
     });
+  declareCompletion(program, {
+    arguments: {},
+    list: async (kind, words) => {
+      const { listValues } = await import("./list-values.ts");
+      return await listValues(kind, words);
+    },
+    write: (text) => void process.stdout.write(text),
+    usageError: (message) => new UsageError([message]),
+  });
   return await parse(args);
 }
 

@@ -42,13 +42,7 @@ interface Merged {
  */
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<ClusterAccess> {
   const env = options.env ?? process.env;
-  const named = options.path === undefined ? (env["KUBECONFIG"] ?? "") : options.path;
-  // As in kubectl, files of KUBECONFIG may be missing, but not the file of a flag.
-  const paths = options.path === undefined ? named.split(delimiter).filter((path) => path !== "") : [named];
-  if (paths.length === 0) paths.push(join(env["HOME"] ?? homeFolder(), ".kube", "config"));
-  const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
-  let found = 0;
-  for (const path of paths) if (await mergeFile(resolve(path), merged, options.path !== undefined)) found++;
+  const { merged, paths, found } = await readFiles(options, env);
   if (found === 0) {
     if (env["KUBERNETES_SERVICE_HOST"] !== undefined && (await exists(join(SERVICE_ACCOUNT, "token")))) {
       return inClusterAccess({ env });
@@ -59,6 +53,26 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
     );
   }
   return accessOf(merged, options.context, env);
+}
+
+/** The names of the contexts in the kubeconfig; none without a kubeconfig. @throws {KubeconfigError} */
+export async function kubeconfigContexts(options: KubeconfigOptions = {}): Promise<readonly string[]> {
+  const { merged } = await readFiles(options, options.env ?? process.env);
+  return [...merged.contexts.keys()];
+}
+
+async function readFiles(
+  options: KubeconfigOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ merged: Merged; paths: readonly string[]; found: number }> {
+  const named = options.path === undefined ? (env["KUBECONFIG"] ?? "") : options.path;
+  // As in kubectl, files of KUBECONFIG may be missing, but not the file of a flag.
+  const paths = options.path === undefined ? named.split(delimiter).filter((path) => path !== "") : [named];
+  if (paths.length === 0) paths.push(join(env["HOME"] ?? homeFolder(), ".kube", "config"));
+  const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: undefined };
+  let found = 0;
+  for (const path of paths) if (await mergeFile(resolve(path), merged, options.path !== undefined)) found++;
+  return { merged, paths, found };
 }
 
 function accessOf(merged: Merged, wanted: string | undefined, env: Readonly<Record<string, string | undefined>>) {

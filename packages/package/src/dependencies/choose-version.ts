@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { compare, type SemVer } from "semver";
 import { DependencyError } from "../errors/dependency-error.ts";
-import { parseTag } from "../version/version.ts";
+import { compareVersions, parseTag, type Version } from "../version/version.ts";
 import { describeWants, sourcesOf, unreadableWants, type Want } from "./wants.ts";
 
 /**
@@ -29,7 +28,7 @@ export function chooseVersion(
   }
   if (tags === undefined) return undefined;
   const versions = versionsIn(tags);
-  const fits = (version: SemVer, want: Want): boolean =>
+  const fits = (version: Version, want: Want): boolean =>
     want.read.kind === "constraint" && want.read.constraint.allows(version);
   const chosen = versions.find(({ version }) => wants.every((want) => fits(version, want)));
   if (chosen !== undefined) return chosen.tag;
@@ -47,7 +46,7 @@ export function chooseVersion(
 /** A tag that names one version. */
 interface TaggedVersion {
   readonly tag: string;
-  readonly version: SemVer;
+  readonly version: Version;
 }
 
 /** The versions of lists that {@link versionTags} returned. */
@@ -83,5 +82,5 @@ function taggedVersion(tag: string): TaggedVersion[] {
 }
 
 function newestFirst(a: TaggedVersion, b: TaggedVersion): number {
-  return compare(b.version, a.version) || (a.tag < b.tag ? -1 : 1);
+  return compareVersions(b.version, a.version) || (a.tag < b.tag ? -1 : 1);
 }

@@ -1,7 +1,6 @@
-import type { SemVer } from "semver";
 import { DependencyError } from "../errors/dependency-error.ts";
 import { type Constraint, parseConstraint } from "../version/constraint.ts";
-import { isDigest, parseVersion } from "../version/version.ts";
+import { isDigest, parseVersion, type Version } from "../version/version.ts";
 import type { Dependency } from "./dependency.ts";
 import type { LockedPackage } from "./lock.ts";
 
@@ -33,7 +32,7 @@ function readWanted(text: string): WantedVersion {
 }
 
 /** The version of an installed package: a digest has none, and some tags are none. */
-export function installedVersion(text: string): SemVer | undefined {
+export function installedVersion(text: string): Version | undefined {
   return isDigest(text) ? undefined : parseVersion(text);
 }
 

@@ -1,5 +1,4 @@
-import { compare, SemVer } from "semver";
-import { parseVersion } from "./version.ts";
+import { compareVersions, parseVersion, type Version } from "./version.ts";
 
 /**
  * A constraint on versions, in the syntax of Crossplane's library, Masterminds/semver 3
@@ -13,7 +12,7 @@ import { parseVersion } from "./version.ts";
  */
 export interface Constraint {
   /** Whether the version satisfies the constraint. */
-  readonly allows: (version: SemVer) => boolean;
+  readonly allows: (version: Version) => boolean;
 }
 
 /** Longer texts are refused before any expression sees them. */
@@ -41,7 +40,7 @@ export function parseConstraint(text: string): Constraint | undefined {
   return { allows: (version) => alternatives.some((allows) => allows?.(version) === true) };
 }
 
-type Allows = (version: SemVer) => boolean;
+type Allows = (version: Version) => boolean;
 
 function parseAll(text: string): Allows | undefined {
   if (!ALL_OF.test(text)) return undefined;
@@ -60,7 +59,7 @@ function parseAll(text: string): Allows | undefined {
 /** The version of a comparison, in which numbers can be missing. */
 interface Bound {
   /** Zeros for what is missing. */
-  readonly lowest: SemVer;
+  readonly lowest: Version;
   /** The count of numbers that are there: `1.2` and `1.2.x` have two. */
   readonly numbers: number;
 }
@@ -85,7 +84,7 @@ function comparison(operator: string, bound: Bound): Allows {
       // Greater than all versions that the bound stands for.
       if (numbers === 1) return atLeast(first(major + 1));
       if (numbers === 2) return atLeast(first(major, minor + 1));
-      return (version) => compare(version, lowest) > 0;
+      return (version) => compareVersions(version, lowest) > 0;
     case ">=":
     case "=>":
       return atLeast(lowest);
@@ -96,7 +95,7 @@ function comparison(operator: string, bound: Bound): Allows {
       if (numbers === 1) return below(first(major + 1));
       // `<=*` admits what `<=0.0` does.
       if (numbers !== 3) return below(first(major, minor + 1));
-      return (version) => compare(version, lowest) <= 0;
+      return (version) => compareVersions(version, lowest) <= 0;
     case "~":
     case "~>":
       return sameAs(bound);
@@ -108,7 +107,7 @@ function comparison(operator: string, bound: Bound): Allows {
     case "!=":
       return not(bound);
     default:
-      return numbers === 3 ? (version) => compare(version, lowest) === 0 : sameAs(bound);
+      return numbers === 3 ? (version) => compareVersions(version, lowest) === 0 : sameAs(bound);
   }
 }
 
@@ -122,7 +121,7 @@ function sameAs({ lowest, numbers }: Bound): Allows {
   return (version) => from(version) && to(version);
 }
 
-function endOfCaret({ numbers }: Bound, major: number, minor: number, patch: number): SemVer {
+function endOfCaret({ numbers }: Bound, major: number, minor: number, patch: number): Version {
   if (major > 0 || numbers === 1) return first(major + 1);
   if (minor > 0 || numbers === 2) return first(0, minor + 1);
   return first(0, 0, patch + 1);
@@ -136,27 +135,34 @@ function not({ lowest, numbers }: Bound): Allows {
       return (version) =>
         version.major !== lowest.major ||
         version.minor !== lowest.minor ||
-        version.comparePre(atPatchOf(version)) !== 0;
+        compareVersions(version, atPatchOf(version)) !== 0;
     default:
-      return (version) => compare(version, lowest) !== 0;
+      return (version) => compareVersions(version, lowest) !== 0;
   }
 
   /** Only the prereleases of these versions are compared: `!=1.2` admits 1.2.3-rc.1. */
-  function atPatchOf(version: SemVer): SemVer {
+  function atPatchOf(version: Version): Version {
     const end = lowest.prerelease.length === 0 ? "" : `-${lowest.prerelease.join(".")}`;
-    return new SemVer(`${version.major}.${version.minor}.${version.patch}${end}`);
+    return versionOf(`${version.major}.${version.minor}.${version.patch}${end}`);
   }
 }
 
-function atLeast(bound: SemVer): Allows {
-  return (version) => compare(version, bound) >= 0;
+function atLeast(bound: Version): Allows {
+  return (version) => compareVersions(version, bound) >= 0;
 }
 
-function below(bound: SemVer): Allows {
-  return (version) => compare(version, bound) < 0;
+function below(bound: Version): Allows {
+  return (version) => compareVersions(version, bound) < 0;
 }
 
 /** The first prerelease of a version, which is below all other versions of these numbers. */
-function first(major: number, minor = 0, patch = 0): SemVer {
-  return new SemVer(`${major}.${minor}.${patch}-0`);
+function first(major: number, minor = 0, patch = 0): Version {
+  return versionOf(`${major}.${minor}.${patch}-0`);
+}
+
+/** @param text - a version for sure */
+function versionOf(text: string): Version {
+  const version = parseVersion(text);
+  if (version === undefined) throw new TypeError(`${text} is no version`);
+  return version;
 }

@@ -1,4 +1,28 @@
-import { SemVer } from "semver";
+import { compare, SemVer } from "semver";
+
+/**
+ * A version. An interface of this package, because the types of `semver` are in a package that our users do not
+ * install. {@link parseVersion} makes it.
+ */
+export interface Version {
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+  /** The parts of `-rc.1`; none for a release. */
+  readonly prerelease: readonly (string | number)[];
+  /** Without a leading `v`. */
+  readonly version: string;
+}
+
+/** Orders versions: negative if `a` is the older one. Build metadata does not count. */
+export function compareVersions(a: Version, b: Version): number {
+  return compare(semverOf(a), semverOf(b));
+}
+
+// Sorting the thousands of tags of a repository would parse each text many times.
+function semverOf(version: Version): SemVer | string {
+  return version instanceof SemVer ? version : version.version;
+}
 
 // Longer texts are refused before the expression below sees them.
 const MAX_VERSION = 128;
@@ -12,7 +36,7 @@ const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
  * Reads a version as Crossplane does: a leading `v`, leading zeros and missing numbers are fine. Undefined for another
  * text, and for numbers beyond 2^53.
  */
-export function parseVersion(text: string): SemVer | undefined {
+export function parseVersion(text: string): Version | undefined {
   if (text.length > MAX_VERSION) return undefined;
   const parts = VERSION.exec(text);
   if (parts === null) return undefined;
@@ -29,7 +53,7 @@ export function parseVersion(text: string): SemVer | undefined {
  * Reads a tag that names one version. Undefined for `v1` and `v1.2`: registries move such tags from version to
  * version.
  */
-export function parseTag(tag: string): SemVer | undefined {
+export function parseTag(tag: string): Version | undefined {
   return COMPLETE.test(tag) ? parseVersion(tag) : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
+import { declareCompletion, flagIn } from "@xfn/program/completion";
 import { HEALTH_SETTINGS } from "./health-settings.ts";
 import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
 import { SERVE_GROUPS, SERVE_SETTINGS } from "./serve-settings.ts";
@@ -79,6 +80,16 @@ export async function main(args: readonly string[]): Promise<number> {
       const { healthcheck } = await import("./healthcheck.ts");
       exitWith(await healthcheck(config, say));
     });
+  declareCompletion(program, {
+    arguments: { run: ["images"] },
+    list: async (kind, words) => {
+      if (kind !== "images") return [];
+      const { imageNames } = await import("./image-names.ts");
+      return await imageNames(flagIn(words, "--cache-dir", "-c"));
+    },
+    write: (text) => void process.stdout.write(text),
+    usageError: (message) => new UsageError([message]),
+  });
   return await parse(args);
 }
 
