@@ -289,7 +289,10 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
     });
 
     test("gives a provider rights on its CRDs, once the controller may grant them", async () => {
-      const packageFile = `apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: { name: p }\n---${CRD}`;
+      const hook = "{ service: { namespace: kube-system, name: foreign, path: /convert } }";
+      const conversion = `{ strategy: Webhook, webhook: { conversionReviewVersions: [v1], clientConfig: ${hook} } }`;
+      const crd = CRD.replace("spec:", `spec:\n  conversion: ${conversion}`);
+      const packageFile = `apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: { name: p }\n---${crd}`;
       await cluster.publish(await buildGrpcImage(cluster.workspace, { name: "provider", packageFile }), "acme/p:v1");
       const source = `${cluster.registry.host}/acme/p:v1`;
       await apply(
@@ -323,6 +326,14 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
         )
         .toBe("yes");
       expect(await may("delete")).toBe("no");
+      // Its conversion webhook is at its own Service, whatever the package says.
+      const place = "jsonpath={.spec.conversion.webhook.clientConfig.service}";
+      expect(JSON.parse(await get("crd/buckets.aws.example.org", "-o", place))).toEqual({
+        namespace: "crossplane-system",
+        name: runtime.split("/")[1],
+        port: 9443,
+        path: "/convert",
+      });
       await kubectl("delete", "provider/p", "--timeout=60s");
       const left = async (): Promise<string[]> =>
         (await names("clusterroles,clusterrolebindings")).filter((one) => one.includes("crossplane:provider:"));

@@ -14,6 +14,7 @@ import {
 } from "@xfn/function-grpc";
 import { type Result, SYSTEM_CONDITIONS, someOf } from "@xfn/functionio";
 import { DEFAULT_OUTPUT_BYTES, isUndelivered, untilAborted } from "@xfn/runner-contract";
+import { conditionMessage, conditionProblem } from "../outcome/check-condition.ts";
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
 import { stepMessage } from "../outcome/step-message.ts";
@@ -132,8 +133,10 @@ class PreparedPackageStep implements PreparedStep {
   #conditions(conditions: readonly FunctionCondition[], report: StepReport): StepCondition[] {
     const { name } = this.#step;
     return conditions.flatMap((condition): StepCondition[] => {
-      if (!SYSTEM_CONDITIONS.has(condition.type)) return [{ ...condition, step: name }];
-      const message = `step "${name}" set the condition ${condition.type}, which the controller sets; it has no effect`;
+      const problem = SYSTEM_CONDITIONS.has(condition.type) ? "the controller sets it" : conditionProblem(condition);
+      if (problem === undefined) return [{ ...condition, ...cleanMessage(condition), step: name }];
+      const title = conditionMessage(JSON.stringify(condition.type.slice(0, MAX_TITLE)));
+      const message = `step "${name}" set the condition ${title}, which has no effect: ${problem}`;
       report.say({ severity: "Warning", message, step: name }, true);
       return [];
     });
@@ -161,6 +164,13 @@ class PreparedPackageStep implements PreparedStep {
 }
 
 const MAX_NAMED = 10;
+
+/** A message shows this many characters of a type. */
+const MAX_TITLE = 100;
+
+function cleanMessage({ message }: FunctionCondition): { message?: string } {
+  return message === undefined ? {} : { message: conditionMessage(message) };
+}
 
 function callsOf({ requirements, context, ttlMs }: FunctionResponse, count: number): PackageCalls {
   const { extraResources, resources, schemas } = requirements;

@@ -295,8 +295,30 @@ describe("beside desired state", () => {
     ]);
     expect(result.conditions).toEqual([{ type: "Up", ...condition, step: "a" }]);
     expect(result.results).toMatchObject([
-      { severity: "Warning", message: expect.stringContaining("condition Ready") },
+      { severity: "Warning", message: expect.stringContaining('condition "Ready", which has no effect') },
     ]);
+  });
+
+  test("conditions that Kubernetes would not take have no effect, with a warning that a terminal can show", async () => {
+    const condition = { status: "True", reason: "Up", target: "CompositeAndClaim" } as const;
+    const result = await run([
+      {
+        step: "a",
+        handler: () => ({
+          conditions: [
+            { ...condition, type: "\u001b[31mUp\u0007" },
+            { ...condition, type: "Down", reason: "two words" },
+            { ...condition, type: "Up", message: "\u001b]0;title\u0007it is up" },
+          ],
+        }),
+      },
+    ]);
+    expect(result.conditions).toEqual([
+      { type: "Up", ...condition, message: "\uFFFD]0;title\uFFFDit is up", step: "a" },
+    ]);
+    const messages = result.results.map(({ message }) => message);
+    expect(messages).toEqual([expect.stringContaining("its type"), expect.stringContaining("its reason")]);
+    expect(messages.join("")).not.toMatch(/\p{Cc}/u);
   });
 
   test.each([
