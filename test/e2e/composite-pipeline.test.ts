@@ -170,7 +170,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     const events = world.events.map(({ type, reason, message }) => `${type} ${reason} ${message}`);
     expect(events).toContain('Normal Checked Pipeline step "only": all is well');
     expect(events).toContain('Warning ComposeResources Pipeline step "only": look here');
-    expect(events.join("\n")).toContain("set the condition Synced, which the controller sets; it has no effect");
+    expect(events.join("\n")).toContain('set the condition "Synced", which has no effect: the controller sets it');
     // Of the two conditions of one type, only the last one may count: each change of the status gets a new time.
     const later = Date.now() + 60_000;
     await world.reconcile("conditions", { now: () => later });
