@@ -292,6 +292,29 @@ describe("input", () => {
   test("types of another document than a definition is exit code 2", async () => {
     const { code, stderr } = await run("types", join(dir, "xr.yaml"));
     expect(code).toBe(2);
-    expect(stderr).toMatch(/xr\.yaml:2:\d+: kind/);
+    expect(stderr).toMatch(/no definition.*\n.*xr\.yaml:1:1/);
+  });
+
+  test("types of a folder reads the definitions of its subfolders, and ignores a Composition beside them", async () => {
+    const folder = join(dir, "apis");
+    mkdirSync(join(folder, "things", "v1"), { recursive: true });
+    writeFileSync(
+      join(folder, "things", "definition.yaml"),
+      `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: xthings.example.org}
+spec:
+  group: example.org
+  names: {kind: XThing, plural: xthings}
+  versions:
+  - {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}
+`,
+    );
+    writeFileSync(
+      join(folder, "things", "v1", "composition.yaml"),
+      "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: c}\nspec: {compositeTypeRef: {apiVersion: example.org/v1, kind: XThing}}\n",
+    );
+    const { code, stdout } = await run("types", folder);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("export interface XThing {") });
   });
 });

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { readDocuments } from "@xfn/functionio/document";
 import { asInputError, documentsOfAll, readInput, sourceName } from "@xfn/input";
 import type { RenderInput } from "@xfn/pipeline";
+import { CliError } from "../errors/cli-error.ts";
 import { keyAndValue } from "../flags/key-value.ts";
 import type { PipelineOptions } from "./pipeline-options.ts";
 import { RequiredObjects } from "./required-objects.ts";
@@ -32,7 +33,12 @@ export async function readPipelineInputs(
       resources: async (selector) => await Promise.resolve(objects.select(selector)),
       schema: async (selector) => await Promise.resolve(schemaOf(selector)),
     },
-    credentials: async (secret) => await Promise.resolve(objects.secret(secret)),
+    credentials: async (secret) => {
+      const data = objects.secret(secret);
+      if (data !== undefined) return await Promise.resolve(data);
+      const problem = `there is no Secret ${secret.namespace}/${secret.name} for the credentials of the step`;
+      throw new CliError("Failed", `${problem}; give a file with it as --function-credentials`);
+    },
     context: await contextOf(options),
   };
 }

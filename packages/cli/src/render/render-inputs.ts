@@ -62,7 +62,7 @@ export async function readInputs(
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
   const objects = observed.map(({ value }) => value);
   const pipeline = await pipelineOf(composition, options, objects);
-  const credentials = pipeline === undefined ? await credentialsOf(options) : undefined;
+  const credentials = pipeline === undefined ? await credentialsOf(composition, options) : undefined;
   if (pipeline !== undefined) {
     warnOfAnnotations(overrides, onWarning);
     if (options.freshFunctions === true) refuseRunning(overrides, options);
@@ -101,10 +101,7 @@ async function pipelineOf(
     const { readPipelineInputs } = await import("./pipeline-inputs.ts");
     return await readPipelineInputs(options, observed);
   }
-  const hasCredentials = spec.functions.some(
-    (step) => step.type === "Webhook" && step.webhook.credentials !== undefined,
-  );
-  refusePipelineOptions(options, hasCredentials ? ["functionCredentials"] : []);
+  refusePipelineOptions(options, hasCredentials(spec) ? ["functionCredentials"] : []);
   const composes = spec.resources.length > 0 || spec.functions.length > 0;
   if (spec.pipeline === undefined || composes) return undefined;
   throw new CliError(
@@ -129,11 +126,17 @@ async function schemasOf(
   return { schemas: await knownSchemas([...crds, ...(xrd === undefined ? [] : [xrd])], options) };
 }
 
-async function credentialsOf(options: RenderOptions): Promise<PipelineInputs["credentials"] | undefined> {
-  if (options.functionCredentials === undefined) return undefined;
+function hasCredentials({ functions }: Composition["spec"]): boolean {
+  return functions.some((step) => step.type === "Webhook" && step.webhook.credentials !== undefined);
+}
+
+async function credentialsOf(
+  { spec }: Composition,
+  { functionCredentials }: RenderOptions,
+): Promise<PipelineInputs["credentials"] | undefined> {
+  if (!hasCredentials(spec)) return undefined;
   const { readPipelineInputs } = await import("./pipeline-inputs.ts");
-  const { functionCredentials } = options;
-  return (await readPipelineInputs({ functionCredentials }, [])).credentials;
+  return (await readPipelineInputs(functionCredentials === undefined ? {} : { functionCredentials }, [])).credentials;
 }
 
 function warnOfAnnotations(functions: readonly FunctionPackage[], onWarning: (message: string) => void): void {

@@ -167,6 +167,26 @@ describe("a composition of templates alone", () => {
 
   const PIPELINE = "  pipeline:\n  - {step: a, functionRef: {name: f}}\n";
 
+  test.each([
+    [
+      "of a package",
+      "  mode: Pipeline\n  pipeline:\n  - step: a\n    functionRef: {name: f}\n    credentials: [{name: c, source: Secret, secretRef: {namespace: n1, name: s}}]\n",
+    ],
+    [
+      "of a webhook",
+      '  functions:\n  - {name: a, type: Webhook, webhook: {url: "https://localhost:1", credentials: {secretRef: {namespace: n1, name: s}}}}\n',
+    ],
+  ])("names --function-credentials if the credentials %s are missing", async (_, spec) => {
+    const functions =
+      "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: f, annotations: {render.crossplane.io/runtime: Development}}\n";
+    const args = spec.includes("pipeline") ? [write("development.yaml", functions)] : [];
+    const { code, stderr } = await render(files[0] ?? "", write("credentials.yaml", composition(spec)), ...args);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/no Secret n1\/s .*--function-credentials/),
+    });
+  });
+
   test("in mode Pipeline with a Function that FUNCTIONS lacks is exit code 1, and the message names the step", async () => {
     const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
     const other = write(

@@ -1,5 +1,5 @@
 import type { Finding } from "@xfn/composition";
-import { DEFINITION_FORMS, DEFINITION_KIND } from "@xfn/composition/definition";
+import { DEFINITION_FORMS, DEFINITION_KIND, PUBLICATION_KIND } from "@xfn/composition/definition";
 import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { textAt } from "../input/read-fields.ts";
@@ -58,4 +58,13 @@ export function isKind(value: JsonValue, group: string, kind: string): value is 
 /** Whether a document is a definition of any kind. */
 export function isDefinition(value: JsonValue): value is JsonObject {
   return [DEFINITION_KIND, ...DEFINITION_FORMS].some((kind) => isKind(value, "apiextensions.crossplane.io", kind));
+}
+
+/** Whether a document is a definition, a publication of one, or a CRD. */
+export function hasSchema({ value }: ParsedDocument): boolean {
+  return (
+    isDefinition(value) ||
+    isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND) ||
+    isKind(value, "apiextensions.k8s.io", "CustomResourceDefinition")
+  );
 }

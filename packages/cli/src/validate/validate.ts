@@ -1,4 +1,3 @@
-import { PUBLICATION_KIND } from "@xfn/composition/definition";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import { InputError, sourceName } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
@@ -8,7 +7,7 @@ import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
 import { withBuiltinKinds } from "./builtin-kinds.ts";
 import { checkCompositionFully, checkResource } from "./check-resource.ts";
-import { isDefinition, isKind } from "./documents.ts";
+import { hasSchema, isKind } from "./documents.ts";
 import { type OutputFormat, printResults, summaryOf } from "./print-results.ts";
 import { type ExtensionFlags, readExtensionSources } from "./read-extensions.ts";
 import { readSources, readsStdin } from "./read-sources.ts";
@@ -60,15 +59,6 @@ export async function validate(
     output.note("xfn: could not validate all resources, schema(s) missing");
   } else return ExitCode.ok;
   return ExitCode.failed;
-}
-
-/** Whether a document belongs into the extensions. */
-function hasSchema({ value }: ParsedDocument): boolean {
-  return (
-    isDefinition(value) ||
-    isKind(value, "apiextensions.crossplane.io", PUBLICATION_KIND) ||
-    isKind(value, "apiextensions.k8s.io", "CustomResourceDefinition")
-  );
 }
 
 function isComposition({ value }: ParsedDocument): boolean {
