@@ -17,7 +17,8 @@ export {
   type WebhookFunction,
   type WebhookStep,
 } from "./api/composition.ts";
-export { checkConnectionKeys, connectionDetailName } from "./api/connection-keys.ts";
+export { checkConnectionKeys } from "./api/connection-keys.ts";
+export { connectionDetailName } from "./api/detail-names.ts";
 export { isPackageReference, PACKAGE_REFERENCE } from "./api/image-reference.ts";
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";
 export { type Layout, machineryOf, machineryPath, publishesDetails, specWith } from "./api/machinery.ts";

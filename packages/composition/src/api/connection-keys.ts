@@ -1,8 +1,8 @@
-import type { ConnectionDetail } from "@xfn/functionio";
 import type { ParsedDocument } from "@xfn/functionio/document";
 import type { Finding } from "../reader/composition-error.ts";
 import { Findings } from "../reader/field-reader.ts";
 import type { Composition } from "./composition.ts";
+import { connectionDetailName } from "./detail-names.ts";
 import { documentOf } from "./parse-composition.ts";
 
 /**
@@ -70,14 +70,4 @@ export function checkConnectionKeys(
 
 function quoted(name: string): string {
   return JSON.stringify(name.slice(0, 64));
-}
-
-/** The name under which a connection detail is published: `name`, else its key in the connection secret. */
-export function connectionDetailName(detail: ConnectionDetail): string | undefined {
-  const name = detail.name ?? undefined;
-  if (name !== undefined && name !== "") return name;
-  const fromKey = detail.type === undefined ? (detail.value ?? undefined) === undefined : false;
-  return fromKey || detail.type === "FromConnectionSecretKey"
-    ? (detail.fromConnectionSecretKey ?? undefined)
-    : undefined;
 }

@@ -3,6 +3,7 @@ import { named, type ObjectOpenApi, type ObjectSchema, object } from "../api-sch
 import { choice, name, type Rule, required, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { TypeReference } from "./composition.ts";
+import { checkDetailNames } from "./detail-names.ts";
 import { ENVIRONMENT } from "./environment.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { PIPELINE } from "./pipeline.ts";
@@ -74,6 +75,7 @@ function checkSpec(spec: FieldReader): void {
   }
   if (twice("to", "resources")) spec.error("Invalid", "to", "says the same as resources; give only one of them");
   checkMode(spec);
+  for (const field of ["resources", "to"] as const) checkDetailNames(spec, field);
   checkPatches(spec);
   const composes = ["functions", "resources", "to"].some((field) => spec.value(field) !== undefined);
   if (!composes && spec.value("mode") !== "Pipeline") {

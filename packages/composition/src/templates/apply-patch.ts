@@ -108,11 +108,23 @@ export function mergeObserved(
   budget.spend(merged, patch.source);
 }
 
+/** A message names this many characters of a key. */
+const MAX_KEY = 64;
+
+/** The key that a map lacks, if it comes from the spec of the XR, which has no secrets. */
+function lookedUp(error: Error, { direction, from, origin }: CompiledPatch): string {
+  const key = error instanceof TransformError ? error.key : undefined;
+  const isFromSpec = direction === "toComposed" && from.every((path) => Array.isArray(path) && path[0] === "spec");
+  return key === undefined || !isFromSpec ? "" : `: ${JSON.stringify(key.slice(0, MAX_KEY))} (${origin})`;
+}
+
 /** Converts the error of a patch to one that names the patch. */
 export function patchError(error: unknown, patch: CompiledPatch): TemplateError {
   if (error instanceof TemplateError) return error;
   if (error instanceof FieldPathError || error instanceof TransformError) {
-    return new TemplateError("PatchFailed", patch.source, error.message, { cause: error });
+    return new TemplateError("PatchFailed", patch.source, `${error.message}${lookedUp(error, patch)}`, {
+      cause: error,
+    });
   }
   // V8 limits the length of a string, which repeated combining of a value with itself can reach.
   if (error instanceof RangeError) {

@@ -46,7 +46,10 @@ describe("FromCompositeFieldPath", () => {
     const error = failure({ resources: [template([from("spec.size", "spec.class", { transforms: [fmt, map] })])] });
     expect(error?.code).toBe("PatchFailed");
     expect(error?.message).toContain("transforms[1]");
-    expect(error?.message).not.toContain("large!");
+    // The key comes from the spec of the XR.
+    expect(error?.message).toContain(
+      'the map has no such key; it has "large": "large!" (FromCompositeFieldPath spec.size)',
+    );
   });
 
   test("an invalid path fails when the patch runs", () => {

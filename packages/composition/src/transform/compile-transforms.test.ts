@@ -93,6 +93,13 @@ describe("map", () => {
   ) as object;
   const transform = { type: "map", map };
 
+  test("names the key that it lacks, and those that it has", () => {
+    const map = { eu: 1, "us-east-1": 2 };
+    const error = outcome(() => run("us-west-9", { type: "map", map })) as TransformError;
+    expect(error.message).toContain('no such key; it has "eu", "us-east-1"');
+    expect(error.key).toBe("us-west-9");
+  });
+
   test("returns the key's value, with numbers as float64", () => {
     expect(run("us", transform)).toBe("us-east-1");
     expect(run("n", transform)).toEqual(new Float64(7));

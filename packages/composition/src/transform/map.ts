@@ -1,9 +1,13 @@
-import type { JsonValue } from "@xfn/functionio";
+import { type JsonValue, someOf } from "@xfn/functionio";
 import type { GoValue } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";
 import { asFloats } from "./json-values.ts";
 import type { Fail } from "./text/transform-error.ts";
+
+/** A message names this many keys of a map, and this many characters of each. */
+const MAX_NAMED = 10;
+const MAX_LENGTH = 64;
 
 /** Looks up the input as a key. */
 export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fail): CompiledTransform {
@@ -19,11 +23,12 @@ export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fai
       }),
     );
   }
+  const keys = values.size === 0 ? ["none"] : [...values.keys()].map((key) => JSON.stringify(key.slice(0, MAX_LENGTH)));
   return (input) => {
     if (typeof input !== "string") return fail("Input", `the input must be a string, not ${kindOf(input)}`);
     if (tooDeep !== undefined) return tooDeep();
     const value = values.get(input);
-    if (value === undefined) return fail("Input", "the map has no such key");
+    if (value === undefined) return fail("Input", `the map has no such key; it has ${someOf(keys, MAX_NAMED)}`, input);
     // In Go a null is no raw JSON.
     if (value === null) return fail("Config", "the map's value for this key is null");
     return value;

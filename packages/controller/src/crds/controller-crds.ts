@@ -36,13 +36,14 @@ export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
       COMPOSITIONS,
       { shortNames: ["comp"] },
       COMPOSITION_API_VERSIONS.map((apiVersion) =>
-        version(versionOf(apiVersion), COMPOSITION_SCHEMA, [...TYPE_COLUMNS, SYNCED, AGE]),
+        version(versionOf(apiVersion), COMPOSITION_SCHEMA, [...TYPE_COLUMNS, SYNCED, RUNTIMES, AGE]),
       ),
     ),
     crd(REVISIONS, { shortNames: ["comprev"] }, [
       version("v1", revisionSchema(), [
         { name: "REVISION", type: "string", jsonPath: ".spec.revision" },
         ...TYPE_COLUMNS,
+        RUNTIMES,
         { name: "ROLLOUT", type: "string", jsonPath: ".status.rollout.phase", priority: 1 },
         AGE,
       ]),
@@ -60,6 +61,8 @@ export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
 }
 
 const SYNCED = conditionColumn("SYNCED", "Synced");
+/** Whether the runtimes of functionRef.package are healthy; empty without any. */
+const RUNTIMES = conditionColumn("RUNTIMES", "RuntimesHealthy");
 const DEFINITION_COLUMNS = [conditionColumn("ESTABLISHED", "Established"), conditionColumn("OFFERED", "Offered"), AGE];
 const TYPE_COLUMNS: readonly JsonObject[] = [
   { name: "XR-KIND", type: "string", jsonPath: ".spec.compositeTypeRef.kind" },

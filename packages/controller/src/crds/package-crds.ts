@@ -61,7 +61,6 @@ const REVISION_COLUMNS: readonly JsonObject[] = [conditionColumn("HEALTHY", "Rev
 const RUNTIME_COLUMNS: readonly JsonObject[] = [
   conditionColumn("HEALTHY", "RevisionHealthy"),
   conditionColumn("RUNTIME-HEALTHY", "RuntimeHealthy"),
-  conditionColumn("RUNTIME-ACTIVE", "RuntimeActive"),
   ...LATER_COLUMNS,
 ];
 

@@ -10,6 +10,7 @@ import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused, textsAt } from "../objects/read-objects.ts";
 import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
+import { accountCondition } from "./account-condition.ts";
 import { type CrdState, ensureCrd } from "./definition-crd.ts";
 import { type DefinitionMemory, ensureRoles, type PendingCrd } from "./definition-roles.ts";
 import { definitionStatus, invalidCondition, missingFinalizers } from "./definition-status.ts";
@@ -83,11 +84,14 @@ async function ensureDefinition(
   }
 
   const problems = context.instanceProblems?.(key) ?? {};
-  const { conditions, controllers } = definitionStatus(definition, composites, claims, problems);
+  const { conditions: served, controllers } = definitionStatus(definition, composites, claims, problems);
+  const account = await accountCondition(context, current, definition, signal);
+  const conditions = account === undefined ? served : [...served, account];
   emitChanges(context, current, conditions);
   await setStatus(context, current, conditions, controllers, signal);
   const isUnlisted = problems.composites !== undefined || problems.claims !== undefined;
-  const outcome = requeueFor(context, [composites.is, claims?.is, isUnlisted ? "refused" : undefined]);
+  const lacksAccount = account !== undefined && account.status !== "True";
+  const outcome = requeueFor(context, [composites.is, claims?.is, isUnlisted || lacksAccount ? "refused" : undefined]);
   return outcome ?? (waitMs > 0 ? { requeueAfterMs: waitMs } : undefined);
 }
 

@@ -47,6 +47,8 @@ export function remainingWork(
   const offersClaims = claimKindOf(definition) !== undefined;
   const problems = context.instanceProblems?.(definitionKey(kind, name)) ?? {};
   if (problems.composites !== undefined || problems.claims !== undefined) return UNKNOWN;
+  // No cache has the account.
+  if (definition.spec.serviceAccountRef !== undefined) return UNKNOWN;
   const claims = offersClaims ? ESTABLISHED : undefined;
   const { conditions, controllers } = definitionStatus(definition, ESTABLISHED, claims, {});
   if (missingFinalizers(object, definition).length > 0) return UNKNOWN;

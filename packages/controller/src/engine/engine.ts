@@ -249,8 +249,10 @@ class ControllerEngine implements Engine {
 
   #definitionChanged(definition: LiveObject): void {
     this.#instances.changed(definition);
-    if (definition.kind === INFRASTRUCTURE_DEFINITIONS.kind)
-      this.#definitions.get(PUBLICATIONS.kind)?.enqueue(definition.metadata.name);
+    if (definition.kind !== INFRASTRUCTURE_DEFINITIONS.kind) return;
+    this.#definitions.get(PUBLICATIONS.kind)?.enqueue(definition.metadata.name);
+    // Their conditions report what breaks its connection contract.
+    this.#compositions.enqueueAll();
   }
 
   /** Follows publications: with one, the instances of an InfrastructureDefinition include requirements. */

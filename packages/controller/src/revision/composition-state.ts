@@ -1,29 +1,93 @@
-import { checkComposition, documentOf } from "@xfn/composition";
-import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, withConditions } from "../objects/conditions.ts";
+import { type Composition, checkComposition, checkConnectionKeys, documentOf } from "@xfn/composition";
+import { checkDefinition } from "@xfn/composition/definition";
+import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
+import { type Condition, conditionIn, conditionOf, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
+import { compositeKindOf } from "../objects/definition-kinds.ts";
+import { COMPOSITIONS, INFRASTRUCTURE_DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_COMPOSITION_HASH } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { isPaused } from "../objects/read-objects.ts";
 import { numberOf } from "./read-revision.ts";
 import { contentHash, hashLabel } from "./revision-name.ts";
 
-/** Why the current content of a Composition has no revision. */
+/** What is wrong with a Composition. One with a broken contract has a revision nevertheless: XRs report it too. */
 export interface Problem {
-  readonly reason: "InvalidComposition" | "CannotKeepRevision";
+  readonly reason: "InvalidComposition" | "CannotKeepRevision" | "ConnectionContract";
   readonly message: string;
 }
 
-/** The error of a Composition; undefined if it has none. */
-export function problemOf(composition: LiveObject): Problem | undefined {
-  const { error } = checkComposition(documentOf(composition));
-  return error && { reason: "InvalidComposition", message: error.message };
+/** What the content of a Composition says about it. */
+export interface CompositionCheck {
+  /** Why it can have no revision. */
+  readonly problem: Problem | undefined;
+  /** Fields without effect, and what else its author should know. */
+  readonly warnings: readonly string[];
+  /** Undefined if it has errors. */
+  readonly composition: Composition | undefined;
 }
 
-export function syncedCondition(problem: Problem | undefined): Condition {
-  if (problem !== undefined) return { type: "Synced", status: "False", ...problem };
-  return { type: "Synced", status: "True", reason: "ReconcileSuccess" };
+/** Checks the content of a Composition. */
+export function checkContent(composition: LiveObject): CompositionCheck {
+  const { error, findings, composition: checked } = checkComposition(documentOf(composition));
+  return {
+    problem: error && { reason: "InvalidComposition", message: error.message },
+    warnings: findings
+      .filter(({ severity }) => severity === "warning")
+      .map(({ path, message }) => `${path} ${message}`),
+    composition: checked,
+  };
+}
+
+/**
+ * The conditions of a Composition: `Synced`, and with packages `RuntimesHealthy`, as its current revision has it.
+ *
+ * @param problem of another kind than those that its content shows
+ * @param current the revision with the current content
+ */
+export function compositionConditions(
+  context: Pick<Context, "informers">,
+  composition: LiveObject,
+  check: CompositionCheck,
+  current: LiveObject | undefined,
+  problem: Problem | undefined = check.problem ?? brokenContract(context, check),
+): Condition[] {
+  const conditions: Condition[] = [];
+  if (problem !== undefined) conditions.push({ type: "Synced", status: "False", ...problem });
+  else {
+    const message = check.warnings.join("; ");
+    conditions.push({ type: "Synced", status: "True", reason: "ReconcileSuccess", message });
+  }
+  const runtimes = current && conditionOf(current, RUNTIMES);
+  const shown = runtimes && conditionIn(runtimes);
+  if (shown !== undefined) conditions.push(shown);
+  // The content before it named packages.
+  else if (current !== undefined && conditionOf(composition, RUNTIMES) !== undefined)
+    conditions.push({ type: RUNTIMES, status: "True", reason: "NoPackages" });
+  return conditions;
+}
+
+const RUNTIMES = "RuntimesHealthy";
+
+/** How templates break the connection contract of the InfrastructureDefinition of their kind. */
+function brokenContract(
+  { informers }: Pick<Context, "informers">,
+  { composition }: CompositionCheck,
+): Problem | undefined {
+  const definitions = informers.peek(INFRASTRUCTURE_DEFINITIONS)?.list() ?? [];
+  if (composition === undefined || definitions.length === 0) return undefined;
+  const { apiVersion, kind } = composition.spec.compositeTypeRef;
+  for (const object of definitions) {
+    const { definition } = checkDefinition(documentOf(object));
+    if (definition?.spec.names.kind !== kind || apiVersionOf(compositeKindOf(definition)) !== apiVersion) continue;
+    const broken = checkConnectionKeys(composition, definition.spec.connectionSecretKeys)
+      .filter(({ severity }) => severity === "error")
+      .map(({ message }) => message);
+    if (broken.length === 0) return undefined;
+    const message = `${broken.join("; ")}: the connection contract of the InfrastructureDefinition ${object.metadata.name}`;
+    return { reason: "ConnectionContract", message };
+  }
+  return undefined;
 }
 
 /**
@@ -52,9 +116,10 @@ export function isCompositionSettled(context: Context, name: string): boolean {
   const revisions = context.informers.peek(REVISIONS)?.list();
   if (composition === undefined || revisions === undefined || isBeingDeleted(composition)) return false;
   if (isPaused(composition)) return true;
-  const problem = problemOf(composition);
-  if (withConditions(composition, [syncedCondition(problem)], context.now()) !== undefined) return false;
-  if (problem !== undefined) return true;
+  const check = checkContent(composition);
   const { same, newest } = currentRevision(composition, contentHash(composition), revisions);
+  const conditions = compositionConditions(context, composition, check, same);
+  if (withConditions(composition, conditions, context.now()) !== undefined) return false;
+  if (check.problem !== undefined) return true;
   return same !== undefined && numberOf(same) > newest;
 }

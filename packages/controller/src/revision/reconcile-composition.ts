@@ -1,6 +1,6 @@
 import type { JsonObject, KubernetesObject } from "@xfn/functionio";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
-import { withConditions } from "../objects/conditions.ts";
+import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
@@ -15,11 +15,11 @@ import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../object
 import { findLive, isPaused, objectAt } from "../objects/read-objects.ts";
 import { adoptRevision, isOrphan } from "./adopt-revision.ts";
 import {
+  checkContent,
+  compositionConditions,
   currentRevision,
   isCompositionSettled,
   type Problem,
-  problemOf,
-  syncedCondition,
 } from "./composition-state.ts";
 import { numberOf } from "./read-revision.ts";
 import { RevisionError } from "./revision-error.ts";
@@ -44,21 +44,33 @@ export function revisionReconciler(context: Context): Reconcile {
     const composition = await findLive(context, referenceOf(COMPOSITIONS, name), signal);
     if (composition === undefined || isBeingDeleted(composition)) return undefined;
     if (isPaused(composition)) return undefined;
-    const problem = problemOf(composition);
+    const check = checkContent(composition);
+    let current: LiveObject | undefined;
     try {
-      if (problem === undefined) await ensureRevision(context, composition, signal);
+      if (check.problem === undefined) current = await ensureRevision(context, composition, signal);
     } catch (error) {
       const isRefusal = error instanceof RevisionError || (isApiError(error) && error.code !== "Conflict");
       if (signal.aborted || !isRefusal) throw error;
-      await setCondition(context, composition, { reason: "CannotKeepRevision", message: error.message }, signal);
+      const problem: Problem = { reason: "CannotKeepRevision", message: error.message };
+      await setConditions(
+        context,
+        composition,
+        compositionConditions(context, composition, check, undefined, problem),
+        signal,
+      );
       throw error;
     }
-    await setCondition(context, composition, problem, signal);
+    await setConditions(context, composition, compositionConditions(context, composition, check, current), signal);
     return undefined;
   };
 }
 
-async function ensureRevision(context: Context, composition: LiveObject, signal: AbortSignal): Promise<void> {
+/** @returns the revision of the current content; undefined if it is not known */
+async function ensureRevision(
+  context: Context,
+  composition: LiveObject,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
   const { client, events } = context;
   const labelSelector = selectorText({ [LABEL_COMPOSITION_NAME]: labelValue(composition.metadata.name) });
   const { items } = await client.list(REVISIONS, { labelSelector, signal });
@@ -66,15 +78,17 @@ async function ensureRevision(context: Context, composition: LiveObject, signal:
   const { same, newest } = currentRevision(composition, hash, items);
   if (same === undefined) {
     const revision = await createRevision(context, composition, hash, newest + 1, signal);
-    if (revision === undefined) return;
+    if (revision === undefined) return undefined;
     const message = `revision ${numberOf(revision)} is ${revision.metadata.name}`;
     events.record(composition, { type: "Normal", reason: "CreateRevision", message });
+    return revision;
   } else if (numberOf(same) <= newest) {
     // Also fixes two revisions with one number, as after a late create of an earlier leader.
     await renumber(context, same, newest + 1, signal);
     const message = `revision ${newest + 1} is ${same.metadata.name} again`;
     events.record(composition, { type: "Normal", reason: "UpdateRevision", message });
   }
+  return same;
 }
 
 /**
@@ -148,18 +162,25 @@ async function renumber(context: Context, revision: LiveObject, number: number, 
   await context.client.patch(referenceOf(REVISIONS, name), "merge", body, options);
 }
 
-async function setCondition(
+/** Emits an event for a problem and for warnings that are new. */
+async function setConditions(
   context: Context,
   composition: LiveObject,
-  problem: Problem | undefined,
+  wanted: readonly Condition[],
   signal: AbortSignal,
 ): Promise<void> {
   const { client, events } = context;
-  const conditions = withConditions(composition, [syncedCondition(problem)], context.now());
+  const conditions = withConditions(composition, wanted, context.now());
   if (conditions === undefined) return;
-  if (problem !== undefined) {
-    const message = `cannot create a revision: ${problem.message}`;
-    events.record(composition, { type: "Warning", reason: problem.reason, message });
+  for (const condition of wanted) {
+    const { status, reason, message = "" } = condition;
+    if (message === "" || hasCondition(composition, condition)) continue;
+    const text = reason === "InvalidComposition" ? `cannot create a revision: ${message}` : message;
+    events.record(composition, {
+      type: "Warning",
+      reason: status === "True" ? "CompositionWarning" : reason,
+      message: text,
+    });
   }
   const { name, resourceVersion } = composition.metadata;
   const body = { metadata: { resourceVersion }, status: { conditions } };

@@ -13,6 +13,8 @@ export class TransformError extends Error {
   readonly code: TransformErrorCode;
   /** The transform's position in its patch; absent for a combine. */
   readonly index: number | undefined;
+  /** The key that a map lacks. It is the value of a field, and may be a secret. */
+  readonly key: string | undefined;
   readonly retryable = false;
 
   constructor(
@@ -20,20 +22,21 @@ export class TransformError extends Error {
     index: number | undefined,
     what: string,
     reason: string,
-    options?: ErrorOptions,
+    options: ErrorOptions & { readonly key?: string } = {},
   ) {
     super(index === undefined ? `${what}: ${reason}` : `transforms[${index}] (${what}): ${reason}`, options);
     this.code = code;
     this.index = index;
+    this.key = options.key;
   }
 }
 
 /** Throws the error of one transform. Compiled transforms get it, so that they need not know their index. */
-export type Fail = (code: TransformErrorCode, reason: string) => never;
+export type Fail = (code: TransformErrorCode, reason: string, key?: string) => never;
 
 /** The {@link Fail} of a transform at `index`, or of a combine. */
 export function failureOf(index: number | undefined, what: string): Fail {
-  return (code, reason) => {
-    throw new TransformError(code, index, what, reason);
+  return (code, reason, key) => {
+    throw new TransformError(code, index, what, reason, key === undefined ? {} : { key });
   };
 }

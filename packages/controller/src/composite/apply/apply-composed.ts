@@ -55,7 +55,7 @@ function requireControllable({ xr }: ReconcileContext, entry: string, existing: 
   if (existing && !controller && claim !== undefined && existing.metadata.labels?.[LABEL_CLAIM_NAME] !== undefined) {
     throw new CompositeError(
       "NotControllable",
-      `${applyTitle(entry, existing)}: it belongs to the claim ${claim}; give it another name`,
+      `${applyTitle(entry, existing)}: it belongs to the claim or requirement ${claim}; give it another name`,
     );
   }
   if (existing === undefined || controller === undefined || controller.uid === xr.metadata.uid) return;

@@ -1,13 +1,30 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
+import { someOf } from "@xfn/functionio";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
+import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
 import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
+/** A message names this many keys. */
+const MAX_NAMED = 10;
+
+/** The condition of an XR whose resources are ready, and have not provided all details yet. */
+function awaited({ progress }: ReconcileContext, keys: readonly string[]): Condition {
+  const { missingDetails } = REQUEUE_AFTER_MS;
+  progress.slowedMs = Math.min(progress.slowedMs ?? missingDetails, missingDetails);
+  const names = someOf(
+    keys.map((key) => JSON.stringify(key)),
+    MAX_NAMED,
+  );
+  const message = `the connection details ${names} have no value yet: the composed resources must provide them`;
+  return { type: "Ready", status: "False", reason: "Creating", message };
+}
+
 /**
- * The condition `Ready` of an XR whose Composition breaks the contract of its InfrastructureDefinition, that each
- * connection key is exposed exactly once. Undefined if the contract holds.
+ * The condition `Ready` of an XR for which the contract of its InfrastructureDefinition does not hold. Its Composition
+ * must expose each connection key exactly once, and its resources must have provided all. Undefined if it holds.
  *
  * Crossplane does not enforce the connectionSecretKeys of a CompositeResourceDefinition: several templates may write
  * one key, and the last one wins. Such an XR gets an event, and remains ready.
@@ -26,9 +43,10 @@ export function brokenContract(
   const broken = checkConnectionKeys(composition, keys, undefined, names)
     .filter(({ code }) => code === "Duplicate" || code === "Required")
     .map(({ message }) => message);
-  if (broken.length === 0) return undefined;
+  const missing = keys.filter((key) => !names.includes(key));
+  if (broken.length === 0) return isEnforced && missing.length > 0 ? awaited(context, missing) : undefined;
   const { name = "" } = composition.metadata;
-  const message = `the Composition ${name} breaks the connection contract of its definition: ${broken.join("; ")}`;
+  const message = `${broken.join("; ")}: the Composition ${name} breaks the connection contract of its definition`;
   emitEvent(context, "Warning", message, "PublishConnectionSecret");
   if (!isEnforced) return undefined;
   return { type: "Ready", status: "False", reason: "ConnectionContract", message };
