@@ -130,7 +130,7 @@ test("an XR reports what its unready resources report", async () => {
   w.compose(named("a", "a1"), named("b", "b"));
   await w.reconcile();
   expect(condition(get(w.client, "XDatabase", "xr"), "Ready")["message"]).toBe(
-    "Unready resources: a, b; Widget a1: Synced is False (ReconcileError): AccessDenied",
+    "Widget a1: Synced is False (ReconcileError): AccessDenied; Unready resources: a, b",
   );
 });
 

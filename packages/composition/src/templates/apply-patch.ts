@@ -115,14 +115,14 @@ const MAX_KEY = 64;
 function lookedUp(error: Error, { direction, from, origin }: CompiledPatch): string {
   const key = error instanceof TransformError ? error.key : undefined;
   const isFromSpec = direction === "toComposed" && from.every((path) => Array.isArray(path) && path[0] === "spec");
-  return key === undefined || !isFromSpec ? "" : `: ${JSON.stringify(key.slice(0, MAX_KEY))} (${origin})`;
+  return key === undefined || !isFromSpec ? "" : `${JSON.stringify(key.slice(0, MAX_KEY))} (${origin}): `;
 }
 
 /** Converts the error of a patch to one that names the patch. */
 export function patchError(error: unknown, patch: CompiledPatch): TemplateError {
   if (error instanceof TemplateError) return error;
   if (error instanceof FieldPathError || error instanceof TransformError) {
-    return new TemplateError("PatchFailed", patch.source, `${error.message}${lookedUp(error, patch)}`, {
+    return new TemplateError("PatchFailed", patch.source, `${lookedUp(error, patch)}${error.message}`, {
       cause: error,
     });
   }

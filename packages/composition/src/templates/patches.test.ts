@@ -48,7 +48,7 @@ describe("FromCompositeFieldPath", () => {
     expect(error?.message).toContain("transforms[1]");
     // The key comes from the spec of the XR.
     expect(error?.message).toContain(
-      'the map has no such key; it has "large": "large!" (FromCompositeFieldPath spec.size)',
+      '"large!" (FromCompositeFieldPath spec.size): transforms[1] (map): the map has no such key; it has "large"',
     );
   });
 

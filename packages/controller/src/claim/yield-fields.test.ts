@@ -66,3 +66,12 @@ test.each(['k:{"name":"x"}', 'v:"x"', "i:0"])("a claim keeps a list of which the
   const known = withSpec({ list: ["y"] }, { "f:list": { [item]: {} } });
   expect(yieldFields({ list: ["x"] }, known, "spec")).toEqual({ own: { list: ["x"] }, yielded: [] });
 });
+
+test.each<[string, JsonObject]>([
+  ["an object without fields of its own in managed fields", {}],
+  ["an atomic map", { ".": {} }],
+])("a claim yields an object that the Composition owns whole: %s", (_, fields) => {
+  const known = withSpec({ options: { a: "composed" } }, { "f:options": fields });
+  expect(yieldFields({ options: { a: "claimed" } }, known, "spec")).toEqual({ own: {}, yielded: ["spec.options"] });
+  expect(yieldFields({ options: { a: "composed" } }, known, "spec").yielded).toEqual([]);
+});

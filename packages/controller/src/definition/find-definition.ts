@@ -2,9 +2,11 @@ import type { Definition } from "@xfn/composition/definition";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
-import { DEFINITIONS } from "../objects/kinds.ts";
+import { APPLICATION_DEFINITIONS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { readDefinition } from "./read-definition.ts";
+
+const OTHER_KINDS = [INFRASTRUCTURE_DEFINITIONS, APPLICATION_DEFINITIONS] as const;
 
 /** The composite resources for which a CompositionRevision is. */
 export interface RevisionComposites {
@@ -21,9 +23,12 @@ export function compositesOf(context: Context, revision: LiveObject): RevisionCo
   const [apiVersion, kind] = ["apiVersion", "kind"].map((field) => textAt(revision, "spec", "compositeTypeRef", field));
   const definitions = context.informers.peek(DEFINITIONS)?.list();
   if (definitions === undefined) return "unknown";
-  for (const object of definitions) {
+  // Without --enable-resource-composition, the other kinds are not watched.
+  const others = OTHER_KINDS.flatMap((one) => context.informers.peek(one)?.list() ?? []);
+  for (const object of [...definitions, ...others]) {
     // Definitions are checked in full: skip those of other kinds first.
-    if (textAt(object, "spec", "names", "kind") !== kind) continue;
+    const named = textAt(object, "spec", "names", "kind") ?? textAt(object, "spec", "crdSpecTemplate", "names", "kind");
+    if (named !== kind) continue;
     const definition = readDefinition(object);
     if (definition === undefined) continue;
     const composites = compositeKindOf(definition);

@@ -74,15 +74,25 @@ export function combineFailures(failures: readonly CompositeError[]): CompositeE
 /**
  * Describes an error of the API server as a failure of one object. Other errors are thrown again.
  *
- * @param action what failed, such as `cannot apply composed resource "bucket" (Bucket a)`
+ * @param action what failed, such as `cannot apply composed resource "bucket"`
  * @param isSecret the object contains secrets: the server may quote a refused value, so its message and the cause are
  *   left out
+ * @param about the object, which follows the cause: names are long, and readers see the first 200 characters
  */
-export function asCompositeError(error: unknown, action: string, isSecret: boolean): CompositeError {
+export function asCompositeError(error: unknown, action: string, isSecret: boolean, about?: string): CompositeError {
   if (error instanceof CompositeError) return error;
   if (!(error instanceof ApiError)) throw error;
-  const detail = isSecret ? (error.reason ?? error.code) : error.message;
-  return new CompositeError(compositeErrorCode(error), `${action}: ${detail}`, isSecret ? undefined : { cause: error });
+  const detail = isSecret ? (error.reason ?? error.code) : causeOf(error);
+  const message = `${action}: ${detail}${about === undefined ? "" : ` (${about})`}`;
+  return new CompositeError(compositeErrorCode(error), message, isSecret ? undefined : { cause: error });
+}
+
+/** What the server says of fields or rights, without the names of the object and its kind that it begins with. */
+function causeOf({ code, message, causes }: ApiError): string {
+  const fields = causes.map((one) => (one.field === undefined ? one.message : `${one.field}: ${one.message}`));
+  if (code === "Invalid" && fields.length > 0) return fields.join("; ");
+  const forbidden = code === "Forbidden" ? /is forbidden: (.+)$/s.exec(message)?.[1] : undefined;
+  return forbidden === undefined ? message : `forbidden: ${forbidden}`;
 }
 
 /** The reason that a condition gives for an error of the API server. */

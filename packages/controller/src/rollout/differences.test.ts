@@ -27,6 +27,14 @@ test("fields that change, come and go", () => {
   ]);
 });
 
+test("null and absent are no difference", () => {
+  expect(difference({ spec: { a: null, b: { c: null } } }, { spec: { b: {} } })).toEqual([]);
+  expect(difference({ spec: {} }, { spec: { a: null } })).toEqual([]);
+  expect(difference({ spec: { a: null } }, { spec: { a: false } })).toEqual([
+    { resource: "b", path: "spec.a", applied: "null", desired: "false" },
+  ]);
+});
+
 test("whole objects", () => {
   expect(differencesOf("b", undefined, object({}), [])).toEqual([{ resource: "b", path: "", desired: '"Bucket a"' }]);
   expect(differencesOf("b", object({}), undefined, [])).toEqual([{ resource: "b", path: "", applied: '"Bucket a"' }]);

@@ -8,7 +8,7 @@ import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { isSecret } from "../../objects/kinds.ts";
 import { controllerOf } from "../../objects/owner.ts";
 import { textAt } from "../../objects/read-objects.ts";
-import { objectKey, referenceTo } from "../../objects/references.ts";
+import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import { emitAdoption } from "../state/emit-events.ts";
 import { applyChanged, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
 import { type Applicable, applyTitle } from "./check-applicable.ts";
@@ -42,7 +42,7 @@ export async function applyComposed(
     if (isApiError(error, "Conflict")) throw error;
     // The server refuses a second controller as invalid: another writer was faster, or made an object of this name.
     if (isApiError(error, "Invalid")) requireControllable(context, entry, await readLive(context, referenceTo(intent)));
-    throw asCompositeError(error, applyTitle(entry, intent), isSecret(intent));
+    throw asCompositeError(error, applyTitle(entry), isSecret(intent), describeReference(referenceTo(intent)));
   }
 }
 
@@ -55,13 +55,13 @@ function requireControllable({ xr }: ReconcileContext, entry: string, existing: 
   if (existing && !controller && claim !== undefined && existing.metadata.labels?.[LABEL_CLAIM_NAME] !== undefined) {
     throw new CompositeError(
       "NotControllable",
-      `${applyTitle(entry, existing)}: it belongs to the claim or requirement ${claim}; give it another name`,
+      `${applyTitle(entry)}: it belongs to the claim or requirement ${claim}; give it another name (${describeReference(referenceTo(existing))})`,
     );
   }
   if (existing === undefined || controller === undefined || controller.uid === xr.metadata.uid) return;
   throw new CompositeError(
     "NotControllable",
-    `${applyTitle(entry, existing)}: it belongs to ${controller.kind} ${controller.name}; give it another name`,
+    `${applyTitle(entry)}: it belongs to ${controller.kind} ${controller.name}; give it another name (${describeReference(referenceTo(existing))})`,
   );
 }
 

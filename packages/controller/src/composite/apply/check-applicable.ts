@@ -31,23 +31,22 @@ export async function checkApplicable(
   try {
     kind = await context.client.kind(apiVersion, kindName, { signal: context.signal });
   } catch (error) {
-    throw asCompositeError(error, applyTitle(name, resource), false);
+    throw asCompositeError(error, applyTitle(name), false, describeReference(referenceTo(resource)));
   }
-  if (!context.allowComposedSecrets && isSecretKind(kind)) throw secretsDisabled(applyTitle(name, resource));
-  requireNamespace(context, applyTitle(name, resource), kind);
+  if (!context.allowComposedSecrets && isSecretKind(kind)) throw secretsDisabled(applyTitle(name));
+  requireNamespace(context, applyTitle(name), kind);
   // Drop generateName: the resource has a name already.
   const { finalizers: _, namespace, generateName: __, ...metadata } = resource.metadata ?? {};
   warnOfFinalizers(context, name, resource, observed);
   if (kind.namespaced && !namespace) {
     throw new CompositeError(
       "InvalidResource",
-      `${applyTitle(name, resource)}: ${kindName} is a namespaced kind; set metadata.namespace by a patch or a function (that of a base has no effect)`,
+      `${applyTitle(name)}: ${kindName} is a namespaced kind; set metadata.namespace by a patch or a function (that of a base has no effect)`,
     );
   }
   const intent = { ...resource, metadata: { ...metadata, ...(kind.namespaced && namespace && { namespace }) } };
   const problem = namingProblem(referenceTo(intent));
-  if (problem !== undefined)
-    throw new CompositeError("InvalidResource", `${applyTitle(name, resource)}: metadata.${problem}`);
+  if (problem !== undefined) throw new CompositeError("InvalidResource", `${applyTitle(name)}: metadata.${problem}`);
   return { entry: name, intent, observed };
 }
 
@@ -89,6 +88,6 @@ function secretsDisabled(action: string): CompositeError {
 }
 
 /** The beginning of each message about an entry that cannot be applied. */
-export function applyTitle(entry: string, resource: KubernetesObject): string {
-  return `cannot apply composed resource ${JSON.stringify(entry)} (${describeReference(referenceTo(resource))})`;
+export function applyTitle(entry: string): string {
+  return `cannot apply composed resource ${JSON.stringify(entry)}`;
 }

@@ -15,7 +15,8 @@ const MAX_REASON_LENGTH = 500;
 const CAUSES: readonly string[] = ["Synced", "Ready"];
 
 /**
- * The condition `Ready` of an XR. It names the entries that are not ready, and what their objects say about it.
+ * The condition `Ready` of an XR. It says what the objects of entries that are not ready say about it, and then names the
+ * entries: readers see the first 200 characters.
  *
  * @param unready names of entries, sorted
  * @param resources the entries after the apply
@@ -25,7 +26,7 @@ export function readyCondition(unready: readonly string[], resources: readonly O
   const names = `Unready resources: ${someOf(unready, MAX_NAMED)}`;
   const byName = new Map(resources.map(({ name, resource }) => [name, resource]));
   const reasons = unready.flatMap((name) => reasonOf(byName.get(name)) ?? []).slice(0, MAX_REASONS);
-  return { type: "Ready", status: "False", reason: "Creating", message: [names, ...reasons].join("; ") };
+  return { type: "Ready", status: "False", reason: "Creating", message: [...reasons, names].join("; ") };
 }
 
 /** The condition `Ready` of an XR about which a function package decides. */
