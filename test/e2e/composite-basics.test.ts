@@ -354,7 +354,7 @@ describe("a composite resource", needs("api-server"), () => {
       await hers.create("refused-by-rbac");
       await expect(hers.reconcile("refused-by-rbac")).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
       expect(await synced("refused-by-rbac")).toMatchObject({ status: "False", reason: "Forbidden" });
-      expect((await synced("refused-by-rbac"))["message"]).toMatch(/"a" \(Widget .*ada.*widgets/);
+      expect((await synced("refused-by-rbac"))["message"]).toMatch(/"a": .*ada.*widgets.*\(Widget /);
       await server.apply(may(["widgets"], ["get", "list", "watch", "create", "patch"]));
       await expect
         .poll(() => hers.reconcile("refused-by-rbac").then(() => "done", String), { timeout: 20_000 })
