@@ -6,7 +6,7 @@ import { COMPILE_CACHE } from "./test/harness/compile-cache.ts";
 const CLUSTER = [
   "test/e2e/{kubernetes,definition,revision,composite,claim,provider,dev}-*.test.ts",
   "test/e2e/{xfn-,}controller*.test.ts",
-  "test/e2e/{multi-tenancy-page,resource-composition}.test.ts",
+  "test/e2e/{multi-tenancy-page,resource-composition,cel-rules}.test.ts",
   "test/sweep/**/*.test.ts",
 ];
 

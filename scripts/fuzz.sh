@@ -1,6 +1,7 @@
 #!/bin/sh
 # npm run fuzz [-- --runs N] [--seed S] [--target NAME] [--path P]: sets up as ./xfn does, then feeds N hostile inputs,
 # by default a million, to every reader.
+# npm run fuzz -- cel [--rules N] [--seed S]: compares N rules, by default 10,000, with a real API server.
 set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -9,4 +10,6 @@ setup writable
 
 cd "$root"
 export PATH="${node%/*}:$PATH"
+# The comparison with an API server has a program of its own.
+if [ "${1:-}" = cel ]; then exec "$node" test/fuzz/cel/main.ts "$@"; fi
 exec "$node" test/fuzz/main.ts "$@"

@@ -12,7 +12,7 @@ export interface Case {
   readonly values: readonly JsonValue[];
 }
 
-/** Generates cases of rules: in the forms of public CRDs, and random expressions. The same seed gives the same cases. */
+/** Generates cases of rules: in the forms of public CRDs, and random ones. The same seed gives the same cases. */
 export function cases(seed: number, count: number): Case[] {
   const next = random(seed);
   const expressions = new Expressions(next);

@@ -109,7 +109,7 @@ export class Comparison {
     for (const blocking of [false, true]) {
       const object = this.#object(kind, "a", cases, at, (index) => blocks(index) === blocking);
       const answer = await this.#server.send("POST", `${path}?dryRun=All`, object);
-      this.#judge(cases, schemas, object, undefined, answer.status === 201 ? answer.body : causesOf(answer));
+      this.#compareAnswer(cases, schemas, object, undefined, answer.status === 201 ? answer.body : causesOf(answer));
     }
   }
 
@@ -117,7 +117,9 @@ export class Comparison {
   #blocks({ schema: own, values }: Case, schema: Schema, at: number): boolean {
     const value = values[at];
     if (value === undefined) return false;
-    return issuesOf(schema, { p: placed(own, value) }).some(({ reason }) => BLOCKING.has(reason));
+    return issuesOf(schema, { p: placed(own, value) }).some(
+      ({ reason, rule }) => rule === undefined && BLOCKING.has(reason),
+    );
   }
 
   /** Compares an update, in which rules with `oldSelf` run. Only values that the server accepts can be updated. */
@@ -135,11 +137,11 @@ export class Comparison {
       const runs = (index: number): boolean => !this.#blocks(cases[index] as Case, schemas[index] as Schema, at);
       const next = { ...this.#object(kind, "b", cases, at, runs), metadata: created.body["metadata"] ?? null };
       const answer = await this.#server.send("PUT", `${path}/b?dryRun=All`, next);
-      this.#judge(cases, schemas, next, first, answer.status === 200 ? answer.body : causesOf(answer));
+      this.#compareAnswer(cases, schemas, next, first, answer.status === 200 ? answer.body : causesOf(answer));
     }
   }
 
-  #judge(
+  #compareAnswer(
     cases: readonly Case[],
     schemas: readonly Schema[],
     object: JsonObject,
@@ -291,11 +293,4 @@ function sorted(value: JsonValue): JsonValue {
       .toSorted()
       .map((key) => [key, sorted(value[key] ?? null)]),
   );
-}
-
-/** Splits cases into batches. */
-export function batchesOf(cases: readonly Case[], size: number): Case[][] {
-  const batches: Case[][] = [];
-  for (let at = 0; at < cases.length; at += size) batches.push(cases.slice(at, at + size));
-  return batches;
 }

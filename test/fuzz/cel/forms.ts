@@ -1,6 +1,6 @@
 /**
- * Rules in the forms that public CRDs use, by the name of their shape (shapes.ts). `#` stands for a small number, and `@`
- * for a short text, which the generator chooses.
+ * Rules in the forms that public CRDs use, by the name of their shape (shapes.ts). The generator replaces `#` by a
+ * small number, and `@` by a short text.
  */
 export const FORMS: Readonly<Record<string, readonly string[]>> = {
   record: [

@@ -1,35 +1,52 @@
-// npm run fuzz -- cel [--rules N] [--seed S]: compares rules and schemas with the API server of `xfn dev cluster`.
-import { parseArgs } from "node:util";
 import { printJson } from "@xfn/functionio/document";
 import { startApiServer } from "../../harness/api-server.ts";
 import { cases } from "./cases.ts";
-import { batchesOf, Comparison } from "./compare.ts";
+import { Comparison, type Disagreement } from "./compare.ts";
+import { DIFFERENCES, explain } from "./differences.ts";
 import { Server } from "./server.ts";
 
-const { values } = parseArgs({
-  options: {
-    rules: { type: "string", default: "10000" },
-    seed: { type: "string" },
-    show: { type: "string", default: "20" },
-  },
-});
-const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
-const count = Number(values.rules);
-console.log(`seed ${seed}`);
-await using api = await startApiServer();
-const server = new Server(api);
-const comparison = new Comparison(server);
-let done = 0;
-for (const batch of batchesOf(cases(seed, count), 80)) {
-  await comparison.run(batch);
-  done += batch.length;
-  console.log(`${done} rules, ${comparison.disagreements.length} disagreements`);
+/** The rules of one CRD. The server checks a CRD as a whole, and must answer in half a minute. */
+const BATCH = 80;
+
+/** The result of a comparison. */
+export interface CelResult {
+  readonly counts: Comparison["counts"];
+  /** Disagreements without a declared difference. */
+  readonly unexplained: readonly Disagreement[];
+  /** The reasons of declared differences that no case showed. */
+  readonly obsolete: readonly string[];
 }
-server.close();
-for (const { kind, rule, schema, value, ours, theirs } of comparison.disagreements.slice(0, Number(values.show))) {
+
+/** Compares generated rules with the API server of `xfn dev cluster`. */
+export async function compareCel(options: {
+  readonly rules: number;
+  readonly seed: number;
+  readonly onBatch?: (done: number) => void;
+}): Promise<CelResult> {
+  await using api = await startApiServer();
+  const server = new Server(api);
+  const comparison = new Comparison(server);
+  const all = [...DIFFERENCES.map(({ example }) => example), ...cases(options.seed, options.rules)];
+  try {
+    for (let at = 0; at < all.length; at += BATCH) {
+      await comparison.run(all.slice(at, at + BATCH));
+      options.onBatch?.(Math.min(at + BATCH, all.length));
+    }
+  } finally {
+    server.close();
+  }
+  const { unexplained, obsolete } = explain(comparison.disagreements);
+  return { counts: comparison.counts, unexplained, obsolete: obsolete.map(({ reason }) => reason) };
+}
+
+/** Describes a disagreement with everything that repeats it. */
+export function describeDisagreement({ kind, rule, schema, value, ours, theirs }: Disagreement): string {
   const { properties: _, ...shown } = schema;
-  console.log(`${kind}: ${rule}\n  ours: ${ours}\n  theirs: ${theirs}`);
-  console.log(`  schema: ${printJson(shown)}\n  value: ${value === undefined ? "" : printJson(value)}`);
+  return [
+    `${kind}: ${rule}`,
+    `  schema: ${printJson(shown)}`,
+    ...(value === undefined ? [] : [`  value: ${printJson(value)}`]),
+    `  ours: ${ours}`,
+    `  server: ${theirs}`,
+  ].join("\n");
 }
-console.log(JSON.stringify(comparison.counts));
-process.exitCode = comparison.disagreements.length > 0 ? 1 : 0;

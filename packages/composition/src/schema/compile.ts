@@ -76,8 +76,8 @@ export function checkSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): voi
 }
 
 /**
- * Checks whether an API server accepts the rules of a schema that is structural: their syntax and types, their cost, and
- * the defaults that they forbid.
+ * Checks whether an API server accepts the rules of a structural schema: their syntax and types, their cost, and the
+ * defaults that they forbid.
  *
  * @param at - the path of the schema in its document, for messages
  * @throws {SchemaError} with everything that is wrong with the rules

@@ -2,7 +2,7 @@ import { type FormatPart, partsOfFormat, type Verb } from "../library/format-tex
 import { patternOf } from "../library/patterns.ts";
 import { allParts, type Call, type Expression, partsOf } from "../syntax/expression.ts";
 import { DYN, insideOptional, printType, sameType, type Type } from "../values/type.ts";
-import { Failure } from "../values/value.ts";
+import { Failure, type Value } from "../values/value.ts";
 
 /** The conversions that an API server evaluates for literals when it reads a rule. */
 const CONVERSIONS: ReadonlySet<string> = new Set("bool bytes double duration int string timestamp uint".split(" "));
@@ -23,10 +23,16 @@ export function checkLiterals(root: Expression): string[] {
   return problems;
 }
 
-function checkConversion({ name, args, overloads }: Call, problems: string[]): void {
-  const [argument] = args;
-  if (argument?.kind !== "literal" || args.length !== 1) return;
-  if (overloads?.[0]?.call(argument.value) instanceof Failure) problems.push(`invalid ${name} argument`);
+function checkConversion(call: Call, problems: string[]): void {
+  if (constantOf(call) instanceof Failure) problems.push(`invalid ${call.name} argument`);
+}
+
+/** The value of a literal, or of conversions of one. Undefined for other expressions. */
+function constantOf(expression: Expression): Value | undefined {
+  if (expression.kind === "literal") return expression.value;
+  if (expression.kind !== "call" || !CONVERSIONS.has(expression.name) || expression.args.length !== 1) return undefined;
+  const value = expression.args[0] && constantOf(expression.args[0]);
+  return value === undefined || value instanceof Failure ? value : expression.overloads?.[0]?.call(value);
 }
 
 function checkPattern({ name, target, args }: Call, problems: string[]): void {

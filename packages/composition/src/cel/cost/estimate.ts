@@ -12,8 +12,8 @@ import { fixed, NOTHING, product, type Range, sum, UNKNOWN, UNLIMITED, union } f
 export type SizeOf = (path: readonly string[]) => number | undefined;
 
 /**
- * Estimates the largest cost of an evaluation like an API server, which refuses rules that could cost too much. The unit
- * is about 50 ns of a server.
+ * Estimates the largest cost of an evaluation like an API server, which refuses rules that could cost too much. The
+ * unit is about 50 ns of a server.
  */
 export function estimateCost(root: Expression, sizeOf: SizeOf): number {
   return new Estimate(sizeOf).cost(root).max;

@@ -249,6 +249,7 @@ test.each([
   ["'a'", /must evaluate to a bool/],
   ["self.a.nope()", /undeclared reference to 'nope'/],
   ["self.nope == 1", /undefined field 'nope'/],
+  ["duration(string('x')) > self.du", /invalid duration argument/],
   ["self.a == 'x'", /no matching overload for '_==_' applied to '\(int, string\)'/],
   ["!has(self.o.namespce)", /undefined field 'namespce'; did you mean namespace\?/],
   ["self.m.all(x, true) || self.m.all(k, self.o.z == k)", /undefined field 'z'/],

@@ -178,7 +178,7 @@ class RuleRun {
   }
 }
 
-/** Formats a path as Kubernetes does for rules, unlike for other failures: `labels[app]`, with keys of maps in brackets. */
+/** Formats a path as Kubernetes does for rules, with the keys of maps in brackets: `labels[app]`. */
 function rulePath(start: SchemaNode, at: JsonPath): string {
   let text = "";
   let node: SchemaNode | undefined = start;

@@ -106,8 +106,9 @@ export function struct(fields: () => ReadonlyMap<string, ApiField>): ApiType {
     const known = fields();
     const result = emptyObject();
     for (const [field, { type, absent }] of known) {
+      // Most fields are absent. For those no path is made, which deep schemas would pay for.
       const given = Object.hasOwn(value, field) ? (value[field] as JsonValue) : null;
-      const read = type(given, [...path, field], report) ?? absent;
+      const read = (given === null ? undefined : type(given, [...path, field], report)) ?? absent;
       if (read !== undefined) result[field] = read;
     }
     if (report.unknown !== undefined) {

@@ -14,8 +14,8 @@ export interface SchemaFinding {
 export type Report = (at: JsonPath, message: string) => void;
 
 /**
- * Collects the problems of a schema. A hostile schema has more problems than anyone reads, so no more are kept than an
- * error lists, and one that tells it that there are more.
+ * Collects the problems of a schema. A hostile schema has more problems than anyone reads. So only those that an error
+ * lists are kept, and one more, which shows that there are others.
  */
 export class Findings {
   readonly all: SchemaFinding[] = [];
