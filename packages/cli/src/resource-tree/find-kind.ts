@@ -11,7 +11,11 @@ export interface FoundKind {
   readonly namespaced: boolean;
   /** The plural in the paths of requests. */
   readonly plural: string;
+  /** The same kind of other groups, as users write it: `PLURAL.GROUP`. */
+  readonly others: readonly string[];
 }
+
+type KindOfGroup = Omit<FoundKind, "others">;
 
 /**
  * Finds a kind by what users write for kubectl: kind, plural, singular or short name, with `.group` or
@@ -33,12 +37,16 @@ export async function findKind(client: Client, type: string, limit: Limit, signa
   for (const versionsOf of [(group: Group) => wanted(group).slice(0, 1), (group: Group) => wanted(group).slice(1)]) {
     const versions = groups.flatMap((group) => versionsOf(group).map((version) => ({ group: group.group, version })));
     const found = await Promise.all(versions.map((one) => limit(() => kindIn(client, one, name, signal))));
-    const first = found.find((one) => one !== undefined);
-    if (first !== undefined) return first;
+    const [first, ...others] = found.filter((one) => one !== undefined);
+    if (first !== undefined) return { ...first, others: [...new Set(others.map(written))] };
   }
   throw new CliError("Failed", `the API server has no kind ${JSON.stringify(type)}`, {
     details: ["Write it as for kubectl, such as xdatabase, xdatabases.example.org or XDatabase.v1.example.org"],
   });
+}
+
+function written({ apiVersion, plural }: KindOfGroup): string {
+  return apiVersion.includes("/") ? `${plural}.${apiVersion.split("/")[0]}` : plural;
 }
 
 /** The names of all kinds, as users write them: the plural, with its group. For completion. */
@@ -93,7 +101,7 @@ async function kindIn(
   groupVersion: { readonly group: string; readonly version: string },
   name: string,
   signal: AbortSignal,
-): Promise<FoundKind | undefined> {
+): Promise<KindOfGroup | undefined> {
   const { group, version } = groupVersion;
   const lower = name.toLowerCase();
   const found = (await resourcesOf(client, groupVersion, signal)).find((one) => {

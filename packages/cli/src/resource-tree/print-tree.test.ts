@@ -1,3 +1,4 @@
+import type { JsonObject } from "@xfn/functionio";
 import pico from "picocolors";
 import { expect, test } from "vitest";
 import { printTree } from "./print-tree.ts";
@@ -29,4 +30,32 @@ test("colours show what is true and what is not, and move no column", () => {
 test("documents have no colours", () => {
   for (const form of ["json", "yaml", "dot"] as const)
     expect(printTree(TREE, form, pico.createColors(true))).toBe(printTree(TREE, form));
+});
+
+test("a package has the conditions of packages", () => {
+  const conditions = [
+    { type: "Installed", status: "True" },
+    { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message: "a dependency is missing" },
+  ];
+  const revision = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
+  const of = (kind: string, list: JsonObject[]): JsonObject => ({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind,
+    metadata: { name: "p" },
+    status: { conditions: list },
+  });
+  const tree = {
+    object: of("Configuration", conditions),
+    children: [{ object: of("ConfigurationRevision", [revision]), children: [] }],
+  };
+  expect(
+    printTree(tree, "default")
+      .split("\n")
+      .map((line) => line.trimEnd().replaceAll(/ {2,}/g, " | ")),
+  ).toEqual([
+    "NAME | INSTALLED | HEALTHY | STATUS",
+    "Configuration/p | True | False | UnhealthyPackageRevision: a dependency is missing",
+    "└─ ConfigurationRevision/p | - | True | HealthyPackageRevision",
+    "",
+  ]);
 });

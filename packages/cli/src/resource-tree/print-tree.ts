@@ -3,7 +3,7 @@ import { printJson, printYaml } from "@xfn/functionio/document";
 import { oneLine } from "@xfn/program/terminal-text";
 import { textAt } from "../input/read-fields.ts";
 import type { colours } from "../terminal/colours.ts";
-import { allNodes, conditionOf, type TreeNode } from "./tree.ts";
+import { allNodes, type Condition, conditionOf, type TreeNode } from "./tree.ts";
 
 /** The forms of a tree, as of `crossplane beta trace`, and YAML. */
 export type TreeForm = "default" | "wide" | "json" | "yaml" | "dot";
@@ -16,12 +16,30 @@ export function printTree(tree: TreeNode, form: TreeForm, paint?: Paint): string
   if (form === "yaml") return printYaml(nodeJson(tree));
   if (form === "dot") return dotOf(tree);
   const isWide = form === "wide";
-  const header = ["NAME", ...(isWide ? ["RESOURCE"] : []), "SYNCED", "READY", "STATUS"];
+  const conditions = isPackage(tree.object) ? PACKAGE_CONDITIONS : CONDITIONS;
+  const header = ["NAME", ...(isWide ? ["RESOURCE"] : []), ...conditions.map((type) => type.toUpperCase()), "STATUS"];
   const lines = table([header, ...rowsOf(tree, isWide, "", "")], paint);
   const events = eventRows(tree);
   if (events.length > 0)
     lines.push("", ...table([["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], ...events], paint));
   return lines.map((line) => `${line}\n`).join("");
+}
+
+const CONDITIONS = ["Synced", "Ready"] as const;
+const PACKAGE_CONDITIONS = ["Installed", "Healthy"] as const;
+
+/** Whether an object is a package or a revision of one, which have conditions of their own. */
+function isPackage(object: JsonObject): boolean {
+  return textAt(object, "apiVersion").startsWith("pkg.crossplane.io/");
+}
+
+/** The two conditions of an object that tell its state. */
+function conditionsOf(object: JsonObject): readonly [Condition, Condition] {
+  const [first, second] = isPackage(object) ? PACKAGE_CONDITIONS : CONDITIONS;
+  const state = conditionOf(object, second);
+  // Crossplane 2 names the health of a revision and of its runtime apart.
+  const revision = state.status === "" && isPackage(object) ? conditionOf(object, "RevisionHealthy") : state;
+  return [conditionOf(object, first), revision];
 }
 
 function rowsOf(node: TreeNode, isWide: boolean, first: string, further: string): string[][] {
@@ -30,8 +48,7 @@ function rowsOf(node: TreeNode, isWide: boolean, first: string, further: string)
   const row = [
     `${first}${titleOf(object)}`,
     ...(isWide ? [oneLine(resource)] : []),
-    oneLine(conditionOf(object, "Synced").status) || "-",
-    oneLine(conditionOf(object, "Ready").status) || "-",
+    ...conditionsOf(object).map(({ status }) => oneLine(status) || "-"),
     statusOf(node, isWide),
   ];
   const below = children.flatMap((child, index) => {
@@ -53,8 +70,7 @@ const MAX_MESSAGE = 64;
 
 /** The reason and message of the first condition that is not true: Synced before Ready. */
 function statusOf({ object, error }: TreeNode, isWide: boolean): string {
-  const synced = conditionOf(object, "Synced");
-  const ready = conditionOf(object, "Ready");
+  const [synced, ready] = conditionsOf(object);
   const bad = [synced, ready].find(({ status, reason, message }) => status !== "True" && `${reason}${message}` !== "");
   const shown = bad ?? { reason: ready.reason, message: ready.status === "True" ? "" : ready.message };
   const reason = error === undefined ? shown.reason : "Error";

@@ -6,6 +6,7 @@ import { CliError, usageError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
+import { warning } from "../terminal/warning.ts";
 import { findKind } from "./find-kind.ts";
 import { limitOf } from "./limit.ts";
 import { printTree, type TreeForm } from "./print-tree.ts";
@@ -45,7 +46,11 @@ export async function runTrace(
         output.status(`xfn: reading ${target.type} ${target.name}`);
         const kind = await findKind(client, target.type, limit, signal);
         const namespace = kind.namespaced ? (flags.namespace ?? access.namespace ?? "default") : undefined;
-        const { apiVersion, kind: kindName } = kind;
+        const { apiVersion, kind: kindName, others } = kind;
+        if (others.length > 0) {
+          const message = `${target.type} is a kind of several groups: this is ${kindName} of ${apiVersion}; others: ${others.join(", ")}`;
+          output.note(warning(message));
+        }
         const root = { apiVersion, kind: kindName, name: target.name, namespace };
         const read = (): Promise<TreeNode> => {
           return readTree(client, root, {
