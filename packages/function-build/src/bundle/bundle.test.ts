@@ -116,6 +116,21 @@ test.each(["../../.docker/config.json", "./link.json", "../shared/reads.ts"])(
   },
 );
 
+test("does not bundle a file outside through a link in the folder", async () => {
+  const dir = folder("outer/f", { "function.ts": 'import x from "./link.json"; export default () => x;' });
+  const target = join(folder("outer", { "user.json": "{}" }), "user.json");
+  symlinkSync(target, join(dir, "link.json"));
+  await expect(bundle(dir, "function.ts")).rejects.toMatchObject({
+    details: [expect.stringContaining("is a link out of the function's folder")],
+  });
+});
+
+test("does not read an import outside the folder that is a device", async () => {
+  const dir = folder("outer/f", { "function.ts": 'import x from "../zero.json"; export default () => x;' });
+  symlinkSync("/dev/zero", join(dir, "../zero.json"));
+  await expect(bundle(dir, "function.ts")).rejects.toThrow();
+});
+
 test("a link to a hidden folder can be built", async () => {
   folder(".hidden/f", { "function.ts": "export default () => {};" });
   symlinkSync(join(dir, ".hidden/f"), join(dir, "link"));

@@ -2,6 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Loader, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { requirePlainFile } from "../files/plain-files.ts";
 
 const NAMESPACE = "package";
 /** The SDK of functions. A folder without it gets xfn's own. */
@@ -67,6 +68,8 @@ export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Re
           return { path: `./${file}`, external: true };
         }
         if (own !== undefined) return outside(own, true);
+        // An import can leave the folder, whose files were checked.
+        if (found.namespace === "file" && !found.external) requirePlainFile(found.path);
         if (found.external || found.namespace !== "file" || isInside(dir, found.path)) {
           named.add(found.path);
           return {
@@ -80,6 +83,11 @@ export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Re
         if (kind !== "entry-point" && !isPackage(path, found.path)) {
           if (isHidden(relative(resolveDir, found.path))) {
             const text = `${found.path} is hidden and outside the function's folder, so it is not bundled; copy it into the folder if it must be in the image`;
+            return { errors: [{ text }] };
+          }
+          // Only a link leads from a name in the folder to a file outside.
+          if (isInside(dir, resolveDir) && isRelative(path) && isInside(dir, join(resolveDir, path))) {
+            const text = `${join(resolveDir, path)} is a link out of the function's folder to ${found.path}; copy the file into the folder if it must be in the image`;
             return { errors: [{ text }] };
           }
           if (isInside(dir, resolveDir)) onOutside?.(found.path);
@@ -145,6 +153,10 @@ function isPackage(specifier: string, file: string): boolean {
 
 function lazyFile(module: string): string {
   return `lazy-${basename(module).replace(/\.[^.]+$/, "")}.cjs`;
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith("./") || specifier.startsWith("../");
 }
 
 /** Whether a file or a folder on the way to it has a name with a dot first, as those with credentials have. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isObject } from "@xfn/functionio";
+import { readSettings } from "../files/typescript-settings.ts";
 
 /** The settings by which a function is strict, if its folder has no others. */
 const STRICT = { strict: true } as const;
@@ -79,31 +80,14 @@ function ancestors(folder: string): string[] {
 
 /** The aliases of the folder's settings, which the bundler resolves too. */
 function folderPaths(dir: string): Record<string, string[]> {
-  const options = compilerOptions(join(dir, "tsconfig.json"));
-  const { baseUrl, paths } = options;
+  const { compilerOptions } = readSettings(join(dir, "tsconfig.json"));
+  const { baseUrl, paths } = isObject(compilerOptions) ? compilerOptions : {};
   const base = resolve(dir, typeof baseUrl === "string" ? baseUrl : ".");
   const found: Record<string, string[]> = typeof baseUrl === "string" ? { "*": [join(base, "*")] } : {};
   for (const [alias, targets] of Object.entries(isObject(paths) ? paths : {}))
     if (Array.isArray(targets))
       found[alias] = targets.filter((target) => typeof target === "string").map((target) => resolve(base, target));
   return found;
-}
-
-/**
- * The options in a tsconfig.json, which is JSON with comments and trailing commas. Empty if it cannot be read: tsc says
- * why.
- */
-function compilerOptions(path: string): Readonly<Record<string, unknown>> {
-  try {
-    // A string without end is one, too. Otherwise each of its escaped quotes would begin another search for the end.
-    const text = readFileSync(path, "utf8")
-      .replace(/("(?:\\.|[^"\\])*"?)|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1")
-      .replace(/("(?:\\.|[^"\\])*"?)|,(?=\s*[}\]])/g, "$1");
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && isObject(value["compilerOptions"]) ? value["compilerOptions"] : {};
-  } catch {
-    return {};
-  }
 }
 
 /** Paths of xfn's own SDK, for a folder without one. */

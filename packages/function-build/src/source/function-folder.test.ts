@@ -76,7 +76,14 @@ test("a path of a file makes that file the entry", () => {
 
 test("refuses an entrypoint that is missing, not executable, or outside the folder", () => {
   write("plain.sh", "#!/bin/sh\n");
-  for (const entrypoint of ["../x", "missing", "plain.sh", "."]) expect(() => inspectFolder(dir, entrypoint)).toThrow();
+  for (const entrypoint of ["../x", "missing", "plain.sh", "."])
+    expect(() => inspectFolder(dir, entrypoint), entrypoint).toThrow(expect.objectContaining({ code: "Input" }));
+});
+
+test("refuses a folder with a device before it reads a file of it", () => {
+  write("function.ts");
+  symlinkSync("/dev/zero", join(dir, "package.json"));
+  expect(() => inspectFolder(dir)).toThrow(expect.objectContaining({ code: "Input" }));
 });
 
 test("leaves out history, packages, tests and images of earlier builds", () => {

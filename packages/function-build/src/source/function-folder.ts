@@ -2,6 +2,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isObject } from "@xfn/functionio";
 import { InputError, statInput } from "@xfn/input";
+import { requirePlainFiles } from "../files/plain-files.ts";
 import { readPackageJson } from "../package/package-json.ts";
 import { type FolderContents, folderFiles, IGNORED_FILES } from "./folder-files.ts";
 import { type ModuleSource, moduleSource } from "./module-source.ts";
@@ -23,11 +24,12 @@ const MODULE = /\.wasm$/;
  * `src/index.ts`, `function.js`, `index.js`; the only executable file; the sources of a WebAssembly module.
  *
  * @param asModule whether the folder must be the source of a module, whatever else is in it
- * @throws InputError with the names that were tried
+ * @throws InputError with the names that were tried, and for a folder with devices or FIFOs
  */
 export function inspectFolder(path: string, entrypoint?: string, asModule = false): FunctionFolder {
   const stat = statInput(path);
   const dir = resolve(stat.isDirectory() ? path : dirname(path));
+  requirePlainFiles(dir);
   const chosen = entrypoint ?? (stat.isDirectory() ? undefined : basename(path));
   if (chosen !== undefined) return chosenEntry(dir, chosen);
   const module = moduleSource(dir);

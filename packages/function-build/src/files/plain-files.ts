@@ -1,0 +1,94 @@
+import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { InputError } from "@xfn/input";
+import { readSettings } from "./typescript-settings.ts";
+
+/** Sources and settings that compilers and the bundler read whole. Generated code has some MiB. */
+export const MAX_SOURCE_BYTES: number = 16 * 1024 * 1024;
+const SOURCE = /\.(?:[cm]?[jt]sx?|json|jsonc|toml|ya?ml|mod|sum|lock)$|^\.(?:docker|git)ignore$/i;
+
+/** Hidden files that builds read. Other hidden ones are not part of a function. */
+const READ_HIDDEN: ReadonlySet<string> = new Set([".dockerignore", ".gitignore"]);
+/** Installed packages have tens of thousands of files. Of them, the bundler reads the package.json first. */
+const PACKAGES = "node_modules";
+/** A folder with more is a home or a checkout. Reading their names takes a second. */
+const MAX_ENTRIES = 100_000;
+/** More settings that extend each other are a cycle. */
+const MAX_EXTENDS = 32;
+
+/**
+ * Checks the files of a folder before any tool reads them: a compiler reads a link to /dev/zero until its memory is
+ * full, and waits forever for a FIFO.
+ *
+ * @throws InputError for what is neither a file nor a folder, and for a source that is too large
+ */
+export function requirePlainFiles(dir: string): void {
+  let count = 0;
+  const visit = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      count += 1;
+      if (count > MAX_ENTRIES)
+        throw new InputError(`${dir} has more than ${MAX_ENTRIES} files; is it the function's folder?`);
+      const { name } = entry;
+      const path = join(folder, name);
+      if (name === PACKAGES) requirePackages(path);
+      else if (!name.startsWith(".") || READ_HIDDEN.has(name)) {
+        if (entry.isDirectory()) visit(path);
+        else requirePlainFile(path);
+      }
+    }
+  };
+  visit(dir);
+  requireSettings(join(dir, "tsconfig.json"), 0);
+}
+
+/** @throws InputError as {@link requirePlainFiles}; not for a missing file, or a link to a folder */
+export function requirePlainFile(path: string): void {
+  const stat = statOf(path);
+  if (stat === undefined || stat.isDirectory()) return;
+  if (!stat.isFile()) throw new InputError(`${path} is neither a file nor a folder, so nothing can be built of it`);
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (stat.size > MAX_SOURCE_BYTES && SOURCE.test(name))
+    throw new InputError(`${path} has ${stat.size} bytes; a source has at most ${MAX_SOURCE_BYTES}`);
+}
+
+function requirePackages(folder: string): void {
+  if (statOf(folder)?.isDirectory() !== true) return;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (name.startsWith("@")) requirePackages(path);
+    else for (const file of ["package.json", "tsconfig.json"]) requirePlainFile(join(path, file));
+  }
+}
+
+/** Checks the settings of TypeScript, and those that they extend, wherever those are. */
+function requireSettings(path: string, depth: number): void {
+  requirePlainFile(path);
+  if (depth > MAX_EXTENDS || statOf(path)?.isFile() !== true) return;
+  const { extends: own } = readSettings(path);
+  const names: unknown[] = Array.isArray(own) ? own : [own];
+  for (const name of names) if (typeof name === "string") extendedBy(path, name, depth);
+}
+
+function extendedBy(path: string, name: string, depth: number): void {
+  const folders = /^(?:\.{0,2}\/|\.{1,2}$)/.test(name) ? [dirname(path)] : packageFolders(dirname(path));
+  for (const folder of folders) {
+    const found = resolve(folder, name);
+    for (const file of [found, `${found}.json`, join(found, "tsconfig.json")])
+      if (existsSync(file)) requireSettings(file, depth + 1);
+  }
+}
+
+function packageFolders(folder: string): string[] {
+  const own = join(folder, PACKAGES);
+  return dirname(folder) === folder ? [own] : [own, ...packageFolders(dirname(folder))];
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A cycle of links, or a folder that cannot be searched: no tool can read it either.
+    return undefined;
+  }
+}
