@@ -1,12 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Runner, RunOptions } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import {
-  cString,
-  LAUNCH_FAILED,
-  launcherProgram,
-  type SystemCall,
-} from "../../packages/runner/src/chroot-host/launcher.ts";
+import { cString, LAUNCH_FAILED, oneCall, type SystemCall } from "../../packages/runner/testing/one-call.ts";
 import { needs } from "../harness/needs.ts";
 import { PATIENCE } from "../harness/patience.ts";
 import { ask, failureOf, runnerOf } from "../harness/shell-function.ts";
@@ -77,7 +72,7 @@ describe("a function in a chroot", needs("root"), () => {
       { name: "mq_open", arguments: [cString("xfn"), O_CREAT, 0o666, 0] },
     ];
     const run = async (call: SystemCall): Promise<string> => {
-      const program = launcherProgram([call, { name: "exit_group", arguments: [0] }]).toString("base64");
+      const program = oneCall(call).toString("base64");
       return await sh(`echo ${program} | base64 -d >/tmp/call; chmod 755 /tmp/call; /tmp/call 3>/dev/null; echo $?`);
     };
     expect(await run({ name: "getpid", arguments: [] })).toBe("0\n");

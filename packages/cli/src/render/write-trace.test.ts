@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseComposition } from "@xfn/composition";
@@ -169,6 +169,16 @@ describe("written", () => {
       const file = join(dir, form);
       expect(await write(form, file)).toBe(`xfn: trace written to ${file}`);
       expect(readFileSync(file, "utf8")).toBe(`${await write(form)}\n`);
+    }
+  });
+
+  test("a file is for the user alone, also one that exists", async () => {
+    const [fresh, old] = [join(dir, "fresh"), join(dir, "old")];
+    writeFileSync(old, "");
+    chmodSync(old, 0o666);
+    for (const file of [fresh, old]) {
+      await write("json", file);
+      expect(statSync(file).mode & 0o777, file).toBe(0o600);
     }
   });
 

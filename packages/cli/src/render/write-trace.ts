@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import type { Trace } from "@xfn/pipeline/trace";
@@ -28,6 +28,9 @@ export interface WriteTraceOptions {
   readonly coloured?: boolean;
 }
 
+/** Like recordings, traces are for the user alone, whatever the umask is. */
+const PRIVATE = 0o600;
+
 /**
  * Writes a trace to stderr or to a file, never to stdout.
  *
@@ -44,7 +47,7 @@ export async function writeTrace(form: TraceForm, trace: Trace, options: WriteTr
   }
   const text = await fileText(form, trace);
   try {
-    await writeFile(file, text);
+    await writePrivately(file, text);
   } catch (error) {
     const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
     throw new CliError("Failed", `cannot write the trace to ${oneLine(file, 300)} (${reason}); see --trace-file`, {
@@ -52,6 +55,18 @@ export async function writeTrace(form: TraceForm, trace: Trace, options: WriteTr
     });
   }
   output.note(`xfn: trace written to ${oneLine(file, 300)}`);
+}
+
+/** A trace has the values of fields, and only those of Secrets are hidden. */
+async function writePrivately(file: string, text: string): Promise<void> {
+  const handle = await open(file, "w", PRIVATE);
+  try {
+    // The mode of a file that exists stays otherwise. A pipe has none of interest.
+    if ((await handle.stat()).isFile()) await handle.chmod(PRIVATE);
+    await handle.writeFile(text);
+  } finally {
+    await handle.close();
+  }
 }
 
 async function fileText(form: TraceForm, trace: Trace): Promise<string> {

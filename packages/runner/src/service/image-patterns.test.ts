@@ -104,10 +104,17 @@ test("only patterns of layouts match layouts, by directory", () => {
   expect(normalImage("oci:/srv/images/../x/./y", undefined).name).toBe("oci:/srv/x/y");
 });
 
+test("a pattern of official images matches no image of another owner", () => {
+  for (const image of ["busybox", "docker.io/busybox", "docker.io/library/busybox"])
+    expect(allows("docker.io/busy*", image), image).toBe(true);
+  for (const image of ["busyx/evil", "docker.io/busyx/evil", "docker.io/evil/busybox", "ghcr.io/library/busybox"])
+    expect(allows("docker.io/busy*", image), image).toBe(false);
+});
+
 test.each(["A B", "ghcr.io/a//b", "ghcr.io/a@sha256:short", "", "oci:relative", "x@y@z", "/a"])(
   "%j is no pattern",
   (pattern) => {
-    expect(() => parseImagePattern(pattern, undefined)).toThrow();
+    expect(() => parseImagePattern(pattern, undefined)).toThrow(/must be|is oci:/);
   },
 );
 
