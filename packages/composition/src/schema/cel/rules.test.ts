@@ -216,6 +216,34 @@ describe("rules with oldSelf", () => {
   });
 });
 
+test("lists of type set and map are compared and added without order, and other lists with it", () => {
+  const holds = (rule: string, extra: JsonObject, items: JsonObject, list: JsonValue): boolean => {
+    const schema = compileSchema({
+      type: "object",
+      properties: { l: { type: "array", ...extra, items, "x-kubernetes-validations": [{ rule }] } },
+    });
+    expect(schema.problems).toEqual([]);
+    return schema.validate({ l: list }).length === 0;
+  };
+  const text: JsonObject = { type: "string" };
+  const set: JsonObject = { "x-kubernetes-list-type": "set" };
+  expect(holds("self == ['b', 'a']", set, text, ["a", "b"])).toBe(true);
+  expect(holds("self + ['a', 'c'] == ['c', 'b', 'a']", set, text, ["a", "b"])).toBe(true);
+  expect(holds("['b', 'a'] == self", set, text, ["a", "b"])).toBe(false);
+  expect(holds("self == ['b', 'a']", {}, text, ["a", "b"])).toBe(false);
+  expect(holds("dyn(self) == 1", {}, text, ["a"])).toBe(false);
+  const item: JsonObject = {
+    type: "object",
+    required: ["k"],
+    properties: { k: { type: "string" }, v: { type: "integer" } },
+  };
+  const keyed: JsonObject = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] };
+  const list = [{ k: "a", v: 1 }, { k: "b" }];
+  expect(holds("self == [self[1], self[0]]", keyed, item, list)).toBe(true);
+  expect(holds("self == [self[1], self[0]]", {}, item, list)).toBe(false);
+  expect(holds("(self + [self[0]]).size() == 2", keyed, item, list)).toBe(true);
+});
+
 test("a rule at the root can read names, but no other metadata", () => {
   const schema: JsonObject = {
     type: "object",
