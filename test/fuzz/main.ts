@@ -1,4 +1,5 @@
 // npm run fuzz [-- --runs N] [--seed S] [--target NAME] [--path P]: feeds hostile input to everything that reads input.
+// npm run fuzz -- hostile-servers [TEXT]: see hostile-servers/clients.ts.
 // npm run fuzz -- cel [--rules N] [--seed S]: see cel/main.ts.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";

@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   pipeline: ["functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract", "runner"],
   "oci-rootfs": ["runner-contract"],
   "runner-grpc": ["units", "runner-contract"],
-  "function-grpc": ["functionio", "composition"],
+  "function-grpc": ["functionio", "composition", "runner-contract"],
   program: ["units"],
   wasm: ["runner-contract"],
   runner: ["units", "functionio", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program", "wasm"],

@@ -1,7 +1,9 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
+import { connect as connectTcp } from "node:net";
 import type { Duplex } from "node:stream";
+import { MeteredStream, PeerBudget } from "@xfn/runner-contract/peer-limits";
 import { FunctionCallError } from "../errors/function-call-error.ts";
-import type { CallOptions } from "./call-options.ts";
+import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
 import { unaryCall } from "./unary-call.ts";
 
 /**
@@ -10,21 +12,22 @@ import { unaryCall } from "./unary-call.ts";
  */
 const RECEIVE_WINDOW_BYTES = 4 * 1024 * 1024;
 
-/** Node's default of 10 MB resets streams while large requests wait. */
-const MAX_SESSION_MB = 1024;
+/** Node's default of 10 MB resets streams while large requests wait. What a server sends has narrower bounds. */
+const MAX_SESSION_MB: number = Math.ceil((4 * MAX_RESPONSE_BYTES) / 1_000_000);
 
 /** A connection to a function's gRPC server, for any number of calls at a time. */
 export class FunctionConnection {
   readonly #session: ClientHttp2Session;
+  readonly #budget = new PeerBudget("http2");
   #failure: unknown;
 
   /** Speaks HTTP/2 without TLS over a socket that is connected, or to `http://HOST:PORT`. */
   constructor(socket: Duplex | string) {
-    const authority = typeof socket === "string" ? socket : "http://function";
-    this.#session = connect(authority, {
+    const stream = new MeteredStream(typeof socket === "string" ? connectTo(socket) : socket, this.#budget);
+    this.#session = connect("http://function", {
       settings: { enablePush: false, initialWindowSize: RECEIVE_WINDOW_BYTES },
       maxSessionMemory: MAX_SESSION_MB,
-      ...(typeof socket !== "string" && { createConnection: () => socket }),
+      createConnection: () => stream,
     });
     this.#session.on("error", (error) => {
       this.#failure ??= error;
@@ -53,11 +56,21 @@ export class FunctionConnection {
         cause: this.#failure,
         undelivered: true,
       });
-    return await unaryCall(this.#session, path, message, options);
+    const end = this.#budget.begin(options.maxResponseBytes ?? MAX_RESPONSE_BYTES);
+    try {
+      return await unaryCall(this.#session, path, message, options);
+    } finally {
+      end();
+    }
   }
 
   /** Ends the connection, and with it the calls in progress. */
   close(): void {
     this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
   }
+}
+
+function connectTo(address: string): Duplex {
+  const { hostname, port } = new URL(address);
+  return connectTcp({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) });
 }

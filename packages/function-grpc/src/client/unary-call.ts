@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import { FunctionCallError, type FunctionCallErrorCode } from "../errors/function-call-error.ts";
 import { MessageBuffer, messagePrefix } from "../message/message-buffer.ts";
 import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
@@ -73,7 +74,9 @@ class UnaryCall {
   send(message: Uint8Array): void {
     this.#stream.cork();
     this.#stream.write(messagePrefix(message));
-    this.#stream.end(message);
+    // Node never finishes an empty write, and leaves the stream open if the response arrives first.
+    if (message.length === 0) this.#stream.end();
+    else this.#stream.end(message);
     this.#stream.uncork();
   }
 
@@ -91,10 +94,14 @@ class UnaryCall {
       return this.#fail("Malformed", "the response is compressed, which the request did not allow");
     const { size } = this.#response;
     if (size > this.#maxBytes)
-      this.#fail("TooLarge", `the response has ${size} bytes, and the limit is ${this.#maxBytes}`);
+      return this.#fail("TooLarge", `the response has ${size} bytes, and the limit is ${this.#maxBytes}`);
+    // The rest has no announced size, so the buffer would grow with each chunk.
+    if (this.#response.hasMore) this.#fail("Malformed", "the response is more than one message");
   }
 
   #onLost(cause: Error): void {
+    const excess = peerLimitErrorOf(cause);
+    if (excess !== undefined) return this.#fail(excess.code, excess.message, { cause });
     if (speaksNoHttp2(cause)) {
       const why = `the server does not speak HTTP/2 without TLS, as a function started with --insecure does: ${cause.message}`;
       return this.#fail("NotGrpc", why, { cause });

@@ -6,6 +6,7 @@
  * - `ConnectionLost` the function's process, or the way to it, ended
  * - `NotGrpc` something else than gRPC answers there
  * - `TooLarge` a message exceeds a limit, the function's or ours
+ * - `ExcessiveLoad` the server sent far more protocol data than a response needs
  * - `Malformed` the response is not a `RunFunctionResponse`
  * - `Status` the function returned a gRPC status; see {@link FunctionCallError.status}
  */
@@ -15,6 +16,7 @@ export type FunctionCallErrorCode =
   | "ConnectionLost"
   | "NotGrpc"
   | "TooLarge"
+  | "ExcessiveLoad"
   | "Malformed"
   | "Status";
 

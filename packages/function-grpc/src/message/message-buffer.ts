@@ -24,6 +24,11 @@ export class MessageBuffer {
     return Math.max(this.#announced, this.#length - PREFIX_BYTES);
   }
 
+  /** Whether more has arrived than the message that the prefix announces. */
+  get hasMore(): boolean {
+    return this.#length >= PREFIX_BYTES && this.#length - PREFIX_BYTES > this.#announced;
+  }
+
   get isCompressed(): boolean {
     return this.#length > 0 && this.#bytes[0] !== 0;
   }

@@ -56,9 +56,11 @@ export class ServedCall {
     this.#request.add(chunk);
     const { size } = this.#request;
     if (size > maxMessageBytes)
-      this.#fail(
+      return this.#fail(
         new ServeError("ResourceExhausted", `received message larger than max (${size} vs. ${maxMessageBytes} bytes)`),
       );
+    // The rest has no announced size, so the buffer would grow with each chunk.
+    if (this.#request.hasMore) this.#fail(new ServeError("InvalidArgument", "the request is more than one message"));
   }
 
   async #answer(method: UnaryMethod): Promise<void> {

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { getCACertificates } from "node:tls";
-import { Agent, buildConnector, type Dispatcher } from "undici";
+import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
+import { buildConnector, type Dispatcher } from "undici";
 import { ImageError } from "../base/errors.ts";
 import { abortError } from "../base/single-flight.ts";
 import { canonicalRegistry, registryEndpoint } from "../image/image-name.ts";
 import { AddressPolicy } from "./address-policy.ts";
+import { meteredAgent } from "./metered-agent.ts";
 import type { RegistryOptions } from "./options.ts";
 
 export interface TransportRequest {
@@ -40,8 +42,8 @@ export class RegistryTransport {
   readonly #insecure: ReadonlySet<string>;
   readonly #httpOnLoopback: boolean;
   readonly #policy: AddressPolicy;
-  readonly #own: Agent;
-  readonly #foreign: Agent;
+  readonly #own: Dispatcher;
+  readonly #foreign: Dispatcher;
 
   /** @param host the registry, as image names spell it */
   constructor(host: string, options: RegistryOptions) {
@@ -55,28 +57,24 @@ export class RegistryTransport {
     const { certificateAuthorities = [] } = options;
     // The `ca` option replaces the system's authorities and NODE_EXTRA_CA_CERTS, so they are added here.
     const ca = certificateAuthorities.length === 0 ? [] : [...getCACertificates("default"), ...certificateAuthorities];
-    const secure = { timeout: this.stallMs, ...(ca.length > 0 && { ca }) };
+    // HTTP/2 would be read in native code, which counts no overhead.
+    const secure = { timeout: this.stallMs, allowH2: false, ...(ca.length > 0 && { ca }) };
     const connect = buildConnector(secure);
-    this.#own = new Agent({
-      ...limits,
-      connect: (options, callback) =>
-        connect(options, (...result) => {
-          this.#policy.noteRegistry(result[1]?.remoteAddress);
-          callback(...result);
-        }),
-    });
-    this.#foreign = new Agent({
-      ...limits,
-      connect: (options, callback) => {
-        const host = options.host ?? options.hostname;
-        try {
-          this.#policy.checkForeign(options.hostname, host);
-        } catch (error) {
-          callback(error as Error, null);
-          return;
-        }
-        buildConnector({ ...secure, lookup: this.#policy.lookupForeign(host) })(options, callback);
-      },
+    this.#own = meteredAgent(limits, (options, callback) =>
+      connect(options, (...result) => {
+        this.#policy.noteRegistry(result[1]?.remoteAddress);
+        callback(...result);
+      }),
+    );
+    this.#foreign = meteredAgent(limits, (options, callback) => {
+      const host = options.host ?? options.hostname;
+      try {
+        this.#policy.checkForeign(options.hostname, host);
+      } catch (error) {
+        callback(error as Error, null);
+        return;
+      }
+      buildConnector({ ...secure, lookup: this.#policy.lookupForeign(host) })(options, callback);
     });
   }
 
@@ -226,6 +224,9 @@ export class RegistryTransport {
         retryable: true,
       });
     }
+    const excess = peerLimitErrorOf(error);
+    if (excess !== undefined)
+      return new ImageError("RegistryUnavailable", `${url.host}: ${excess.message}`, { cause: error });
     const { code, message } = error as NodeJS.ErrnoException;
     const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code ?? "");
     const plain = isPlainHttp(code);

@@ -1,11 +1,14 @@
 import { lookup as dnsLookup } from "node:dns";
 import type { IncomingMessage } from "node:http";
-import { Agent, request as httpsRequest } from "node:https";
+import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { finished } from "node:stream/promises";
 import { getCACertificates } from "node:tls";
 import { scopeOf } from "@xfn/oci-rootfs/network-scope";
 import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
+import { HEADERS_BYTES, type PeerBudget, PeerLimitError, peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import type { WebhookCaller, WebhookOptions } from "../steps/pipeline-input.ts";
+import { MeteredAgent } from "./metered-agent.ts";
 import { WebhookError } from "./webhook-error.ts";
 
 /** Settings of a caller of webhooks. */
@@ -31,7 +34,12 @@ const MAX_CONNECTIONS = 64;
 export function createWebhookCaller({
   maxOutputBytes = DEFAULT_OUTPUT_BYTES,
 }: WebhookCallerOptions = {}): ClosableWebhookCaller {
-  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, maxTotalSockets: MAX_CONNECTIONS, lookup: safeLookup });
+  const agent = new MeteredAgent({
+    keepAlive: true,
+    timeout: IDLE_MS,
+    maxTotalSockets: MAX_CONNECTIONS,
+    lookup: safeLookup,
+  });
   return {
     maxOutputBytes,
     async call(url, input, options) {
@@ -41,8 +49,7 @@ export function createWebhookCaller({
       const deadline = AbortSignal.timeout(options.timeoutMs);
       const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
       try {
-        const response = await post(url, input, { ...options, signal, agent });
-        return await bodyOf(response, maxOutputBytes);
+        return await post(url, input, { ...options, signal, agent, maxOutputBytes });
       } catch (error) {
         options.signal?.throwIfAborted();
         if (deadline.aborted) {
@@ -76,11 +83,17 @@ function refusal(address: string): WebhookError {
   return new WebhookError("AddressRefused", `its address ${address} is link-local, as cloud metadata services are`);
 }
 
+interface PostOptions extends WebhookOptions {
+  readonly signal: AbortSignal;
+  readonly agent: MeteredAgent;
+  readonly maxOutputBytes: number;
+}
+
 function post(
   url: string,
   input: Uint8Array,
-  { agent, caBundle, token, signal }: WebhookOptions & { signal: AbortSignal; agent: Agent },
-): Promise<IncomingMessage> {
+  { agent, caBundle, token, signal, maxOutputBytes }: PostOptions,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const request = httpsRequest(url, {
       method: "POST",
@@ -96,7 +109,17 @@ function post(
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
     });
-    request.on("response", resolve);
+    let budget: PeerBudget | undefined;
+    request.on("socket", (socket) => {
+      budget = agent.budgetOf(socket);
+      request.once("close", budget.begin(maxOutputBytes));
+    });
+    request.on("information", () => {
+      if (budget?.spend(HEADERS_BYTES) === false) request.destroy(new PeerLimitError());
+    });
+    request.on("response", (response) => {
+      bodyOf(response, maxOutputBytes, budget).then(resolve, reject);
+    });
     request.on("error", (error) => reject(connectError(error)));
     request.end(input);
   });
@@ -104,6 +127,8 @@ function post(
 
 function connectError(error: NodeJS.ErrnoException): Error {
   if (error instanceof WebhookError || error.name === "AbortError") return error;
+  const excess = peerLimitErrorOf(error);
+  if (excess !== undefined) return new WebhookError(excess.code, excess.message, { cause: error });
   const code = error.code ?? "";
   if (isCertificateProblem(code)) {
     const problem = code === "ERR_TLS_CERT_ALTNAME_INVALID" ? "is for another name" : `is not trusted (${code})`;
@@ -140,20 +165,28 @@ function isCertificateProblem(code: string): boolean {
   );
 }
 
-async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+async function bodyOf(
+  response: IncomingMessage,
+  maxBytes: number,
+  budget: PeerBudget | undefined,
+): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let length = 0;
   try {
     checkHead(response, maxBytes);
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    // An iterator would join chunks, and only their number tells what they cost.
+    response.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
-      chunks.push(chunk);
-    }
+      if (length > maxBytes) return void response.destroy(tooLarge(maxBytes));
+      if (budget?.refundChunk(chunk.length) === false) response.destroy(new PeerLimitError());
+      else chunks.push(chunk);
+    });
+    await finished(response);
     return Buffer.concat(chunks, length);
   } catch (error) {
     response.destroy();
     if (error instanceof WebhookError || (error as Error).name === "AbortError") throw error;
+    if (budget?.exceeded === true) throw connectError(new PeerLimitError());
     throw new WebhookError("Truncated", "its answer ended in the middle", { cause: error });
   }
 }

@@ -5,6 +5,7 @@
  * - `BadStatus`: the status is not 200
  * - `BadContentType`: the response is neither JSON nor YAML, or is compressed
  * - `TooLarge`: the response is larger than the caller accepts
+ * - `ExcessiveLoad`: the server sent far more protocol data than its response needs
  * - `Truncated`: the connection ended before the response did
  * - `Timeout`: the whole response did not arrive in time
  */
@@ -17,6 +18,7 @@ const RETRYABLE = {
   BadStatus: false,
   BadContentType: false,
   TooLarge: false,
+  ExcessiveLoad: false,
   Truncated: true,
   Timeout: true,
 } as const;

@@ -1,9 +1,11 @@
 import { type ChannelCredentials, Client, type ClientOptions, credentials, experimental } from "@grpc/grpc-js";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import type { PeerBudget } from "@xfn/runner-contract/peer-limits";
 import { type CertificateFiles, CertificateWatcher } from "../setup/certificate-files.ts";
 import type { Endpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { MAX_ENVELOPE_BYTES, MAX_MESSAGE_BYTES } from "../wire/limits.ts";
+import { MeteredCredentials } from "./metered-credentials.ts";
 
 /** How to reach a runner. */
 export interface RunnerClientOptions {
@@ -40,8 +42,9 @@ const KEEPALIVE_MS = 6 * 60_000;
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 
 /** A gRPC client for an endpoint. It connects on the first call. @throws RunnerSetupError */
-export function openChannel(endpoint: Endpoint, options: RunnerClientOptions): Client {
-  return new Client(endpoint.target, channelCredentials(endpoint, options), channelOptions(endpoint, options));
+export function openChannel(endpoint: Endpoint, options: RunnerClientOptions, budget: PeerBudget): Client {
+  const metered = new MeteredCredentials(channelCredentials(endpoint, options), budget);
+  return new Client(endpoint.target, metered, channelOptions(endpoint, options));
 }
 
 function channelCredentials(endpoint: Endpoint, options: RunnerClientOptions): ChannelCredentials {
@@ -71,11 +74,16 @@ export function maxOutputOf({ maxOutputBytes = DEFAULT_OUTPUT_BYTES }: RunnerCli
   return Math.min(maxOutputBytes, MAX_PAYLOAD_BYTES);
 }
 
+/** The largest answer of the client's calls, in bytes. */
+export function maxAnswerOf(options: RunnerClientOptions): number {
+  return maxOutputOf(options) + MAX_ENVELOPE_BYTES;
+}
+
 function channelOptions(endpoint: Endpoint, options: RunnerClientOptions): ClientOptions {
   const { tls } = options;
   return {
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
-    "grpc.max_receive_message_length": maxOutputOf(options) + MAX_ENVELOPE_BYTES,
+    "grpc.max_receive_message_length": maxAnswerOf(options),
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_BACKOFF_MS,
     // Retries are the caller's decision, and their buffers would hold each input twice.

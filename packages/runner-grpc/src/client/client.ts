@@ -1,5 +1,6 @@
 import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
+import { PeerBudget, PeerLimitError } from "@xfn/runner-contract/peer-limits";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
@@ -8,19 +9,13 @@ import { readReport, STEP_KEY } from "../wire/call-trailers.ts";
 import { PACKAGE_KEY } from "../wire/function-service.ts";
 import { writeType } from "../wire/function-type.ts";
 import type { MessagePieces } from "../wire/large-message.ts";
-import {
-  DEADLINE_SLACK_MS,
-  DEFAULT_MARGIN_MS,
-  MAX_ENVELOPE_BYTES,
-  MAX_STEP_BYTES,
-  MAX_TIMEOUT_MS,
-} from "../wire/limits.ts";
+import { DEADLINE_SLACK_MS, DEFAULT_MARGIN_MS, MAX_STEP_BYTES, MAX_TIMEOUT_MS } from "../wire/limits.ts";
 import { PULL_KEY, pullHeaderOf } from "../wire/pull-config.ts";
 import { encodeRequest } from "../wire/request.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Answer, OutgoingCall, RunningCall } from "./answer.ts";
-import { maxOutputOf, openChannel, type RunnerClientOptions } from "./channel.ts";
+import { maxAnswerOf, maxOutputOf, openChannel, type RunnerClientOptions } from "./channel.ts";
 import { connectTo } from "./connect.ts";
 import { errorOfCall } from "./error-of-call.ts";
 import { PlainPath } from "./plain-path.ts";
@@ -59,6 +54,8 @@ class GrpcRunnerClient implements RunnerClient {
   readonly #token: TokenFile | undefined;
   readonly #marginMs: number;
   readonly #channel: Client;
+  readonly #budget = new PeerBudget("http2");
+  readonly #maxAnswer: number;
   readonly #plain: PlainPath;
   readonly #calls = new Set<RunningCall>();
   #closed = false;
@@ -71,11 +68,12 @@ class GrpcRunnerClient implements RunnerClient {
     if (!(this.#marginMs >= 0 && this.#marginMs <= MAX_TIMEOUT_MS)) {
       throw new RunnerSetupError("InvalidOption", `marginMs must be between 0 and ${MAX_TIMEOUT_MS}`);
     }
-    this.#channel = openChannel(this.#endpoint, options);
+    this.#maxAnswer = maxAnswerOf(options);
+    this.#channel = openChannel(this.#endpoint, options, this.#budget);
     this.#plain = new PlainPath(
       this.#endpoint,
       (onread) => connectTo(this.#endpoint, options, onread),
-      this.maxOutputBytes + MAX_ENVELOPE_BYTES,
+      this.#maxAnswer,
     );
   }
 
@@ -171,8 +169,13 @@ class GrpcRunnerClient implements RunnerClient {
     sent.on("status", (status) => {
       trailers = status.metadata;
     });
-    const answer = await this.#while(sent, call, promise);
-    return { ...answer, trailers };
+    const end = this.#budget.begin(this.#maxAnswer);
+    try {
+      const answer = await this.#while(sent, call, promise);
+      return { ...answer, trailers };
+    } finally {
+      end();
+    }
   }
 
   /** Waits for the end of a call. Meanwhile its signal, and the end of this client, cancel it. */
@@ -197,6 +200,8 @@ class GrpcRunnerClient implements RunnerClient {
   ): RunnerGrpcError {
     if (signal?.aborted === true) return fail("Aborted", `the call of ${image} was aborted`, signal.reason);
     if (this.#closed) return fail("Closed", `the client was closed while ${image} ran`);
+    if (this.#budget.exceeded)
+      return fail("Internal", `the runner at ${this.#endpoint.text}: ${new PeerLimitError().message}`, failure);
     const deadlinePassed = Date.now() >= deadline - DEADLINE_SLACK_MS;
     return errorOfCall(failure, { image, step, endpoint: this.#endpoint.text, deadlinePassed });
   }

@@ -1,4 +1,5 @@
 import type { OnReadOpts, Socket } from "node:net";
+import { PeerBudget, PeerLimitError } from "@xfn/runner-contract/peer-limits";
 import { ExactReader } from "../wire/exact-reader.ts";
 
 /** Opens a connection. */
@@ -8,11 +9,23 @@ export type Connect = (onread: OnReadOpts) => Socket;
 export class PlainConnection {
   readonly reader: ExactReader = new ExactReader(() => this.#lost("the runner sent more than its answer"));
   readonly #socket: Socket;
+  readonly #budget = new PeerBudget("http2");
+  #endCall: () => void;
   #onLost: (why: string) => void;
 
   constructor(connect: Connect, onLost: (why: string) => void) {
     this.#onLost = onLost;
-    this.#socket = connect(this.reader.onread);
+    this.#endCall = this.#budget.begin(0);
+    const { buffer, callback } = this.reader.onread;
+    this.#socket = connect({
+      buffer,
+      callback: (bytes, memory) => {
+        // The lengths of an answer bound its bytes, but a byte at a time takes long to read.
+        if (this.#budget.spendRead(bytes, 0)) return callback(bytes, memory);
+        this.#lost(new PeerLimitError().message);
+        return false;
+      },
+    });
     this.#socket.on("error", (cause) => this.#lost(cause.message));
     this.#socket.on("close", () => this.#lost("the connection was closed"));
   }
@@ -20,12 +33,14 @@ export class PlainConnection {
   /** Gives the connection to a call. */
   use(onLost: (why: string) => void): void {
     this.#onLost = onLost;
+    this.#endCall = this.#budget.begin(0);
     this.#socket.ref();
   }
 
   /** Takes the connection from its call. Without a call, it does not keep the process running. */
   release(onLost: (why: string) => void): void {
     this.#onLost = onLost;
+    this.#endCall();
     this.#socket.unref();
   }
 

@@ -202,6 +202,7 @@ const CODES = {
   ConnectionLost: "Killed",
   NotGrpc: "ImageInvalid",
   Malformed: "ImageInvalid",
+  ExcessiveLoad: "ImageInvalid",
   TooLarge: "OutputTooLarge",
   // Such an error has a status.
   Status: "Internal",
