@@ -2,7 +2,8 @@ import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
 import { conditionGenerations, keptSchema, reclaimPolicy, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
-import { namesAreStrings } from "./rules/patches.ts";
+import { mergedObserved } from "./rules/merged-patches.ts";
+import { namesAreStrings, textsKept } from "./rules/patches.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
 import {
   booleanChecks,
@@ -33,14 +34,17 @@ import {
   uncontrolledKept,
   undesiredKept,
 } from "./rules/reconcile/kept.ts";
-import { convertJson, defaultTypes, stringJoin } from "./rules/transforms.ts";
+import { convertJson, defaultTypes, defaultTypesOfPatches, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
 
 /** All intended differences from the reference. docs/conformance.md has the same list. */
 export const rules: readonly Rule[] = [
   functionDetailTypes,
   matchTrueFalse,
+  defaultTypesOfPatches,
   namesAreStrings,
+  textsKept,
+  mergedObserved,
   defaultTypes,
   convertJson,
   stringJoin,

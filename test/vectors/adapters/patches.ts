@@ -1,21 +1,18 @@
-import { compileTemplates, type Patch, type PatchSet, type ResourceTemplate } from "@xfn/composition";
+import {
+  compileTemplates,
+  type Patch,
+  type PatchSet,
+  type RenderedTemplates,
+  type ResourceTemplate,
+} from "@xfn/composition";
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
 import type { Adapter } from "../adapter.ts";
+import type { VectorCase } from "../vector-file.ts";
 
 /** Renders templates for one XR. Like the reference, names new resources as a dry-run create does. */
 export const patches: Adapter = {
   run: (vector) => {
-    const { xr, resources, patchSets, environment, environmentPatches, observed } = vector;
-    const compiled = compileTemplates({
-      resources: resources as unknown as ResourceTemplate[],
-      ...(patchSets !== undefined && { patchSets: patchSets as unknown as PatchSet[] }),
-      ...(environmentPatches !== undefined && { environment: { patches: environmentPatches as unknown as Patch[] } }),
-    });
-    const rendered = compiled.render({
-      composite: xr as unknown as KubernetesObject,
-      observed: new Map(Object.entries((observed ?? {}) as Record<string, KubernetesObject>)),
-      ...(environment !== undefined && { environment: environment as JsonObject }),
-    });
+    const rendered = renderPatches(vector);
     const name = namer();
     const composed = rendered.resources.map((one): [string, unknown] => [
       one.name,
@@ -37,6 +34,21 @@ export const patches: Adapter = {
     return { ...output, composed: Object.fromEntries(composed) };
   },
 };
+
+/** Renders the templates of a case. */
+export function renderPatches(vector: VectorCase): RenderedTemplates {
+  const { xr, resources, patchSets, environment, environmentPatches, observed } = vector;
+  const compiled = compileTemplates({
+    resources: resources as unknown as ResourceTemplate[],
+    ...(patchSets !== undefined && { patchSets: patchSets as unknown as PatchSet[] }),
+    ...(environmentPatches !== undefined && { environment: { patches: environmentPatches as unknown as Patch[] } }),
+  });
+  return compiled.render({
+    composite: xr as unknown as KubernetesObject,
+    observed: new Map(Object.entries((observed ?? {}) as Record<string, KubernetesObject>)),
+    ...(environment !== undefined && { environment: environment as JsonObject }),
+  });
+}
 
 /** Names like the reference's fake API server: generateName and the number of the new resource in five digits. */
 function namer(): (resource: JsonObject) => JsonObject {

@@ -1,6 +1,6 @@
-import { TemplateError } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
-import { patches } from "../adapters/patches.ts";
+import { type RenderedTemplates, TemplateError } from "@xfn/composition";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { patches, renderPatches } from "../adapters/patches.ts";
 import { attempt, child, type Rule } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";
 
@@ -18,6 +18,37 @@ export const namesAreStrings: Rule = {
     return { output: { ...recorded.output, composed } };
   },
 };
+
+/** Labels or annotations of which some are strings. */
+export const textsKept: Rule = {
+  name: "labels-that-are-strings-stay",
+  file: "patches",
+  reason:
+    "A label or annotation whose value is no string is left out, with a warning, and the others stay. The reference drops them all without a word.",
+  applies: (vector) => Object.keys(withDropped(vector)).length > 0,
+  outcome: (vector, recorded) => {
+    if ("error" in recorded || !isObject(recorded.output)) return recorded;
+    const composed: Record<string, JsonValue> = { ...child(recorded.output, "composed") };
+    for (const [name, metadata] of Object.entries(withDropped(vector))) {
+      const resource = child(child(composed, name), "resource");
+      composed[name] = { resource: { ...resource, metadata: { ...child(resource, "metadata"), ...metadata } } };
+    }
+    return { output: { ...recorded.output, composed } };
+  },
+};
+
+/** The labels and annotations of rendered resources that lack some, by template. */
+function withDropped(vector: VectorCase): Record<string, JsonObject> {
+  const rendered = attempt(() => renderPatches(vector));
+  if ("error" in rendered) return {};
+  return Object.fromEntries(
+    (rendered.output as RenderedTemplates).resources.flatMap(({ name, resource, dropped }) => {
+      if (dropped === undefined || resource === undefined) return [];
+      const { labels = {}, annotations = {} } = resource.metadata ?? {};
+      return [[name, { labels, annotations }]];
+    }),
+  );
+}
 
 /** The names of the templates with such a name. Only rendering shows the value that transforms yield. */
 function wronglyNamed(vector: VectorCase): string[] {

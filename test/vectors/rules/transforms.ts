@@ -1,5 +1,6 @@
 import { float64 } from "@xfn/composition";
 import { isObject, type JsonObject } from "@xfn/functionio";
+import { patches } from "../adapters/patches.ts";
 import { transforms } from "../adapters/transforms.ts";
 import { attempt, child, list, type Rule } from "../rule.ts";
 import { toTyped } from "../typed-value.ts";
@@ -15,6 +16,42 @@ export const defaultTypes: Rule = {
   outcome: (vector) =>
     attempt(() => transforms.run({ ...vector, transforms: list(vector["transforms"]).map(withDefaults) })),
 };
+
+/** The same in patches. */
+export const defaultTypesOfPatches: Rule = {
+  name: "patch-transform-default-types",
+  file: "patches",
+  reason: defaultTypes.reason,
+  applies: (vector) => typed(vector) !== vector,
+  outcome: (vector) => attempt(() => patches.run(typed(vector))),
+};
+
+/** The case with the types that are left out; the same one if none is. */
+function typed(vector: VectorCase): VectorCase {
+  let isChanged = false;
+  const patchesOf = (owner: JsonObject): JsonObject => ({
+    ...owner,
+    patches: list(owner["patches"]).map((patch) => {
+      if (patch["transforms"] === undefined) return patch;
+      const transforms = list(patch["transforms"]).map((one) => {
+        const complete = withDefaults(one);
+        isChanged ||= complete !== one;
+        return complete;
+      });
+      return { ...patch, transforms };
+    }),
+  });
+  const { resources, patchSets, environmentPatches } = vector;
+  const complete = {
+    ...vector,
+    resources: list(resources).map(patchesOf),
+    ...(patchSets !== undefined && { patchSets: list(patchSets).map(patchesOf) }),
+    ...(environmentPatches !== undefined && {
+      environmentPatches: patchesOf({ patches: environmentPatches })["patches"] ?? null,
+    }),
+  };
+  return isChanged ? complete : vector;
+}
 
 function withDefaults(transform: JsonObject): JsonObject {
   const { string, match } = transform;

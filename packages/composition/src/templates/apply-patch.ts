@@ -97,11 +97,11 @@ export function mergeObserved(
 ): void {
   const { mergeObserved: options, to } = patch;
   if (options === undefined || patch.direction !== "toComposed" || to instanceof FieldPathError) return;
-  // Crossplane's apply fails for a path with a wildcard, which names several fields.
-  if (patch.wildcards) return;
   const value = findFieldPath(resource, to) ?? null;
+  // A patch that wrote nothing cannot conflict with the observed value.
+  if (value === null) return;
   const there = findFieldPath(observed, to) ?? null;
-  if (value === null || there === null) return;
+  if (there === null) return;
   // In Crossplane a nested list grows with each apply.
   const merged = documentValue(mergeValues(to, there, value, { ...options, appendOnce: true }));
   if (merged !== null) setFieldPath(resource, to, merged);

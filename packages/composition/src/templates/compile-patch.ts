@@ -79,7 +79,7 @@ function compileFieldPatch(patch: Patch, type: string, identity: PatchIdentity):
     wildcards: to.includes("[*]"),
     required: isRequired(patch),
     merge: patch.policy?.mergeOptions ?? undefined,
-    mergeObserved: textOrNone(patch.toFieldPath) === undefined ? undefined : (patch.policy?.mergeOptions ?? undefined),
+    mergeObserved: observedOptions(patch),
     problem: from === undefined ? `a ${type} patch needs fromFieldPath` : undefined,
     origin: `${type} ${from ?? ""}`,
   };
@@ -103,10 +103,16 @@ function compileCombinePatch(patch: Patch, type: string, identity: PatchIdentity
     wildcards: false,
     required: isRequired(patch),
     merge: undefined,
-    mergeObserved: patch.policy?.mergeOptions ?? undefined,
+    mergeObserved: observedOptions(patch),
     problem,
     origin: `${type} ${variables.join(", ")}`,
   };
+}
+
+/** As in Crossplane's apply, which needs toFieldPath, and fails for one with a wildcard, which names several fields. */
+function observedOptions({ toFieldPath, policy }: Patch): MergeOptions | undefined {
+  const to = textOrNone(toFieldPath);
+  return to === undefined || to.includes("[*]") ? undefined : (policy?.mergeOptions ?? undefined);
 }
 
 function transformOf(patch: Patch): CompiledPatch["transform"] {

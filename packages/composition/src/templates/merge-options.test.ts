@@ -77,6 +77,22 @@ describe("merge options against the observed resource", () => {
     expect(spec(patched([patch], observing({})))["cidrs"]).toEqual(["10.0.0.0/8"]);
   });
 
+  test("an optional patch without a source does not fail for what exists on its path", () => {
+    const patch = from("spec.missing", "spec.other.deep", policy({ keepMapValues: true }));
+    expect(spec(patched([patch], observing({ other: "eu-1" })))["other"]).toBeUndefined();
+  });
+
+  test("a combine to a wildcard, which it does not expand, merges nothing", () => {
+    const patch = {
+      type: "CombineFromComposite",
+      combine: { strategy: "string", variables: [{ fromFieldPath: "spec.missing" }], string: { fmt: "%s" } },
+      toFieldPath: "spec.cidrs[*]",
+      ...policy({ appendSlice: true }),
+    };
+    const there = observing({ cidrs: ["1.1.1.1/32"] });
+    expect(failure({ resources: [template([patch as Patch])] }, there)).toBeUndefined();
+  });
+
   test("a list that cannot be appended to what exists fails the template", () => {
     const patch = from("spec.cidrs", "spec.nested", policy({ appendSlice: true }));
     const error = failure({ resources: [template([patch])] }, observing({ nested: "text" }));
