@@ -217,6 +217,17 @@ test.each([
   );
 });
 
+test("the error of a definition has its errors, and no warning", () => {
+  const [document] = readDocuments(GOOD.replace("group:", "grop: x\n  group:").replace(/kind: X\w+/, "kind: 5"));
+  if (document === undefined) throw new Error("no document");
+  const { error, findings } = checkDefinition(document);
+  expect(new Set(findings.map(({ severity }) => severity))).toEqual(new Set(["error", "warning"]));
+  expect(error?.issues.map(({ severity }) => severity)).toEqual(
+    findings.flatMap((one) => (one.severity === "error" ? ["error"] : [])),
+  );
+  expect(error?.message).not.toContain("grop");
+});
+
 describe("the scope", () => {
   const v2 = changed("apiextensions.crossplane.io/v1", "apiextensions.crossplane.io/v2").replace(
     /  claimNames:\n.*\n.*\n  connectionSecretKeys: .*\n/,

@@ -30,7 +30,8 @@ export function validateResourceList(value: JsonValue): Finding[] {
   checkItems(check, value);
   check.list(value, "results", (result) => {
     // The KRM functions specification makes info the default.
-    if (check.text(result, "severity") === undefined && result["severity"] === undefined) result["severity"] = "info";
+    check.text(result, "severity");
+    if (result["severity"] === undefined) result["severity"] = "info";
     check.requiredText(result, "message");
   });
   return check.findings;

@@ -91,6 +91,20 @@ describe("hostile text", () => {
     }
   });
 
+  test.each([
+    ["plain keys", (key: number) => `k${key}: 1`],
+    ["keys in double quotes", (key: number) => `"${key}":1`],
+    ["keys in single quotes", (key: number) => `'${key}':1`],
+  ])("the number of values is bounded: %s", (_name, field) => {
+    const entries = Array.from({ length: 30 }, (_, index) => field(index));
+    // More text than values, so that the values are counted.
+    const text = `${"# comment\n".repeat(10)}{${entries.join("\n,")}}`;
+    // Without the colons, 30 entries would count as 30.
+    const limits = { maxYamlValues: 45 };
+    expect(() => readDocuments(text, { limits })).toThrow(expect.objectContaining({ code: "TooManyValues" }));
+    expect(readDocuments(text, { limits: { maxYamlValues: 200 } })).toHaveLength(1);
+  });
+
   test("YAML too large for memory is refused, JSON of that size is not", () => {
     const list = `[${"1,".repeat(9 * 1024 * 1024)}1]`;
     expect(failure(`---\n${list}`).code).toBe("TooLarge");

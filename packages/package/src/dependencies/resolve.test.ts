@@ -83,10 +83,10 @@ describe("what is missing", () => {
   test("names who wants what, and the newest tag", () => {
     const wants = [locked("c1", "v1.0.0", on("p", ">=v2")), locked("c2", "v1.0.0", on("p", "<v2"))];
     expect(resolve(wants, { p: ["v1.0.0", "v2.0.0"] }).messages).toEqual([
-      expect.stringContaining("c1 wants >=v2, c2 wants <v2"),
+      expect.stringMatching(/\bc1\b.*>=v2.*\bc2\b.*<v2/),
     ]);
     expect(resolve([locked("c", "v1.0.0", on("p", "^3"))], { p: ["v1.0.0"] }).messages).toEqual([
-      expect.stringMatching(/c wants \^3; the newest is v1\.0\.0; /),
+      expect.stringMatching(/\bc\b.*\^3.*v1\.0\.0/),
     ]);
     expect(resolve([locked("c", "v1.0.0", on("p", "^3"))], { p: ["latest"] }).messages).toEqual([
       expect.stringContaining("no tag that is a version"),

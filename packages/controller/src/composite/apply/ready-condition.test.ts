@@ -20,7 +20,8 @@ const messageOf = (...resources: ObservedResource[]): string | undefined =>
 
 test("the condition Synced of a resource comes before Ready, which only follows from it", () => {
   const resource = entry("a", condition("Ready", "False", "not available"), condition("Synced", "False", "denied"));
-  expect(messageOf(resource)).toBe("Widget a: Synced is False (R): denied; Unready resources: a");
+  expect(messageOf(resource)).toMatch(/Widget a.*Synced.*denied/);
+  expect(messageOf(resource)).not.toContain("not available");
 });
 
 test("conditions with another status than False are no reason", () => {

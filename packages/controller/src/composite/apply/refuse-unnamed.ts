@@ -59,8 +59,8 @@ function templateByOrder(machinery: JsonObject, { spec }: Composition, object: L
   const references = Array.isArray(list) ? list : [];
   const index = references.findIndex((one) => isObject(one) && textAt(one, "name") === object.metadata.name);
   const template = spec.resources[index];
-  const base = template?.base;
-  if (template === undefined || !isObject(base)) return undefined;
+  if (template === undefined) return undefined;
+  const { base } = template;
   const kind = groupKind(textAt(base, "apiVersion") ?? "", textAt(base, "kind") ?? "");
   return kind === groupKind(object.apiVersion, object.kind) ? template.name : undefined;
 }
