@@ -1,6 +1,7 @@
 import { archivePlatform, buildPackage, readPackageArchive } from "@xfn/function-build";
 import type { Image } from "@xfn/oci-rootfs";
 import { ExitCode } from "@xfn/program/exit-code";
+import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
 import { platformOption, type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
 import { openImageStore } from "../store/open-store.ts";
@@ -57,8 +58,12 @@ export async function runXpkgBuild(flags: XpkgBuildFlags, output: Output): Promi
         output.note("xfn: Crossplane 1.14 and later accept functions of meta.pkg.crossplane.io/v1beta1 and v1 only");
       else if (built.kind === "Function" && built.readsFunctionIO)
         output.note(
-          "xfn: Crossplane calls functions over gRPC, and the runtime image reads a FunctionIO; `xfn build` makes a gRPC server of " +
-            "TypeScript and JavaScript only",
+          "xfn: Crossplane calls functions over gRPC, so the program of the runtime image must serve it, as those of function-sdk-go do; " +
+            "`xfn build` adds a server to TypeScript and JavaScript only",
+        );
+      for (const path of built.leftOut)
+        output.note(
+          `xfn: ${oneLine(path, 300)} is not in the package, which has files with .yaml and .yml, and no linked folders`,
         );
       if (built.kind !== "Configuration" && runtime === undefined)
         output.note(`xfn: this ${built.kind} has no runtime image; --embed-runtime-image adds one`);

@@ -50,6 +50,8 @@ export interface BuiltPackage extends Pick<PackageContents, "kind" | "version"> 
   readonly file: string;
   /** Whether the runtime is an image of `xfn build` that only reads a FunctionIO, which Crossplane cannot call. */
   readonly readsFunctionIO: boolean;
+  /** What the author may expect in the package, but no package has: `*.YAML`, JSON objects, links to folders. */
+  readonly leftOut: readonly string[];
 }
 
 /** The metadata of an image that is a package itself. Longer files have CRDs too, and are of other tools. */
@@ -71,7 +73,7 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
   if (!statInput(root).isDirectory()) throw new InputError(`${options.root} is not a folder`);
   // Before the build, which may take a minute.
   if (options.file !== undefined) checkFile(options.file);
-  const { checked, examples } = await readPackage(root, options);
+  const { checked, examples, leftOut } = await readPackage(root, options);
   signal?.throwIfAborted();
   const layers: BuildLayer[] = [
     {
@@ -98,7 +100,8 @@ export async function buildPackage(options: BuildPackageOptions): Promise<BuiltP
     });
     const file = options.file ?? join(root, `${revisionName(checked.name, built.digest)}.xpkg`);
     await writeArchive({ from: `oci:${scratch}`, path: file, signal });
-    return { file, kind: checked.kind, version: checked.version, readsFunctionIO: readsFunctionIO(runtime) };
+    const { kind, version } = checked;
+    return { file, kind, version, readsFunctionIO: readsFunctionIO(runtime), leftOut };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -110,22 +113,26 @@ function checkFile(file: string): void {
     throw new InputError(`${file} is a folder: -o requires a file`);
 }
 
-async function readPackage(
-  root: string,
-  { examples, ignore }: BuildPackageOptions,
-): Promise<{ checked: PackageContents; examples: readonly ParsedDocument[] | undefined }> {
+interface ReadPackage {
+  readonly checked: PackageContents;
+  readonly leftOut: readonly string[];
+  readonly examples: readonly ParsedDocument[] | undefined;
+}
+
+async function readPackage(root: string, { examples, ignore }: BuildPackageOptions): Promise<ReadPackage> {
   const folder = resolve(examples);
-  const files = packageFiles(root, { without: folder, ignore });
+  const leftOut: string[] = [];
+  const files = packageFiles(root, { without: folder, ignore, onLeftOut: (path) => void leftOut.push(path) });
   if (files.length === 0)
     throw new InputError(`no YAML files in the folder ${root}: a package needs a crossplane.yaml`);
   const checked = checkPackage(await documentsIn(files));
   if ("faults" in checked)
     throw new InputError(`${root} is not a valid package`, { details: checked.faults.map(faultLine) });
-  if (!existsSync(folder)) return { checked, examples: undefined };
+  if (!existsSync(folder)) return { checked, leftOut, examples: undefined };
   // Examples in such a folder could not be distinguished from the package's objects.
   if (root === folder || `${root}${sep}`.startsWith(`${folder}${sep}`))
     throw new InputError(`the examples' folder ${relative(process.cwd(), folder) || "."} contains the package itself`);
-  return { checked, examples: await documentsIn(exampleFiles(folder)) };
+  return { checked, leftOut, examples: await documentsIn(exampleFiles(folder)) };
 }
 
 async function documentsIn(files: readonly string[]): Promise<ParsedDocument[]> {

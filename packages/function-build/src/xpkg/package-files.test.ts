@@ -27,6 +27,16 @@ test("lists only YAML files, at any depth, sorted by path", () => {
   expect(found()).toEqual(["a/b/c.yaml", "a/z.yml", "b.yaml"]);
 });
 
+test("names what the author may expect, and no other file", () => {
+  write("a.yaml", "B.YAML", "sub/c.Yml", "folder/d.yaml", "README.md", "package.json", "skipped.YAML");
+  writeFileSync(join(dir, "object.json"), '{"apiVersion": "v1"}');
+  symlinkSync("folder", join(dir, "linked"));
+  const leftOut: string[] = [];
+  const onLeftOut = (path: string): void => void leftOut.push(relative(dir, path));
+  expect(found({ onLeftOut, ignore: ["skipped.*"] })).toEqual(["a.yaml", "folder/d.yaml"]);
+  expect(leftOut).toEqual(["B.YAML", "linked", "object.json", "sub/c.Yml"]);
+});
+
 test("skips the folder of examples", () => {
   write("examples/a.yaml", "apis/examples/b.yaml", "examples.yaml");
   expect(found({ without: join(dir, "examples") })).toEqual(["apis/examples/b.yaml", "examples.yaml"]);

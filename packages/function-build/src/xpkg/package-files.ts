@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, extname, join, relative, resolve, sep } from "node:path";
 import { InputError, unreadable } from "@xfn/input";
 
@@ -14,6 +14,8 @@ export interface PackageFilesOptions {
   readonly without?: string;
   /** Shell patterns of files, relative to the folder. `*` and `?` do not match a slash. */
   readonly ignore?: readonly string[] | undefined;
+  /** Called for what the author may expect in the package: `*.YAML`, JSON objects, and links to folders. */
+  readonly onLeftOut?: ((path: string) => void) | undefined;
 }
 
 /**
@@ -36,7 +38,11 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
         continue;
       }
       const inside = relative(root, path).split(sep).join("/");
-      if (![".yaml", ".yml"].includes(extname(name)) || ignored.some((pattern) => pattern.test(inside))) continue;
+      if (ignored.some((pattern) => pattern.test(inside))) continue;
+      if (![".yaml", ".yml"].includes(extname(name))) {
+        if (mayBeExpected(path, stat)) options.onLeftOut?.(path);
+        continue;
+      }
       // The target would be published with the package: a downloaded folder could link to any file of its user.
       const target = stat.isSymbolicLink() ? realpathOf(path) : path;
       if (stat.isSymbolicLink() && !target.startsWith(`${real}${sep}`))
@@ -50,6 +56,18 @@ export function packageFiles(root: string, options: PackageFilesOptions = {}): r
   };
   collect(resolve(root), 0);
   return files;
+}
+
+/** Larger JSON files are data. */
+const MAX_OBJECT_BYTES = 1024 * 1024;
+
+/** Whether a file that no package has looks like one of its objects. */
+function mayBeExpected(path: string, stat: Stats): boolean {
+  if (stat.isSymbolicLink()) return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!stat.isFile()) return false;
+  const suffix = extname(path).toLowerCase();
+  if (suffix === ".yaml" || suffix === ".yml") return true;
+  return suffix === ".json" && stat.size <= MAX_OBJECT_BYTES && /"apiVersion"\s*:/.test(readFileSync(path, "utf8"));
 }
 
 /**
