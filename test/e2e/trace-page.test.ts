@@ -192,5 +192,53 @@ describe("the page of a trace", needs("chromium"), () => {
       );
       expect(await page.content()).not.toContain("hunter2");
     });
+
+    test("a field among the changes leads to its source, and the address to the field", async () => {
+      const page = await open("templates.html");
+      await detail(page).getByRole("button", { name: "Who set spec.forProvider.region of bucket (Bucket)?" }).click();
+      expect(await answer(page).innerText()).toMatch(/patch\s+FromCompositeFieldPath spec\.region/);
+      const address = page.url();
+      expect(address).toContain("#");
+      await page.goto("about:blank");
+      await page.goto(address);
+      expect(await answer(page).innerText()).toContain("spec.forProvider.region of bucket (Bucket)");
+    });
+
+    test("badges name the patch, and identity is shown on request", async () => {
+      const page = await open("templates.html");
+      const row = page.getByRole("button", { name: /^spec\.forProvider\.region: eu/ });
+      expect(await row.innerText()).toContain("FromCompositeFieldPath spec.region");
+      const identity = page.getByRole("button", { name: /^metadata\.generateName: / });
+      expect(await identity.count()).toBe(0);
+      await page.getByRole("checkbox", { name: /names, labels and owners/ }).check();
+      expect(await identity.count()).toBeGreaterThan(0);
+    });
+
+    test("the names of controls contain what others see, and zeros are left out", async () => {
+      const page = await open("templates.html");
+      for (const control of await page.locator("button[aria-label]").all())
+        expect(await control.getAttribute("aria-label")).toContain(await control.innerText());
+      expect(await step(page, "templates").innerText()).not.toMatch(/[~-]0/);
+    });
+  });
+
+  test("hundreds of resources start closed, and open on request", async () => {
+    const entries = Array.from(
+      { length: 300 },
+      (_, index) => `  - {name: r${index}, base: {apiVersion: v1, kind: ConfigMap, data: {key: value}}}\n`,
+    );
+    const head = TEMPLATES.slice(0, TEMPLATES.indexOf("  resources:"));
+    await workspace.write("many.yaml", `${head.replace(/ {2}patchSets:[^]*/, "")}  resources:\n${entries.join("")}`);
+    await workspace.write(
+      "one.yaml",
+      "apiVersion: example.org/v1\nkind: XStore\nmetadata: {name: store}\nspec: {region: eu}\n",
+    );
+    const { code, stderr } = await runCommand(workspace, "./xfn render one.yaml many.yaml --trace-file many.html");
+    expect(code, stderr).toBe(0);
+    const page = await open("many.html");
+    expect(await page.locator("#step details[open], #fields details[open]").count()).toBe(0);
+    expect(await page.locator("#step li.added").count()).toBe(0);
+    await page.locator("#step summary").first().click();
+    await page.locator("#step li.added").first().waitFor();
   });
 });

@@ -7,6 +7,7 @@ export interface PageElement {
   className: string;
   hidden: boolean;
   open: boolean;
+  checked: boolean;
   value: string;
   readonly style: { width: string };
   append(...children: (PageElement | string)[]): void;
@@ -29,6 +30,7 @@ export interface PageEvent {
 /** The document. */
 export interface PageDocument {
   readonly activeElement: PageElement | null;
+  readonly location: { hash: string };
   createElement(tag: string): PageElement;
   getElementById(id: string): PageElement | null;
 }

@@ -29,7 +29,30 @@ export class FieldPanel {
       const [first] = event.key === "Enter" ? tree.querySelectorAll("button.field") : [];
       first?.click();
     });
+    const identity = this.#elements.byId("identity");
+    identity.addEventListener("change", () => this.#show(search.value));
     this.#show("");
+    this.#steps.onField = (title, field) => this.#find(title, field);
+    this.#openAddress();
+  }
+
+  /** Chooses the field that the address names. */
+  #openAddress(): void {
+    let named: unknown;
+    try {
+      named = JSON.parse(decodeURIComponent(this.#elements.hash));
+    } catch {
+      // Another address, or none.
+    }
+    if (Array.isArray(named)) this.#find(String(named[0]), String(named[1]));
+  }
+
+  #find(title: string, path: string): void {
+    const entry = this.#entries.find((one) => one.title === title);
+    const field = entry?.fields.find((one) => one.field === path);
+    if (entry !== undefined && field !== undefined) this.#choose(entry, field, undefined);
+    // A later step can have removed the field.
+    else this.#elements.byId("answer").replaceChildren(`${path} of ${title} is no longer desired after the last step.`);
   }
 
   /** Shows the fields that have each word of the query in their entry, path or value. */
@@ -39,11 +62,14 @@ export class FieldPanel {
       .split(/\s+/)
       .filter((word) => word !== "");
     const isMatch = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+    const showsIdentity = this.#elements.byId("identity").checked;
     let found = 0;
     const trees = this.#entries.flatMap((entry) => {
-      const fields = entry.fields.filter((field) => isMatch(`${entry.title} ${field.field} ${field.value}`));
+      const shown = entry.fields.filter((field) => showsIdentity || !field.isIdentity);
+      const fields = shown.filter((field) => isMatch(`${entry.title} ${field.field} ${field.value}`));
       if (fields.length === 0 && !(entry.fields.length === 0 && isMatch(entry.title))) return [];
-      const isOpen = found < this.#elements.maxLines && (words.length > 0 || this.#entries.length <= 10);
+      const isOpen =
+        found < this.#elements.maxLines && (words.length > 0 || this.#entries.length <= this.#elements.maxOpen);
       found += fields.length;
       return [this.#tree(entry, fields, isOpen)];
     });
@@ -58,16 +84,10 @@ export class FieldPanel {
     const summary = elements.make("summary", "", `${entry.title} `, elements.span("note", note));
     const list = elements.make("ul", "tree");
     const details = elements.make("details", "entry", summary, list);
-    // Lines are made when the entry opens: there may be tens of thousands.
-    let isFilled = false;
-    const fill = (): void => {
-      if (isFilled || !details.open) return;
-      isFilled = true;
-      elements.appendLines(list, this.#lines(entry, fields), (line) => line, "lines");
-    };
-    details.addEventListener("toggle", fill);
     details.open = isOpen;
-    fill();
+    elements.fillWhenOpen(details, () =>
+      elements.appendLines(list, this.#lines(entry, fields), (line) => line, "lines"),
+    );
     return details;
   }
 
@@ -91,13 +111,13 @@ export class FieldPanel {
     const elements = this.#elements;
     const step = this.#steps.nameOf(field.stepIndex);
     const key = elements.span("key", `${field.keys.at(-1) ?? field.field}: `);
-    const row = elements.button(
+    const row = elements.namedButton(
       "field",
+      `${field.field}: ${field.value}, set by ${step}`,
       () => this.#choose(entry, field, row),
       elements.span("body", key, elements.span("value", field.value)),
-      elements.span("by", step),
+      elements.span("by", field.by === "" ? step : field.by),
     );
-    row.setAttribute("aria-label", `${field.field}: ${field.value}, set by ${step}`);
     return row;
   }
 
@@ -105,10 +125,12 @@ export class FieldPanel {
     return this.#elements.make("li", `depth-${Math.min(depth, 12)}`, content);
   }
 
-  #choose(entry: PageEntry, field: PageField, row: PageElement): void {
+  #choose(entry: PageEntry, field: PageField, row: PageElement | undefined): void {
     this.#chosen?.removeAttribute("aria-pressed");
-    row.setAttribute("aria-pressed", "true");
+    row?.setAttribute("aria-pressed", "true");
     this.#chosen = row;
+    // The address is a link to the field.
+    this.#elements.hash = encodeURIComponent(JSON.stringify([entry.title, field.field]));
     this.#steps.markOrigin(field.stepIndex);
     this.#elements.byId("answer").replaceChildren(...this.#answer(entry, field));
   }

@@ -60,6 +60,10 @@ export interface PageField {
   keys: string[];
   value: string;
   stepIndex: number;
+  /** What set the field within a step of templates: a patch, the base, or identity. Empty for a function. */
+  by: string;
+  /** Whether it ties the resource to its XR: such fields are the same for all resources. */
+  isIdentity: boolean;
   /** Names and values of the origin: template, patch, source. */
   origin: [name: string, value: string][];
   /** The changes at this path in order, if there are several. */
@@ -160,6 +164,8 @@ function pageField({ part, path, value, origin }: TraceField, history: PageField
     keys: (part === "resource" ? keys : [part, ...keys]).map((key) => escapeControls(key)),
     value: escapeControls(valueText(value)),
     stepIndex: origin.stepIndex,
+    by: escapeControls(origin.from ?? ""),
+    isIdentity: origin.from === "identity",
     origin: originRows(origin),
     history: history.length > 1 ? history : [],
   };

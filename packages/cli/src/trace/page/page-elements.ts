@@ -8,6 +8,8 @@ import type { PageDocument, PageElement } from "./dom.ts";
 export class PageElements {
   /** Longer lists get a button for the rest: a person reads no more, and a browser is slow with more. */
   readonly maxLines = 400;
+  /** More entries than this start closed. */
+  readonly maxOpen = 10;
   readonly #page: PageDocument;
 
   constructor(page: PageDocument) {
@@ -36,6 +38,34 @@ export class PageElements {
     element.setAttribute("type", "button");
     element.addEventListener("click", onClick);
     return element;
+  }
+
+  /** A button with a name for screen readers, beside the parts that others see. */
+  namedButton(className: string, name: string, onClick: () => void, ...parts: PageElement[]): PageElement {
+    for (const part of parts) part.setAttribute("aria-hidden", "true");
+    // The name is content, not a label: a label must repeat the text that others see.
+    return this.button(className, onClick, this.span("spoken", name), ...parts);
+  }
+
+  /** The part of the address after `#`, which chooses a field. */
+  get hash(): string {
+    return this.#page.location.hash.slice(1);
+  }
+
+  set hash(text: string) {
+    this.#page.location.hash = text;
+  }
+
+  /** Lines are made when the entry opens: there may be tens of thousands. */
+  fillWhenOpen(details: PageElement, fill: () => void): void {
+    let isFilled = false;
+    const check = (): void => {
+      if (isFilled || !details.open) return;
+      isFilled = true;
+      fill();
+    };
+    details.addEventListener("toggle", check);
+    check();
   }
 
   /** A list of names with their values. */

@@ -9,6 +9,8 @@ import type { PageElements } from "./page-elements.ts";
  */
 export class StepPanel {
   readonly #signs: Readonly<Record<string, string>> = { added: "+", changed: "~", removed: "-", deleted: "x" };
+  /** Called with the entry and the path of a field that the person chooses among the changes. */
+  onField: (title: string, field: string) => void = () => undefined;
   readonly #elements: PageElements;
   readonly #steps: readonly PageStep[];
   readonly #cards: readonly PageElement[];
@@ -53,8 +55,11 @@ export class StepPanel {
     const { added, changed, removed } = step.counts;
     const number = elements.span("number", String(index + 1));
     const status = elements.span(`status ${step.status}`, step.statusText);
-    const card = elements.button(
+    const did =
+      step.status === "NotRun" ? "" : `, ${step.time}, ${added} added, ${changed} changed, ${removed} removed`;
+    return elements.namedButton(
       "step",
+      `Step ${index + 1}, ${step.name}: ${step.statusText}${did}`,
       () => this.open(index),
       elements.span("step-head", number, elements.span("step-name", step.name)),
       elements.span("step-line", status, elements.span("time", step.time)),
@@ -62,15 +67,10 @@ export class StepPanel {
       elements.span("step-line", this.#counts(step)),
       elements.span("origin-mark", "set this field"),
     );
-    const did =
-      step.status === "NotRun" ? "" : `, ${step.time}, ${added} added, ${changed} changed, ${removed} removed`;
-    card.setAttribute("aria-label", `Step ${index + 1}, ${step.name}: ${step.statusText}${did}`);
-    return card;
   }
 
   #bar(step: PageStep): PageElement {
     const bar = this.#elements.span("bar");
-    bar.setAttribute("aria-hidden", "true");
     for (const { phase, percent } of step.bar) {
       const segment = this.#elements.span(`segment ${phase}`);
       segment.style.width = `${percent}%`;
@@ -81,13 +81,14 @@ export class StepPanel {
 
   #counts({ counts: { added, changed, removed } }: PageStep): PageElement {
     const elements = this.#elements;
+    const parts = [
+      { className: "added", sign: "+", number: added },
+      { className: "changed", sign: "~", number: changed },
+      { className: "removed", sign: "-", number: removed },
+    ].filter(({ number }) => number > 0);
     return elements.span(
       "counts",
-      elements.span("added", `+${added}`),
-      " ",
-      elements.span("changed", `~${changed}`),
-      " ",
-      elements.span("removed", `-${removed}`),
+      ...parts.flatMap(({ className, sign, number }) => [elements.span(className, `${sign}${number}`), " "]),
     );
   }
 
@@ -130,21 +131,25 @@ export class StepPanel {
     const heading = elements.make("h3", "", "Changes");
     if (step.entries.length === 0)
       return [heading, elements.make("p", "", "This step does not change the desired state.")];
+    const isShort = step.entries.length <= elements.maxOpen;
     const entries = step.entries.map(({ title, change, fields }) => {
       const sign = elements.span(`sign ${change}`, this.#signs[change] ?? "");
       const summary = elements.make("summary", "", sign, ` ${title} `, elements.span("note", change));
       const list = elements.make("ul", "diff");
-      elements.appendLines(list, fields, (field) => this.#changeLine(field), "fields");
       const entry = elements.make("details", "entry", summary, list);
-      entry.open = fields.length <= elements.maxLines && change !== "removed" && change !== "deleted";
+      entry.open = isShort && fields.length <= elements.maxLines && change !== "removed" && change !== "deleted";
+      const line = (field: PageChange): PageElement => this.#changeLine(title, field);
+      elements.fillWhenOpen(entry, () => elements.appendLines(list, fields, line, "fields"));
       return entry;
     });
     return [heading, ...entries];
   }
 
-  #changeLine({ op, field, before, after, origin }: PageChange): PageElement {
+  #changeLine(title: string, { op, field, before, after, origin }: PageChange): PageElement {
     const elements = this.#elements;
-    const body = elements.span("body", elements.span("path", field), ": ");
+    const path = elements.button("path", () => this.onField(title, field), field);
+    path.setAttribute("aria-label", `Who set ${field} of ${title}?`);
+    const body = elements.span("body", path, ": ");
     if (before !== "") body.append(elements.make("del", "value", before));
     if (before !== "" && after !== "") body.append(" → ");
     if (after !== "") body.append(elements.make("ins", "value", after));

@@ -36,6 +36,9 @@ button:focus-visible, summary:focus-visible, input:focus-visible { outline: 2px 
 .step[aria-current] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
 .step.origin-of-field { background: var(--chosen); }
 .step > span { display: block; }
+.step > .spoken, .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); font-size: 0; white-space: nowrap; }
+button.path { display: inline; position: relative; } button.path:hover { color: var(--accent); text-decoration: underline; }
+.choice { display: flex; gap: 6px; align-items: baseline; font-size: 0.85rem; } .choice input { width: auto; } .choice label { margin: 0; }
 .step-head { font-weight: 600; overflow-wrap: anywhere; }
 .number { display: inline-block; min-width: 1.6em; margin-right: 8px; border-radius: 999px; text-align: center; font-size: 0.85em; background: var(--line); }
 .step > .step-line { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 8px; font-size: 0.87rem; color: var(--soft); }
@@ -72,7 +75,7 @@ input { width: 100%; padding: 7px 10px; font: inherit; color: inherit; backgroun
 #answer { max-height: 45vh; overflow: auto; padding: 10px 12px; margin-bottom: 10px; background: var(--chosen); border-radius: 6px; }
 #answer h3 { margin-top: 0; } #answer > .value { max-height: 12em; overflow: auto; }
 .open-step, .more { color: var(--accent); text-decoration: underline; }
-.field { display: flex; justify-content: space-between; width: 100%; gap: 0 8px; align-items: baseline; border-radius: 4px; }
+.field { position: relative; display: flex; justify-content: space-between; width: 100%; gap: 0 8px; align-items: baseline; border-radius: 4px; }
 .field:hover, .field[aria-pressed] { background: var(--chosen); }
 .field .body { min-width: 0; max-height: 6em; overflow: hidden; }
 .key { flex: 0 1 auto; min-width: 0; }

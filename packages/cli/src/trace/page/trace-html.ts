@@ -45,6 +45,7 @@ export function traceHtml(trace: Trace): string {
 <section class="panel questions" aria-labelledby="who">
 <h2 id="who">Who set this field?</h2>
 <div id="answer" role="status"><p>Choose a field of the desired state to see which step set it. Its card is marked above.</p></div>
+<p class="choice"><input id="identity" type="checkbox"><label for="identity">Show names, labels and owners that the pipeline sets</label></p>
 <label for="search">Find a field</label>
 <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="spec.storage">
 <p id="found" aria-live="polite"></p>
