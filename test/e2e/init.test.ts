@@ -49,6 +49,27 @@ describe("xfn init", { timeout: 300_000 }, () => {
     for (const script of ["test", "check", "validate"]) expectSuccess(run("npm", ["run", script], project));
   });
 
+  test("makes a function that answers by itself, and a project that refuses an older Node", () => {
+    const project = join(folder, "a-function");
+    const xr = { apiVersion: "example.org/v1", kind: "XAFunction", metadata: { name: "x" }, spec: { names: ["ada"] } };
+    const io = {
+      apiVersion: "apiextensions.crossplane.io/v1alpha1",
+      kind: "FunctionIO",
+      observed: { composite: { resource: xr } },
+    };
+    const { status, stdout } = spawnSync(process.execPath, ["function.ts"], {
+      cwd: project,
+      input: JSON.stringify(io),
+      encoding: "utf8",
+    });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ desired: { resources: [{ name: "greeting-ada" }] } });
+    const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as Record<string, unknown>;
+    expect(manifest["engines"]).toEqual({ node: ">=24" });
+    expect(readFileSync(join(project, ".npmrc"), "utf8")).toContain("engine-strict=true");
+    expect(manifest["scripts"]).toMatchObject({ dev: "xfn render xr.yaml composition.yaml --watch" });
+  });
+
   test("writes the types that `xfn types` writes", () => {
     const project = join(folder, "a-function");
     const written = readFileSync(join(project, "types.ts"), "utf8");

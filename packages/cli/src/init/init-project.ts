@@ -19,6 +19,9 @@ import type { Output } from "../terminal/output.ts";
 import { packageSources } from "./local-packages.ts";
 import { TEMPLATES, type Template, type TemplateName, TOOLS } from "./templates.ts";
 
+/** The oldest Node that the packages run on: their own `engines`. */
+const NODE = ">=24";
+
 // The name becomes part of image names, of Kubernetes names and of npm's.
 const NAME = /^[a-z](?:[-a-z0-9]{0,38}[a-z0-9])?$/;
 
@@ -81,6 +84,7 @@ async function writeProject(folder: string, name: string, template: Template, pa
     name,
     private: true,
     type: "module",
+    engines: { node: NODE },
     scripts: Object.fromEntries(Object.entries(template.scripts).map(([key, script]) => [key, fill(script)])),
     devDependencies: { ...direct, ...TOOLS },
     ...(Object.keys(indirect).length > 0 && { overrides: indirect }),

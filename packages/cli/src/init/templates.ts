@@ -12,9 +12,10 @@ export interface Template {
   readonly packages: readonly string[];
 }
 
-/** What each project has. npm leaves a file named .gitignore out of a package. */
+/** What each project has. npm leaves files named .gitignore and .npmrc out of a package. */
 const COMMON = {
   "common/gitignore": ".gitignore",
+  "common/npmrc": ".npmrc",
   "common/tsconfig.json": "tsconfig.json",
   "common/definition.yaml": "definition.yaml",
   "common/xr.yaml": "xr.yaml",
@@ -25,6 +26,7 @@ const SCRIPTS = {
   check: "tsc",
   validate: "xfn validate definition.yaml xr.yaml,composition.yaml",
   render: "xfn render xr.yaml composition.yaml",
+  dev: "xfn render xr.yaml composition.yaml --watch",
 } as const;
 
 export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {

@@ -1,7 +1,7 @@
-import { compose } from "@xfn/functionio/sdk";
+import { compose, run } from "@xfn/functionio/sdk";
 import type { __KIND__ } from "./types.ts";
 
-export default compose<__KIND__>(({ xr, desired }) => {
+const fn = compose<__KIND__>(({ xr, desired }) => {
   for (const name of xr.spec.names) {
     desired.apply(`greeting-${name}`, {
       apiVersion: "v1",
@@ -13,3 +13,6 @@ export default compose<__KIND__>(({ xr, desired }) => {
   desired.prune(({ name }) => name.startsWith("greeting-")); // names no longer in the list
   desired.composite.status({ count: xr.spec.names.length });
 });
+
+export default fn;
+run(import.meta, fn); // only when this file is the program: node function.ts < io.json

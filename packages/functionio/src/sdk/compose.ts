@@ -10,6 +10,7 @@ import {
   type RunContext,
 } from "./pipeline-state.ts";
 import type { DeepReadonly } from "./readonly.ts";
+import { withoutOurFrames } from "./stack.ts";
 import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";
 import {
   type DesiredState,
@@ -117,7 +118,8 @@ function call<Composite extends object, Config>(
     returned === undefined
       ? end(state.desiredState(), pipeline.changedContext(), state.added)
       : failed(new TypeError("the handler returned a value; use desired.apply instead"));
-  const handle = (xr: Composite, config: Config): void | Promise<void> => {
+  // Stacks end at this name: see withoutOurFrames.
+  const handlerCalledByXfn = (xr: Composite, config: Config): void | Promise<void> => {
     const { observed, results } = state;
     const { context, credentials, required, conditions } = pipeline;
     const desired = state.desired as unknown as DesiredState<Composite>;
@@ -129,11 +131,11 @@ function call<Composite extends object, Config>(
     const config = check(options.config, "config", io.config);
     if (xr instanceof Promise || config instanceof Promise) {
       return Promise.all([xr, config])
-        .then(([xr, config]) => handle(xr, config))
+        .then(([xr, config]) => handlerCalledByXfn(xr, config))
         .then(finish)
         .catch(failed);
     }
-    const returned = handle(xr, config);
+    const returned = handlerCalledByXfn(xr, config);
     return isThenable(returned) ? Promise.resolve(returned).then(finish).catch(failed) : finish(returned);
   } catch (error) {
     return failed(error);
@@ -158,7 +160,7 @@ function respond(
 function fatalResult(error: unknown): Result {
   if (error instanceof FatalResult) return { severity: "Fatal", message: error.message };
   // The stack on stderr is for the author, and the result for the user.
-  console.error(error);
+  console.error(withoutOurFrames(error));
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { severity: "Fatal", message };
 }

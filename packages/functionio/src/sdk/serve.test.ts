@@ -97,6 +97,16 @@ describe("a bundled function", () => {
     expect(stderr).toMatch(/Error: boom\n\s+at /);
   });
 
+  test.each([
+    ["throws", `compose(() => inner()); function inner() { throw new Error("boom", { cause: new Error("why") }); }`],
+    ["rejects", `compose(async () => inner()); async function inner() { throw new Error("boom"); }`],
+    ["loses an error", `compose(() => void inner()); async function inner() { throw new Error("boom"); }`],
+  ])("the stack of a handler that %s ends with its own frames", async (_, code) => {
+    const { stderr } = await run(await bundle(`export default ${code}`), INPUT);
+    expect(stderr).toMatch(/Error: boom\n\s+at inner/);
+    expect(stderr).not.toMatch(/handlerCalledByXfn|at call |sdk[/]compose|sdk[/]serve/);
+  });
+
   test.each(["", "{", "kind: [", '{"kind":"FunctionIO"}', "a: 1\n---\nb: 2\n"])(
     "input that is no FunctionIO exits 1 and prints nothing: %j",
     async (input) => {

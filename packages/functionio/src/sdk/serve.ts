@@ -9,6 +9,7 @@ import { readAsJson } from "../json/read-json.ts";
 import { decodeText } from "../json/text.ts";
 import { asksForGrpc } from "./asks-for-grpc.ts";
 import type { PipelineRun } from "./pipeline-run.ts";
+import { withoutOurFrames } from "./stack.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
 /** A function that can be served: the result of `compose`. */
@@ -126,7 +127,8 @@ export function keepStdoutClean(): void {
   Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
 }
 
-function stop(error: unknown): void {
+function stop(thrown: unknown): void {
+  const error = withoutOurFrames(thrown);
   const message = error instanceof Error ? (isForUsers(error) ? error.message : error.stack) : String(error);
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;

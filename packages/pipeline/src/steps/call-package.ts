@@ -68,7 +68,10 @@ class PreparedPackageStep implements PreparedStep {
       context: state.context,
       credentials: this.#credentials,
     };
-    const { response, rounded, ...run } = await this.#call(request, report.signal);
+    const started = performance.now();
+    const { response, rounded, ...run } = await this.#call(request, report.signal).finally(() =>
+      report.recorder?.phase("run", performance.now() - started),
+    );
     report.recorder?.given(run.requestBytes);
     report.recorder?.returned(run.responseBytes);
     report.recorder?.called(callsOf(response, run.calls));
