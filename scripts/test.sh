@@ -33,6 +33,7 @@ test/e2e/runner-grpc-soak.test.ts
 test/e2e/runner-grpc-interop.test.ts
 test/e2e/runner-memory.test.ts
 test/e2e/xfn-controller-memory.test.ts
+test/e2e/xfn-controller-flood.test.ts
 test/e2e/init.test.ts
 test/e2e/launcher.test.ts
 test/e2e/launcher-signals.test.ts

@@ -26,9 +26,9 @@ export async function run(): Promise<void> {
   report({ name: `${name}/cpu-growth`, value: whole.cpuMs / part.cpuMs / PART, unit: "times", runs: 1 });
   await settled(world);
   await steady(world, name);
-  await reportPause(world, `${name}/longest-pause`);
+  reportPause(world, `${name}/longest-pause`);
   const restart = await restarted(world);
-  await reportPause(world, `${name}/restart-longest-pause`);
+  reportPause(world, `${name}/restart-longest-pause`);
   report({ name: `${name}/restart`, value: restart.ms, unit: "ms", runs: 1, goal: 60_000 });
   report({ name: `${name}/restart-writes`, value: restart.writes, unit: "requests", runs: 1, goal: 0 });
   report({ name: `${name}/restart-rss`, value: rssOf(world.controllerPid), unit: "MB", runs: 1, goal: 600 });

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiServer } from "@xfn/dev-cluster";
@@ -14,7 +17,6 @@ export class Replicas implements AsyncDisposable {
   readonly #server: ApiServer;
   readonly #running: Replica[] = [];
   #leader: Replica | undefined;
-  #longestPauseMs = 0;
 
   constructor(contender: Contender, server: ApiServer) {
     this.#contender = contender;
@@ -47,24 +49,20 @@ export class Replicas implements AsyncDisposable {
     for (await this.look(); this.#leader === undefined; await this.look()) await sleep(LOOK_MS);
   }
 
-  /**
-   * The longest pause of the event loop in any replica since the last call, in milliseconds. The measure of a process
-   * wakes up each 100 ms, and so can be too long by as much.
-   */
-  async longestPauseMs(): Promise<number> {
-    await this.look();
-    const longest = this.#longestPauseMs;
-    this.#longestPauseMs = 0;
-    return longest;
+  /** The longest pauses of an event loop of the running replicas since the last call. */
+  longestPause(): Pause {
+    const all = this.#running.flatMap((replica) => readPauses(replica));
+    return { ms: Math.max(0, ...all.map(({ ms }) => ms)), cpuMs: Math.max(0, ...all.map(({ cpuMs }) => cpuMs)) };
   }
 
-  /** Reads the metrics of all replicas. Each reading resets the process's own measure of pauses. */
+  /** Finds the leader by the metrics of all replicas. */
   async look(): Promise<void> {
     for (const replica of this.#running) {
       const text = replica.port === undefined ? "" : await metricsOf(replica.port);
       if (/^xfn_controller_leader 1$/m.test(text)) this.#leader = replica;
-      const seconds = Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1] ?? 0);
-      if (Number.isFinite(seconds)) this.#longestPauseMs = Math.max(this.#longestPauseMs, seconds * 1000);
+      // A process that loads its modules serves nothing yet.
+      if (text !== "" && !replica.isServing) readPauses(replica);
+      replica.isServing ||= text !== "";
     }
   }
 
@@ -77,17 +75,49 @@ interface Replica {
   readonly child: ChildProcess;
   /** Of its metrics. */
   readonly port: number | undefined;
+  /** Where `loop-pauses.ts` writes. */
+  readonly pauses: string;
+  /** The bytes of it that were read. */
+  read: number;
+  isServing: boolean;
+}
+
+/** Pauses of an event loop. */
+export interface Pause {
+  /** The longest one. */
+  readonly ms: number;
+  /** The most processor time of the main thread in one. */
+  readonly cpuMs: number;
+}
+
+/** The pauses since the last call. */
+function readPauses(replica: Replica): Pause[] {
+  if (!existsSync(replica.pauses)) return [];
+  const text = readFileSync(replica.pauses, "utf8");
+  const lines = text.slice(replica.read).trim().split("\n");
+  replica.read = text.length;
+  return lines.flatMap((line) => {
+    const [ms, cpuMs] = line.split(" ").map(Number);
+    return ms === undefined || cpuMs === undefined ? [] : [{ ms, cpuMs }];
+  });
 }
 
 async function startReplica({ command, args, env, hasStandby }: Contender, server: ApiServer): Promise<Replica> {
   const port = hasStandby === true ? await freePort() : undefined;
   const metrics = port === undefined ? [] : ["--leader-election", "--metrics-address", `127.0.0.1:${port}`];
+  const pauses = join(server.folder, `pauses-${randomUUID()}`);
   // The kernel kills the controller when the benchmark ends in any way.
   const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", command, ...args, ...metrics], {
-    env: { PATH: process.env["PATH"], HOME: server.folder, KUBECONFIG: server.admin.kubeconfig, ...env },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: server.folder,
+      KUBECONFIG: server.admin.kubeconfig,
+      XFN_BENCH_PAUSES: pauses,
+      ...env,
+    },
     stdio: ["ignore", "ignore", process.env["XFN_BENCH_VERBOSE"] === undefined ? "ignore" : "inherit"],
   });
-  return { child, port };
+  return { child, port, pauses, read: 0, isServing: false };
 }
 
 async function metricsOf(port: number): Promise<string> {

@@ -15,10 +15,11 @@ import {
   startInformers,
 } from "@xfn/kubernetes";
 import { apiOf, composition, definition, THINGS, thingCrd, XRS, xbench } from "./controller-objects.ts";
-import { Replicas } from "./controller-replicas.ts";
+import { type Pause, Replicas } from "./controller-replicas.ts";
 import { SCOPED_PLURALS, scoped } from "./definition-objects.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../packages/controller/dist/program/main.js");
+const LOOP_PAUSES = join(import.meta.dirname, "loop-pauses.ts");
 
 // The controller's work, without the garbage collector's deletes and lists, and without leases and events.
 const COUNTED_RESOURCES = new Set([
@@ -50,8 +51,8 @@ export interface World extends AsyncDisposable {
   requests(): Promise<Requests>;
   /** Ends the controller that reconciles. Its standby takes over, or else a new one starts. */
   restart(): Promise<void>;
-  /** The longest pause of the controllers' event loops since the last call, in milliseconds; up to 100 too long. */
-  longestPauseMs(): Promise<number>;
+  /** The longest pauses of the controllers' event loops since the last call. */
+  longestPause(): Pause;
 }
 
 export interface Requests {
@@ -75,7 +76,7 @@ export function ours(): Contender {
   return {
     name: "xfn",
     command: process.execPath,
-    args: [PROGRAM, "start", "--log-level", "warn"],
+    args: ["--import", LOOP_PAUSES, PROGRAM, "start", "--log-level", "warn"],
     env: {},
     hasStandby: true,
   };
@@ -136,7 +137,7 @@ export async function startWorld(contender: Contender): Promise<World> {
     restart: async () => {
       await replicas.replaceLeader();
     },
-    longestPauseMs: () => replicas.longestPauseMs(),
+    longestPause: () => replicas.longestPause(),
     serverPid: pidOf("kube-apiserver"),
     create: (prefix, count, kind = XRS) => createXrs(client, prefix, count, kind),
     requests: () => countRequests(server),

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from "@xfn/functionio";
 import type { Cache, LiveObject, Outcome } from "@xfn/kubernetes";
 import { DEFINITION } from "./composite-kinds.ts";
 import { type MemoryClient, memoryClient } from "./memory-client.ts";
+import { wholeCache } from "./whole-cache.ts";
 
 export const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 const XR_UID = "xr-uid";
@@ -148,7 +149,7 @@ export function world(
     log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     composed: {
       watch: () => void made.complete++,
-      cache: (kind) => cacheOf(made.seen.composed ?? live(kind.kind)),
+      cache: (kind) => wholeCache(cacheOf(made.seen.composed ?? live(kind.kind))),
     },
     namespace: "xfn-system",
     pullSecretNamespaces: [],

@@ -16,6 +16,7 @@ import {
 } from "@xfn/kubernetes";
 import type { TestApiServer } from "./api-server.ts";
 import { DEFINITION } from "./composite-kinds.ts";
+import { wholeCache } from "./whole-cache.ts";
 
 /** An event that a reconciler emitted. */
 export interface RecordedEvent {
@@ -94,7 +95,7 @@ export async function compositeWorld(
     },
     cache(kind) {
       const informer = watched.get(`${kind.group}/${kind.plural}`);
-      return informer?.synced === true ? informer.cache : undefined;
+      return informer?.synced === true ? wholeCache(informer.cache) : undefined;
     },
   };
   let revision: LiveObject | undefined;

@@ -116,6 +116,9 @@ function steppedInformer(kind: ResourceKind, labelSelector: string | undefined):
         for (const object of objects.values()) added.added?.(object);
         return () => handlers.delete(added);
       },
+      isWhole: () => true,
+      refused: 0,
+      complete: () => true,
       addIndexers: (added: Indexers) => {
         for (const [name, keys] of Object.entries(added)) indexers.set(name, keys);
       },

@@ -3,6 +3,7 @@ import { type Client, isApiError, type LiveObject, type Reconcile, type Resource
 import type { FunctionRunner } from "@xfn/pipeline";
 import { type FaultyClient, faultyClient, type Write, type WriteFault } from "../harness/faulty-client.ts";
 import { type SteppedInformers, steppedInformers } from "../harness/stepped-informers.ts";
+import { wholeCache } from "../harness/whole-cache.ts";
 import { COMPOSITIONS, DEFINITIONS, IMAGE_CONFIGS, INFRASTRUCTURE, PUBLICATIONS } from "./kinds.ts";
 import { textAt } from "./objects.ts";
 import { packageContext } from "./packages.ts";
@@ -66,7 +67,10 @@ export function startLife(options: LifeOptions): Life {
           if (!watched.has(key)) watched.set(key, informers.acquire(kind).release);
         }
       },
-      cache: (kind) => informers.peek(kind),
+      cache: (kind) => {
+        const cache = informers.peek(kind);
+        return cache && wholeCache(cache);
+      },
     },
     runner: options.runner,
     namespace: "default",

@@ -129,6 +129,9 @@ function makeInformer(
       for (const object of objects.values()) given.added?.(object);
       return () => handlers.delete(given);
     },
+    isWhole: () => true,
+    refused: 0,
+    complete: () => true,
     addIndexers(added) {
       for (const [name, index] of Object.entries(added)) indexers.set(name, index);
     },

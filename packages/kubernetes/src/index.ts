@@ -27,6 +27,7 @@ export { recordEvents } from "./controller/record-events.ts";
 export { workQueue } from "./controller/start-work-queue.ts";
 export type { Outcome, Reconcile, WorkQueue } from "./controller/work-queue.ts";
 export { WorkerSlots } from "./controller/worker-slots.ts";
+export { CacheBudget } from "./informer/cache-budget.ts";
 export { inTurns } from "./informer/in-turns.ts";
 export type {
   Cache,
@@ -37,4 +38,5 @@ export type {
   Informers,
   SubscribeOptions,
 } from "./informer/informer.ts";
+export { objectBytes } from "./informer/object-bytes.ts";
 export { startInformers } from "./informer/start-informers.ts";

@@ -25,7 +25,9 @@ export function scriptedClient(steps: readonly Step[]): { client: Client; asked:
       const step = await next(options?.signal, "list");
       if ("listFails" in step) throw new ApiError(step.listFails, step.listFails);
       if (!("list" in step)) throw new Error("the script has a watch next, not a list");
-      return { items: step.list, resourceVersion: step.version };
+      const { transform } = options ?? {};
+      const items = transform === undefined ? step.list : step.list.map(transform);
+      return { items, resourceVersion: step.version };
     },
     async *watch(_kind, options) {
       const step = await next(options.signal, `watch ${options.resourceVersion}`);
@@ -50,7 +52,7 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 export function thing(
   name: string,
   version: number | string,
-  more: { uid?: string; labels?: Record<string, string> } = {},
+  more: { uid?: string; labels?: Record<string, string>; data?: string; controller?: string } = {},
 ): LiveObject {
   return {
     apiVersion: "v1",
@@ -61,6 +63,8 @@ export function thing(
       uid: more.uid ?? `uid-${name}`,
       resourceVersion: String(version),
       ...(more.labels === undefined ? {} : { labels: more.labels }),
+      ...(more.controller === undefined ? {} : { ownerReferences: [{ uid: more.controller, controller: true }] }),
     },
+    ...(more.data === undefined ? {} : { data: more.data }),
   };
 }

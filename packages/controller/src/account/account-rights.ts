@@ -104,7 +104,11 @@ export class AccountRights {
       cache: (kind) => {
         const cache = composed.cache(kind);
         if (cache === undefined) return undefined;
-        return { get: (name, namespace) => (this.mayRead(kind, namespace) ? cache.get(name, namespace) : undefined) };
+        return {
+          get: (name, namespace) => (this.mayRead(kind, namespace) ? cache.get(name, namespace) : undefined),
+          isWhole: (object) => cache.isWhole(object),
+          complete: (object) => cache.complete(object),
+        };
       },
     };
   }

@@ -8,6 +8,7 @@ import {
   pauseAfter,
   type ResourceKind,
 } from "@xfn/kubernetes";
+import { PipelineError } from "@xfn/pipeline";
 import { type AccountRights, accountRights } from "../account/account-rights.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
@@ -15,6 +16,7 @@ import { type CompositeError, combineFailures } from "../objects/composite-error
 import { type Condition, conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
+import { hasElapsed } from "../objects/elapsed.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
@@ -32,6 +34,12 @@ import { explainFailure, type Failure } from "./state/explain-failure.ts";
 import { PullSecretCache } from "./state/pull-secret-cache.ts";
 import { type ReconcileContext, readLive } from "./state/reconcile-context.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
+
+/**
+ * A runner without room is no problem of an XR, and is usually over within seconds. So the XR shows it once it has
+ * lasted for longer: a write and an event for each refusal would add load when there is most of it.
+ */
+const SHOWN_REFUSAL_MS = 60_000;
 
 /** The delay after consecutive conflicts: another writer may be just as fast. */
 const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
@@ -101,7 +109,7 @@ class CompositeReconciler {
       signal,
       xr: memory.writes.newest(reference, found) ?? found,
       emitted: new Set(),
-      progress: { hasWritten: false, slowedMs: undefined },
+      progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
       applied: [],
       fights: [],
       conditions: [],
@@ -111,6 +119,7 @@ class CompositeReconciler {
       const outcome = await reconcileComposite(context);
       memory.conflicts = 0;
       isComplete = true;
+      memory.refusedSince = undefined;
       const mayLoseRights = context.composing !== undefined;
       if (outcome !== undefined || inputs === undefined || mayLoseRights || memory.writes.isPending) return outcome;
       memory.settled.set(inputs, this.#context.now());
@@ -177,12 +186,18 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     if (failure !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${failure.message}`);
     else if (context.progress.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
     const synced = syncedCondition(failure && explainFailure(failure));
-    const conditions = [...context.conditions, synced, readiness, ...responsiveCondition(context)];
+    const conditions = [
+      ...context.conditions,
+      synced,
+      readiness,
+      ...responsiveCondition(context),
+      ...cachedCondition(context),
+    ];
     await writeStatus(context, { desired, published, conditions });
     const isComplete = failure === undefined && readiness.status === "True";
     if (isComplete) context.memory.completed = await completedRun(context, composed.composition, before);
   } catch (error) {
-    if (context.signal.aborted || isApiError(error, "Conflict")) throw error;
+    if (context.signal.aborted || isApiError(error, "Conflict") || isShortRefusal(context, error)) throw error;
     const explained = explainFailure(error);
     const isAwaited = error instanceof SelectionError && error.isAwaited;
     if (!isAwaited) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
@@ -211,4 +226,25 @@ function responsiveCondition({ fights, xr }: ReconcileContext): Condition[] {
   const type = "Responsive";
   if (fights.length > 0) return [{ type, status: "False", reason: "WatchCircuitOpen", message: fights.join("; ") }];
   return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "WatchCircuitClosed" }];
+}
+
+/** The condition `Cached`, which an XR has once a cache had no space for one of its composed resources. */
+function cachedCondition({ progress: { uncached }, xr }: ReconcileContext): Condition[] {
+  const type = "Cached";
+  if (uncached.size === 0)
+    return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "CacheAvailable" }];
+  const message =
+    `the objects of ${[...uncached].toSorted().join(" and ")} are too large for the controller's cache, so each ` +
+    "reconcile reads those of this resource from the API server; make the objects smaller, or give the controller more memory";
+  return [{ type, status: "False", reason: "CacheFull", message }];
+}
+
+/** Whether a runner refused the run for a moment only. */
+function isShortRefusal({ memory, now }: ReconcileContext, error: unknown): boolean {
+  if (!(error instanceof PipelineError) || !error.undelivered || error.retryAfterMs === undefined) {
+    memory.refusedSince = undefined;
+    return false;
+  }
+  memory.refusedSince ??= now();
+  return !hasElapsed(memory.refusedSince, now(), SHOWN_REFUSAL_MS);
 }

@@ -1,6 +1,14 @@
-import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import {
+  CacheBudget,
+  type Informer,
+  type InformerHandlers,
+  type InformerOptions,
+  type Informers,
+  type LiveObject,
+  type ResourceKind,
+} from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { ComposedKindWatches } from "./composed-watches.ts";
+import { type CacheBounds, ComposedKindWatches } from "./composed-watches.ts";
 
 const BUCKETS: ResourceKind = {
   group: "aws.example.org",
@@ -17,23 +25,34 @@ const TOPICS: ResourceKind = {
   namespaced: false,
 };
 
+const BOUNDS: CacheBounds = {
+  isKnown: ({ uid }) => uid === "uid-a",
+  bytes: { composed: new CacheBudget(1000), kindBytes: 500 },
+};
+
 /** Informers for which a test plays the API server. */
 function stage(): {
   informers: Informers;
   handlers: Map<string, InformerHandlers>;
   selectors: (string | undefined)[];
+  acquired: InformerOptions[];
 } {
   const handlers = new Map<string, InformerHandlers>();
   const selectors: (string | undefined)[] = [];
+  const acquired: InformerOptions[] = [];
   const informers: Informers = {
     acquire(kind, options) {
       selectors.push(options?.labelSelector);
+      acquired.push(options ?? {});
       const informer: Informer = {
         kind,
         synced: true,
         cache: { get: () => undefined, list: () => [], byIndex: () => [] },
         whenSynced: () => Promise.resolve(),
         addIndexers: () => undefined,
+        isWhole: () => true,
+        refused: 0,
+        complete: () => true,
         subscribe(given) {
           handlers.set(kind.plural, given);
           return () => handlers.delete(kind.plural);
@@ -44,7 +63,7 @@ function stage(): {
     peek: () => undefined,
     stop: () => Promise.resolve(),
   };
-  return { informers, handlers, selectors };
+  return { informers, handlers, selectors, acquired };
 }
 
 function bucket(...owners: { name: string; uid: string; controller?: boolean }[]): LiveObject {
@@ -67,7 +86,7 @@ const B = { name: "b", uid: "uid-b" };
 test("a change of a resource is reported for the XR that controls it", () => {
   const { informers, handlers, selectors } = stage();
   const reported: string[] = [];
-  const watches = new ComposedKindWatches(informers, ({ kind, name }) => reported.push(`${kind}/${name}`));
+  const watches = new ComposedKindWatches(informers, ({ kind, name }) => reported.push(`${kind}/${name}`), BOUNDS);
   watches.watch("uid-a", [BUCKETS]);
   const { added, updated, deleted } = handlers.get("buckets") ?? {};
   added?.(bucket(A));
@@ -86,7 +105,7 @@ test("a change of a resource is reported for the XR that controls it", () => {
 
 test("a kind has one watch while an XR needs it", () => {
   const { informers, handlers, selectors } = stage();
-  const watches = new ComposedKindWatches(informers, () => undefined);
+  const watches = new ComposedKindWatches(informers, () => undefined, BOUNDS);
   watches.watch("uid-a", [BUCKETS, BUCKETS, TOPICS]);
   watches.watch("uid-b", [BUCKETS]);
   expect(selectors).toHaveLength(2);
@@ -103,10 +122,23 @@ test("a kind has one watch while an XR needs it", () => {
 
 test("a kind is watched in the version that an XR needs", () => {
   const { informers, selectors } = stage();
-  const watches = new ComposedKindWatches(informers, () => undefined);
+  const watches = new ComposedKindWatches(informers, () => undefined, BOUNDS);
   watches.watch("uid-a", [BUCKETS]);
   watches.watch("uid-a", [{ ...BUCKETS, version: "v2" }]);
   expect(selectors).toHaveLength(2);
   expect(watches.cache({ ...BUCKETS, version: "v2" })).toBeDefined();
   expect(watches.cache(BUCKETS)).toBeUndefined();
+});
+
+test("the caches keep whole only what a known XR controls, share their memory, and say how much has no space", () => {
+  const { informers, acquired } = stage();
+  const watches = new ComposedKindWatches(informers, () => undefined, BOUNDS);
+  watches.watch("uid-a", [BUCKETS, TOPICS]);
+  const [buckets, topics] = acquired;
+  expect(
+    [bucket(A), bucket(B), bucket(), bucket({ ...A, controller: false })].map((one) => buckets?.keepWhole?.(one)),
+  ).toEqual([true, false, false, false]);
+  expect(buckets).toMatchObject({ budget: BOUNDS.bytes.composed, maxBytes: 500 });
+  expect(topics).toEqual(buckets);
+  expect(watches.refused).toBe(0);
 });

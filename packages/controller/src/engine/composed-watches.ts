@@ -1,23 +1,31 @@
 import {
   apiVersionOf,
-  type Cache,
   type Informer,
+  type InformerOptions,
   type Informers,
   type LiveObject,
   type ResourceKind,
 } from "@xfn/kubernetes";
-import type { ComposedWatches } from "../objects/context.ts";
+import type { ComposedCache, ComposedWatches } from "../objects/context.ts";
 import { isSecretKind } from "../objects/kinds.ts";
 import { type ControllerReference, controllerOf } from "../objects/owner.ts";
+import type { CacheBytes } from "./cache-bytes.ts";
 
 /**
  * Every composed resource has this label. Watching only those keeps an XR with one Secret from loading all Secrets of
- * the cluster into memory.
+ * the cluster into memory. Others can set the label, too: the cache has whole objects only of known XRs.
  */
 const SELECTOR = { labelSelector: "crossplane.io/composite" } as const;
 
 /** Called for each change of an object, with its controller. */
 type OnChange = (controller: ControllerReference, object: LiveObject) => void;
+
+/** What the caches keep whole. */
+export interface CacheBounds {
+  /** Whether the controller of an object is an XR that exists, or could be: its kind is not listed yet. */
+  isKnown(controller: ControllerReference, object: LiveObject): boolean;
+  readonly bytes: Pick<CacheBytes, "composed" | "kindBytes">;
+}
 
 interface Watch {
   readonly informer: Informer;
@@ -30,13 +38,19 @@ interface Watch {
 export class ComposedKindWatches implements ComposedWatches {
   readonly #informers: Informers;
   readonly #onChange: OnChange;
+  readonly #options: InformerOptions;
   readonly #watches: Map<string, Watch> = new Map();
   /** The keys of an XR's kinds, by the XR's UID. */
   readonly #kindsOf: Map<string, ReadonlySet<string>> = new Map();
 
-  constructor(informers: Informers, onChange: OnChange) {
+  constructor(informers: Informers, onChange: OnChange, { isKnown, bytes }: CacheBounds) {
     this.#informers = informers;
     this.#onChange = onChange;
+    const keepWhole = (object: LiveObject): boolean => {
+      const controller = controllerOf(object);
+      return controller !== undefined && isKnown(controller, object);
+    };
+    this.#options = { ...SELECTOR, keepWhole, maxBytes: bytes.kindBytes, budget: bytes.composed };
   }
 
   /** The number of watched kinds. */
@@ -59,9 +73,21 @@ export class ComposedKindWatches implements ComposedWatches {
     for (const key of before ?? []) if (!wanted.has(key)) this.#release(xrUid, key);
   }
 
-  cache(kind: ResourceKind): Cache | undefined {
+  /** The objects for which the caches have no space. */
+  get refused(): number {
+    let refused = 0;
+    for (const { informer } of this.#watches.values()) refused += informer.refused;
+    return refused;
+  }
+
+  cache(kind: ResourceKind): ComposedCache | undefined {
     const informer = this.#watches.get(keyOf(kind))?.informer;
-    return informer?.synced === true ? informer.cache : undefined;
+    if (informer?.synced !== true) return undefined;
+    return {
+      get: (name, namespace) => informer.cache.get(name, namespace),
+      isWhole: (object) => informer.isWhole(object),
+      complete: (object) => informer.complete(object),
+    };
   }
 
   stop(): void {
@@ -71,7 +97,7 @@ export class ComposedKindWatches implements ComposedWatches {
   }
 
   #start(kind: ResourceKind): Watch {
-    const { informer, release } = this.#informers.acquire(kind, SELECTOR);
+    const { informer, release } = this.#informers.acquire(kind, this.#options);
     const changed = (object: LiveObject): void => this.#changed(object);
     const unsubscribe = informer.subscribe({
       added: changed,

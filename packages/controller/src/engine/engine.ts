@@ -17,6 +17,7 @@ import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { queueKey } from "../objects/references.ts";
 import type { PolledReconcile } from "../objects/requeue-after.ts";
+import { cacheBytes } from "./cache-bytes.ts";
 import { ComposedKindWatches } from "./composed-watches.ts";
 import { DefinitionBurst } from "./definition-burst.ts";
 import { DefinitionControllers } from "./definition-controllers.ts";
@@ -61,6 +62,8 @@ export interface EngineLevels {
   readonly waiting: number;
   /** Watched kinds of composed resources. */
   readonly composedKinds: number;
+  /** Composed and required objects for which the caches have no space. */
+  readonly uncached: number;
   /** How long all slots have been occupied without an end, while reconciles wait, in milliseconds. */
   readonly stuckMs: number;
 }
@@ -114,13 +117,25 @@ class ControllerEngine implements Engine {
   constructor(base: Context, makeReconcilers: (context: Context) => Reconcilers, options: EngineOptions) {
     this.#observer = options.observer;
     this.#slots = new WorkerSlots(options.concurrency);
-    const composed = new ComposedKindWatches(base.informers, ({ apiVersion, kind, name }, { metadata }) => {
-      const controller = this.#instances.composites(apiVersion, kind);
-      controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
-    });
+    const bytes = cacheBytes();
+    const composed = new ComposedKindWatches(
+      base.informers,
+      ({ apiVersion, kind, name }, { metadata }) => {
+        const controller = this.#instances.composites(apiVersion, kind);
+        controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
+      },
+      {
+        isKnown: (controller, { metadata }) =>
+          this.#instances.composites(controller.apiVersion, controller.kind)?.mayExist(controller, metadata) ?? false,
+        bytes,
+      },
+    );
     this.#composed = composed;
-    const required = new RequiredObjectWatches(base.informers, ({ apiVersion, kind, metadata: { name, namespace } }) =>
-      this.#instances.composites(apiVersion, kind)?.enqueue(queueKey(name, namespace)),
+    const required = new RequiredObjectWatches(
+      base.informers,
+      ({ apiVersion, kind, metadata: { name, namespace } }) =>
+        this.#instances.composites(apiVersion, kind)?.enqueue(queueKey(name, namespace)),
+      bytes.required,
     );
     this.#required = required;
     this.#workloads = new RuntimeWorkloadWatches(base.informers, base.namespace, (kind, name) =>
@@ -195,7 +210,13 @@ class ControllerEngine implements Engine {
 
   levels(): EngineLevels {
     const { running, waiting } = this.#slots;
-    return { running, waiting, composedKinds: this.#composed.size, stuckMs: this.#slots.stuckMs };
+    return {
+      running,
+      waiting,
+      composedKinds: this.#composed.size,
+      uncached: this.#composed.refused + this.#required.refused,
+      stuckMs: this.#slots.stuckMs,
+    };
   }
 
   watchFailed(kind: ResourceKind): void {

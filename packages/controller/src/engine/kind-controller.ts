@@ -14,6 +14,7 @@ import {
   workQueue,
 } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
+import type { ControllerReference } from "../objects/owner.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
 import type { PolledReconcile } from "../objects/requeue-after.ts";
 import { describeFailure } from "./describe-failure.ts";
@@ -94,6 +95,12 @@ export class KindController {
     return isRefusal ? problem.message : undefined;
   }
 
+  /** Whether an object of this kind exists, as an owner reference names it, or could exist because none is listed. */
+  mayExist({ name, uid }: Pick<ControllerReference, "name" | "uid">, dependent: LiveObject["metadata"]): boolean {
+    if (!this.#informer.synced) return true;
+    return this.cache.get(name, this.kind.namespaced ? dependent.namespace : undefined)?.metadata.uid === uid;
+  }
+
   /** Reconciles one object soon, by its `queueKey`. */
   enqueue(key: string): void {
     this.#queue.add(key);
@@ -168,7 +175,7 @@ export class KindController {
     const outcome = await this.#reconcile(key, signal);
     const { name, namespace } = parseQueueKey(key);
     if (this.cache.get(name, namespace) === undefined) return outcome;
-    return withPoll(outcome, this.#options.context.pollIntervalMs);
+    return withPoll(outcome, this.#options.context.pollIntervalMs, `${this.#source}/${key}`);
   }
 
   #enqueueObject({ metadata }: LiveObject): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pollInMs, withPoll } from "./poll-policy.ts";
+import { pollInMs, turnInMs, withPoll } from "./poll-policy.ts";
 
 const INTERVAL_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -26,7 +26,7 @@ test("a poll is at most a tenth early or late", () => {
 });
 
 const pollAt = (outcome: Parameters<typeof withPoll>[0], random: number): number =>
-  withPoll(outcome, INTERVAL_MS, 0, random).requeueAfterMs ?? Number.NaN;
+  withPoll(outcome, INTERVAL_MS, "a", 0, random).requeueAfterMs ?? Number.NaN;
 
 test("polls of settled objects are sixty intervals apart, and their first ones are spread over these", () => {
   const first = Array.from({ length: 6_000 }, (_, index) => pollAt({ settled: "first" }, index / 6_000));
@@ -40,8 +40,31 @@ test("polls of settled objects are sixty intervals apart, and their first ones a
   expect(pollAt({ settled: "again" }, 1)).toBeLessThan(66.1 * INTERVAL_MS);
 });
 
-test("an object that is not settled is polled after one interval, or when its reconciler asks for it", () => {
-  expect(pollAt(undefined, 0.5)).toBe(INTERVAL_MS);
+test("an object that is not settled is polled once in an interval at its own time, or when its reconciler asks for it", () => {
+  let now = 123_456.7;
+  const first = turnInMs(INTERVAL_MS, now, "a");
+  expect(first).toBeGreaterThanOrEqual(INTERVAL_MS / 2);
+  expect(first).toBeLessThan(1.5 * INTERVAL_MS);
+  now += first;
+  // A poll that begins late ends the delay.
+  for (const late of [0, 5, 10_000]) {
+    const next = turnInMs(INTERVAL_MS, now + late, "a");
+    expect(late + next).toBeCloseTo(INTERVAL_MS, 3);
+    now += late + next;
+  }
+  // After an event, the poll keeps its time.
+  expect(turnInMs(INTERVAL_MS, now + 0.4 * INTERVAL_MS, "a")).toBeCloseTo(0.6 * INTERVAL_MS, 3);
   expect(pollAt({ requeueAfterMs: 5 }, 0.5)).toBe(5);
-  expect(pollAt({ requeueAfterMs: 20 * INTERVAL_MS }, 0.5)).toBe(INTERVAL_MS);
+  expect(pollAt({ requeueAfterMs: 20 * INTERVAL_MS }, 0.5)).toBeLessThan(1.5 * INTERVAL_MS);
+});
+
+test("polls of objects that are not settled are spread over the interval from the first one on, in groups", () => {
+  const due = Array.from({ length: 5_000 }, (_, index) => turnInMs(INTERVAL_MS, 1_000, `XApp.example.org/xr-${index}`));
+  for (let part = 0; part < 10; part++) {
+    const from = INTERVAL_MS * (0.5 + part / 10);
+    const inPart = due.filter((ms) => ms >= from && ms < from + INTERVAL_MS / 10);
+    expect(inPart.length).toBeGreaterThan(400);
+    expect(inPart.length).toBeLessThan(600);
+  }
+  expect(new Set(due.map(Math.round)).size).toBeLessThanOrEqual(101);
 });

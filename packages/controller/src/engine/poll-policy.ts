@@ -13,7 +13,7 @@ const GROUPING = 0.01;
 const SETTLED_INTERVALS = 60;
 
 /**
- * The time until an unchanged object is reconciled again, in milliseconds: the interval, up to a tenth more or less,
+ * The time until a settled object is reconciled again, in milliseconds: the interval, up to a tenth more or less,
  * rounded up so that several objects are due together.
  *
  * @param random from 0 to 1
@@ -26,22 +26,48 @@ export function pollInMs(intervalMs: number, nowMs: number, random: number, inte
 }
 
 /**
+ * The time until an object is polled that is not settled, in milliseconds. Each object has its own time in the
+ * interval, and its next poll is at that time in half an interval or later. So the functions of objects are called
+ * evenly, also if all objects were created, listed or changed at once.
+ *
+ * @param key identifies the object
+ */
+export function turnInMs(intervalMs: number, nowMs: number, key: string): number {
+  const groupMs = intervalMs * GROUPING;
+  const ownMs = Math.floor(placeOf(key) / GROUPING) * groupMs;
+  const fromMs = nowMs + intervalMs / 2;
+  return ownMs + Math.ceil((fromMs - ownMs) / intervalMs) * intervalMs - nowMs;
+}
+
+/**
  * The outcome of a reconcile of an existing object: it is polled, unless the reconciler asks for an earlier time.
  *
+ * @param key identifies the object
  * @param random from 0 to 1
  */
 export function withPoll(
   outcome: PolledOutcome | undefined,
   intervalMs: number,
+  key: string,
   nowMs: number = performance.now(),
   random: number = Math.random(),
 ): Outcome {
-  const pollMs = pollInMs(intervalMs, nowMs, random, intervalsUntilPoll(outcome, random));
+  const intervals = settledIntervals(outcome, random);
+  const pollMs =
+    intervals === undefined ? turnInMs(intervalMs, nowMs, key) : pollInMs(intervalMs, nowMs, random, intervals);
   return { requeueAfterMs: Math.min(outcome?.requeueAfterMs ?? pollMs, pollMs) };
 }
 
 /** The first polls of objects that settled at once are spread over all intervals, and so are their next ones. */
-function intervalsUntilPoll(outcome: PolledOutcome | undefined, random: number): number {
-  if (outcome?.settled === undefined) return 1;
+function settledIntervals(outcome: PolledOutcome | undefined, random: number): number | undefined {
+  if (outcome?.settled === undefined) return undefined;
   return outcome.settled === "again" ? SETTLED_INTERVALS : 1 + (SETTLED_INTERVALS - 1) * random;
+}
+
+/** A number from 0 to 1 (exclusive) that a text always has: FNV-1a, whose bits are mixed once more. */
+function placeOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return ((hash ^ (hash >>> 13)) >>> 0) / 2 ** 32;
 }

@@ -1,4 +1,11 @@
-import type { Informer, InformerHandlers, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import {
+  CacheBudget,
+  type Informer,
+  type InformerHandlers,
+  type Informers,
+  type LiveObject,
+  type ResourceKind,
+} from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { RequiredObjectWatches } from "./required-watches.ts";
 
@@ -22,7 +29,9 @@ const changed: LiveObject = {
 };
 
 /** Watches for which a test plays the API server. */
-function stage(): {
+const BUDGET = new CacheBudget(1000);
+
+function stage(refused = 0): {
   watches: RequiredObjectWatches;
   open: Map<string, InformerHandlers | undefined>;
   enqueued: string[];
@@ -31,7 +40,10 @@ function stage(): {
   const enqueued: string[] = [];
   const informers: Informers = {
     acquire(kind, selection) {
-      const key = JSON.stringify(selection);
+      const { budget, maxBytes, ...named } = selection ?? {};
+      expect(budget).toBe(BUDGET);
+      expect(maxBytes).toBeLessThanOrEqual(8 * 1024 * 1024);
+      const key = JSON.stringify(named);
       open.set(key, undefined);
       const informer: Informer = {
         kind,
@@ -39,6 +51,9 @@ function stage(): {
         cache: { get: () => undefined, list: () => [], byIndex: () => [] },
         whenSynced: () => Promise.resolve(),
         addIndexers: () => undefined,
+        isWhole: () => true,
+        refused,
+        complete: () => true,
         subscribe(handlers) {
           open.set(key, handlers);
           return () => open.set(key, undefined);
@@ -49,7 +64,7 @@ function stage(): {
     peek: () => undefined,
     stop: () => Promise.resolve(),
   };
-  const watches = new RequiredObjectWatches(informers, ({ metadata }) => void enqueued.push(metadata.name));
+  const watches = new RequiredObjectWatches(informers, ({ metadata }) => void enqueued.push(metadata.name), BUDGET);
   return { watches, open, enqueued };
 }
 
@@ -115,4 +130,11 @@ test("there are at most a thousand watches; what has none is read live", () => {
   expect(watches.cache(byName("c1000"))).toBeUndefined();
   watches.forget("one");
   expect([watches.size, open.size]).toEqual([0, 0]);
+});
+
+test("a selection with objects for which there is no space is read live", () => {
+  const { watches } = stage(3);
+  watches.watch(xr("one"), [byName("c")]);
+  expect(watches.cache(byName("c"))).toBeUndefined();
+  expect(watches.refused).toBe(3);
 });

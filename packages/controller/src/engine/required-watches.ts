@@ -1,4 +1,5 @@
-import type { Cache, Informer, Informers, LiveObject } from "@xfn/kubernetes";
+import type { Cache, CacheBudget, Informer, Informers, LiveObject } from "@xfn/kubernetes";
+import { MAX_REQUIRED_BYTES } from "../functions/required-objects.ts";
 import type { RequiredWatches, Selection, WatchPurpose } from "../objects/context.ts";
 
 /** Each watch is a request that stays open. The objects of further selections are read at the next poll. */
@@ -14,15 +15,20 @@ interface Watch {
 /** Watches on what functions require: one for each selection that an XR needs. Their caches hold nothing else. */
 export class RequiredObjectWatches implements RequiredWatches {
   readonly #informers: Informers;
+  readonly #budget: CacheBudget;
   readonly #enqueue: (xr: LiveObject) => void;
   readonly #watches: Map<string, Watch> = new Map();
   /** The keys of an XR's selections, by the XR's UID and the purpose. */
   readonly #keysOf: Map<string, ReadonlySet<string>> = new Map();
 
-  /** @param enqueue reconciles an XR, of which a required object has changed */
-  constructor(informers: Informers, enqueue: (xr: LiveObject) => void) {
+  /**
+   * @param enqueue reconciles an XR, of which a required object has changed
+   * @param budget of all caches together
+   */
+  constructor(informers: Informers, enqueue: (xr: LiveObject) => void, budget: CacheBudget) {
     this.#informers = informers;
     this.#enqueue = enqueue;
+    this.#budget = budget;
   }
 
   /** The number of watched selections. */
@@ -51,9 +57,16 @@ export class RequiredObjectWatches implements RequiredWatches {
     }
   }
 
+  /** The objects for which the caches have no space. */
+  get refused(): number {
+    let refused = 0;
+    for (const { informer } of this.#watches.values()) refused += informer.refused;
+    return refused;
+  }
+
   cache(selection: Selection): Cache | undefined {
     const informer = this.#watches.get(keyOf(selection))?.informer;
-    return informer?.synced === true ? informer.cache : undefined;
+    return informer?.synced === true && informer.refused === 0 ? informer.cache : undefined;
   }
 
   stop(): void {
@@ -64,7 +77,8 @@ export class RequiredObjectWatches implements RequiredWatches {
 
   #start(key: string, { kind, namespace, labelSelector, fieldSelector }: Selection): Watch | undefined {
     if (this.#watches.size >= MAX_WATCHES) return undefined;
-    const { informer, release } = this.#informers.acquire(kind, { namespace, labelSelector, fieldSelector });
+    const options = { namespace, labelSelector, fieldSelector, maxBytes: MAX_REQUIRED_BYTES, budget: this.#budget };
+    const { informer, release } = this.#informers.acquire(kind, options);
     const xrs: Watch["xrs"] = new Map();
     const changed = (...states: readonly LiveObject[]): void => {
       for (const { xr, concerns } of xrs.values())

@@ -1,5 +1,5 @@
 import type { RequirementsSource } from "@xfn/function-grpc";
-import { type LiveObject, namingProblem, type ResourceKind } from "@xfn/kubernetes";
+import { type LiveObject, namingProblem, objectBytes, type ResourceKind } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
 import type { Context, Selection } from "../objects/context.ts";
 import { isSecretKind, referenceOf } from "../objects/kinds.ts";
@@ -11,6 +11,12 @@ import type { RequiredSchemas } from "./required-schemas.ts";
 
 /** The objects that the functions of one run can require. Each is read, encoded and sent. */
 const MAX_OBJECTS = 10_000;
+
+/**
+ * The bytes of the objects that the functions of one run can require. Several runs at once read and encode theirs in
+ * the memory of the controller, of which deploy/ allows 512 MiB. By default, a gRPC server in Go accepts 4 MiB.
+ */
+export const MAX_REQUIRED_BYTES: number = 8 * 1024 * 1024;
 
 type Selector = Parameters<RequirementsSource["resources"]>[0];
 type Found = Awaited<ReturnType<RequirementsSource["resources"]>>;
@@ -31,6 +37,7 @@ export class RequiredObjects implements RequirementsSource {
   readonly #selections: Selection[] = [];
   readonly #reader: string | undefined;
   #count = 0;
+  #bytes = 0;
 
   /** @param reader the service account whose rights the client has, in a message; undefined: the controller's own */
   constructor(input: RequiredObjectsInput, reader?: string) {
@@ -63,6 +70,8 @@ export class RequiredObjects implements RequirementsSource {
       const objects = await this.#read(selector);
       this.#count += objects.length;
       if (this.#count > MAX_OBJECTS) throw tooMany(selector);
+      for (const object of objects) this.#bytes += objectBytes(object);
+      if (this.#bytes > MAX_REQUIRED_BYTES) throw tooLarge(selector);
       return objects.map((object) => ({ resource: withoutManagedFields(object) }));
     } catch (error) {
       const failure = asCompositeError(error, `cannot read the required ${titleOf(selector)}`, false);
@@ -82,12 +91,18 @@ export class RequiredObjects implements RequirementsSource {
     if (labels.some(([key, value]) => !LABEL_KEY.test(key) || !LABEL_VALUE.test(value))) return [];
     const labelSelector = labels.length === 0 ? undefined : selectorText(Object.fromEntries(labels));
     const selection: Selection = { kind, namespace, labelSelector };
-    const cached = this.#watched(selection)?.list();
-    const objects =
-      cached ?? (await client.list(kind, { namespace, labelSelector, maxItems: MAX_OBJECTS + 1, signal })).items;
+    const objects = this.#watched(selection)?.list() ?? (await this.#list(selector, selection));
     if (objects.length > MAX_OBJECTS) throw tooMany(selector);
     this.#selections.push(selection);
     return objects.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  }
+
+  async #list(selector: Selector, { kind, namespace, labelSelector }: Selection): Promise<readonly LiveObject[]> {
+    const { client, signal } = this.#input;
+    const bounds = { maxItems: MAX_OBJECTS + 1, maxBytes: MAX_REQUIRED_BYTES };
+    const { items, bytes = 0 } = await client.list(kind, { namespace, labelSelector, ...bounds, signal });
+    if (bytes > MAX_REQUIRED_BYTES) throw tooLarge(selector);
+    return items;
   }
 
   async #readOne(kind: ResourceKind, name: string, namespace: string | undefined): Promise<readonly LiveObject[]> {
@@ -141,6 +156,13 @@ function tooMany(selector: Selector): CompositeError {
   const message =
     `the functions of this Composition require more than ${MAX_OBJECTS} objects, the last ones of kind ` +
     `${selector.kind}; select fewer, by more labels or a namespace`;
+  return new CompositeError("TooManyRequired", message);
+}
+
+function tooLarge(selector: Selector): CompositeError {
+  const message =
+    `the functions of this Composition require more than ${MAX_REQUIRED_BYTES / 1024 / 1024} MiB of objects, the last ` +
+    `ones of kind ${selector.kind}; select fewer, by more labels or a namespace, or make them smaller`;
   return new CompositeError("TooManyRequired", message);
 }
 

@@ -224,8 +224,16 @@ export interface RequiredWatches {
    */
   watch(xr: LiveObject, selections: readonly Selection[], purpose?: WatchPurpose): void;
   forget(xrUid: string): void;
-  /** The cache of a selection that is watched and listed; undefined otherwise: read the objects live. */
+  /** The cache of a selection that is watched, listed and complete; undefined otherwise: read the objects live. */
   cache(selection: Selection): Cache | undefined;
+}
+
+/** The cache of a kind of composed resources. */
+export interface ComposedCache extends Pick<Cache, "get"> {
+  /** Whether an object of the cache is whole. Otherwise it has its identity, version and controller: read it live. */
+  isWhole(object: LiveObject): boolean;
+  /** Offers an object that was read because the cache has it not whole. @returns whether there is space for it */
+  complete(object: LiveObject): boolean;
 }
 
 /** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as one XR needs it. */
@@ -236,5 +244,5 @@ export interface ComposedWatches {
    */
   watch(xrUid: string, kinds: readonly ResourceKind[]): void;
   /** The cache of a kind that is watched and listed; undefined otherwise: read the object live. */
-  cache(kind: ResourceKind): Pick<Cache, "get"> | undefined;
+  cache(kind: ResourceKind): ComposedCache | undefined;
 }

@@ -95,6 +95,7 @@ export class ControllerMetrics {
     this.#gauge("running", "Objects that are being reconciled", () => engine().running);
     this.#gauge("waiting", "Objects that wait to be reconciled", () => engine().waiting);
     this.#gauge("composed_kinds", "Kinds of composed resources that are watched", () => engine().composedKinds);
+    this.#gauge("uncached_objects", "Objects for which the caches have no space", () => engine().uncached);
     this.#gauge("leader", "1 if this replica reconciles", () => (isLeader() ? 1 : 0));
   }
 

@@ -40,9 +40,6 @@ import { watchLog } from "./watch-log.ts";
 
 const LEASE = "xfn-controller";
 
-// A tenth of the memory that the controller may have in deploy/.
-const MAX_RESPONSE_BYTES = 48 * 1024 * 1024;
-
 // An API server that starts together with the controller answers within seconds.
 const INSTALL_BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
 
@@ -136,7 +133,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
     claimConditions: new Map(),
     recordings: config.debugRecordings === undefined ? undefined : await recordingsIn(config.debugRecordings, log),
-    responses: input.functions && new ResponseCache({ maxBytes: MAX_RESPONSE_BYTES, onLookup: metrics.lookedUp }),
+    responses: input.functions && new ResponseCache({ maxBytes: config.responseCache, onLookup: metrics.lookedUp }),
     runOrder: new BurstOrder(Date.now),
     namespace: input.namespace,
     serviceAccount: config.serviceAccount,

@@ -6,6 +6,7 @@ import {
   type HelpGroups,
   integer,
   many,
+  memory,
   type OperationSettings,
   one,
   operationSettings,
@@ -46,6 +47,8 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly concurrency: number;
   /** Milliseconds. */
   readonly pollInterval: number;
+  /** Bytes. */
+  readonly responseCache: number;
   readonly debugRecordings: string | undefined;
   readonly skipCrds: boolean;
   readonly leaderElection: boolean;
@@ -66,6 +69,9 @@ const MIN_POLL_MS = 1_000;
 
 // Long enough for a rollback that follows an upgrade.
 const DEFAULT_RUNTIME_GRACE_MS = 600_000;
+
+// A tenth of the memory that the controller may have in deploy/: some 12,000 responses of 4 kB.
+const DEFAULT_RESPONSE_BYTES = 48 * 1024 * 1024;
 
 const DEFAULT_LEASE_MS = 15_000;
 const MIN_LEASE_MS = 3_000;
@@ -198,10 +204,18 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   pollInterval: one(
     "poll-interval",
     "<duration>",
-    "how often an unchanged object is reconciled, give or take a tenth",
+    "how often an unchanged object is reconciled, each at its own time in the interval",
     durationWithin(duration, { least: MIN_POLL_MS }),
     DEFAULT_POLL_MS,
     "1m",
+  ),
+  responseCache: one(
+    "response-cache",
+    "<quantity>",
+    "memory for responses of functions that are used again",
+    memory,
+    DEFAULT_RESPONSE_BYTES,
+    "48Mi",
   ),
   debugRecordings: optional(
     "debug-recordings",
@@ -281,6 +295,7 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
   "How it works": [
     "concurrency",
     "pollInterval",
+    "responseCache",
     "enableResourceComposition",
     "allowComposedSecrets",
     "enableRollouts",

@@ -57,7 +57,7 @@ export async function shadowRun(
     signal,
     xr,
     emitted: new Set(),
-    progress: { hasWritten: false, slowedMs: undefined },
+    progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
     applied: [],
     fights: [],
     conditions: [],

@@ -71,8 +71,12 @@ export interface ListOptions extends RequestOptions {
   readonly fieldSelector?: string | undefined;
   /** Ends the list with the page that reaches this number of objects. Default: all. */
   readonly maxItems?: number | undefined;
-  /** Objects in one response. Default 500. */
+  /** Ends the list with the page with which the responses exceed this number of bytes. Default: all. */
+  readonly maxBytes?: number | undefined;
+  /** The most objects in one response. Default 500; less if they are large. */
   readonly pageSize?: number | undefined;
+  /** Called for each object as its page arrives. The list has the results, so that large objects need not be kept. */
+  readonly transform?: ((object: LiveObject) => LiveObject) | undefined;
   /** Returns only `apiVersion`, `kind` and `metadata` of each object. Default: whole objects. */
   readonly metadataOnly?: boolean | undefined;
 }
@@ -82,6 +86,8 @@ export interface ObjectList {
   readonly items: readonly LiveObject[];
   /** The version from which a watch continues. */
   readonly resourceVersion: string;
+  /** Of the responses. */
+  readonly bytes?: number | undefined;
 }
 
 /**
@@ -93,7 +99,7 @@ export interface WatchEvent {
   readonly object: LiveObject;
 }
 
-export interface WatchOptions extends Omit<ListOptions, "pageSize" | "maxItems"> {
+export interface WatchOptions extends Omit<ListOptions, "pageSize" | "maxItems" | "maxBytes" | "transform"> {
   readonly resourceVersion: string;
   /** The server ends the watch after this time. Default: 5 to 10 minutes, at random. */
   readonly timeoutSeconds?: number | undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CONFIG_MAP, codeOf, configMap, withServer } from "../../test-support/connected-client.ts";
-import type { WatchEvent } from "./client.ts";
+import type { LiveObject, WatchEvent } from "./client.ts";
 
 test("a list contains all pages of one snapshot", async () => {
   await withServer(
@@ -22,18 +22,23 @@ test("a list contains all pages of one snapshot", async () => {
   );
 });
 
-test("a list whose continue token has expired is fetched in one piece", async () => {
+test("a list whose continue token has expired begins again in pages, some times", async () => {
+  let begun = 0;
+  let expiries = 1;
   await withServer(
     ({ query, json, status }) => {
-      if (query.has("continue")) status(410, "Expired");
-      else if (query.has("limit"))
-        json({ metadata: { resourceVersion: "1", continue: "x" }, items: [configMap("old")] });
-      else json({ metadata: { resourceVersion: "9" }, items: [configMap("a"), configMap("b")] });
+      if (!query.has("continue")) begun++;
+      if (query.has("continue") && expiries-- > 0) status(410, "Expired");
+      else if (query.has("continue")) json({ metadata: { resourceVersion: "9" }, items: [configMap("b")] });
+      else json({ metadata: { resourceVersion: "9", continue: "x" }, items: [configMap(`a${begun}`)] });
     },
     async (client) => {
       const { items, resourceVersion } = await client.list(CONFIG_MAP);
-      expect(items.map(({ metadata }) => metadata.name)).toEqual(["a", "b"]);
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(["a2", "b"]);
       expect(resourceVersion).toBe("9");
+      expiries = Number.POSITIVE_INFINITY;
+      expect(await codeOf(client.list(CONFIG_MAP))).toBe("Expired");
+      expect(begun).toBeLessThan(10);
     },
   );
 });
@@ -41,18 +46,41 @@ test("a list whose continue token has expired is fetched in one piece", async ()
 test("a list ends with the page that reaches the wanted number of objects", async () => {
   const limits: (string | null)[] = [];
   await withServer(
-    ({ query, json, status }) => {
+    ({ query, json }) => {
       limits.push(query.get("limit"));
       const at = Number(query.get("continue") ?? 0);
-      if (at === 2) status(410, "Expired");
-      else json({ metadata: { resourceVersion: "7", continue: String(at + 1) }, items: [configMap(`n${at}`)] });
+      json({ metadata: { resourceVersion: "7", continue: String(at + 1) }, items: [configMap(`n${at}`)] });
     },
-    async (client, server) => {
+    async (client) => {
       expect((await client.list(CONFIG_MAP, { maxItems: 2 })).items).toHaveLength(2);
-      expect(server.requests).toHaveLength(2);
-      // A list that expires begins again, within the same bound.
-      await client.list(CONFIG_MAP, { maxItems: 3 });
-      expect(limits.at(-1)).toBe("3");
+      expect(limits).toEqual(["2", "1"]);
+    },
+  );
+});
+
+test("pages have few objects at first, then as many as their sizes allow, and a list ends at its bytes", async () => {
+  const large = { data: { text: "x".repeat(256 * 1024) } };
+  let inLargest = 0;
+  await withServer(
+    ({ query, json }) => {
+      const at = Number(query.get("continue") ?? 0);
+      const count = Math.min(Number(query.get("limit")), 50 - at);
+      inLargest = Math.max(inLargest, count);
+      const items = Array.from({ length: count }, (_, index) => ({ ...configMap(`n${at + index}`), ...large }));
+      json({ metadata: { resourceVersion: "7", continue: at + count < 50 ? String(at + count) : "" }, items });
+    },
+    async (client) => {
+      let arrived = 0;
+      const transform = (object: LiveObject): LiveObject => {
+        arrived++;
+        return { apiVersion: "v1", kind: "ConfigMap", metadata: object.metadata };
+      };
+      const { items } = await client.list(CONFIG_MAP, { transform });
+      expect([items.length, arrived, inLargest]).toEqual([50, 50, 20]);
+      expect(items.every((item) => item["data"] === undefined)).toBe(true);
+      const some = await client.list(CONFIG_MAP, { maxBytes: 6 * 1024 * 1024 });
+      expect(some.items.length).toBeLessThan(40);
+      expect(some.bytes).toBeGreaterThan(6 * 1024 * 1024);
     },
   );
 });

@@ -12,11 +12,12 @@ import type {
 } from "./client.ts";
 import { type KindRequests, objectPath } from "./kind-requests.ts";
 import { apiVersionOf, describe, liveObject } from "./object-identity.ts";
+import { PageLimit } from "./page-limit.ts";
 import { resourcePath } from "./resource-path.ts";
 import { readWatch, watchSeconds } from "./watch.ts";
 
-// The page size of Kubernetes' own controllers: some hundred KB a page.
-const PAGE_SIZE = 500;
+// Continue tokens last for five minutes, and the longest lists take some tens of seconds.
+const ATTEMPTS = 3;
 
 export async function getObject(
   requests: KindRequests,
@@ -29,40 +30,56 @@ export async function getObject(
   return liveObject(what, await requests.json(kind, { what, verb: "get", method: "GET", path, signal, as }));
 }
 
-/** Lists all pages. */
+/**
+ * Lists all pages. The pages of a list whose continue token expires are read again: a list in one piece would need all
+ * its memory at once.
+ */
 export async function listObjects(
   requests: KindRequests,
   kind: ResourceKind,
   options: ListOptions = {},
 ): Promise<ObjectList> {
+  const limit = new PageLimit(options.pageSize);
+  for (let attempts = 1; ; attempts++) {
+    const list = await listPages(requests, kind, options, limit, attempts === ATTEMPTS);
+    if (list !== undefined) return list;
+  }
+}
+
+/** @returns undefined if the continue token expired and this is not the last attempt */
+async function listPages(
+  requests: KindRequests,
+  kind: ResourceKind,
+  options: ListOptions,
+  limit: PageLimit,
+  isLast: boolean,
+): Promise<ObjectList | undefined> {
   const what = `list ${kind.plural}`;
   const base = resourcePath(kind, options.namespace);
-  const { signal, metadataOnly = false, as } = options;
+  const { signal, metadataOnly = false, as, maxItems = Infinity, maxBytes = Infinity } = options;
+  const transform = metadataOnly ? (object: LiveObject) => metadataOf(kind, object) : options.transform;
   const request = { what, verb: "list", method: "GET", accept: acceptOf(metadataOnly, "List"), signal, as };
-  const page = async (query: URLSearchParams): Promise<Page> => {
-    const path = `${base}?${query.toString()}`;
-    const read = readPage(what, kind, await requests.json(kind, { ...request, path }));
-    return metadataOnly ? { ...read, items: read.items.map((item) => metadataOf(kind, item)) } : read;
-  };
+  const items: LiveObject[] = [];
+  let bytes = 0;
   const query = selectors(options);
-  query.set("limit", String(options.pageSize ?? PAGE_SIZE));
-  let last = await page(query);
-  const { items } = last;
-  while (last.continue !== "" && items.length < (options.maxItems ?? Number.POSITIVE_INFINITY)) {
-    query.set("continue", last.continue);
+  for (;;) {
+    query.set("limit", String(Math.min(limit.items, maxItems - items.length)));
+    const before = bytes;
+    let page: Page;
     try {
-      last = await page(query);
+      const path = `${base}?${query.toString()}`;
+      const onBody = (read: number): void => void (bytes += read);
+      page = readPage(what, kind, await requests.json(kind, { ...request, path, onBody }));
     } catch (error) {
-      if (!isApiError(error, "Expired")) throw error;
-      // The continue token expired between two pages: fetch the current list in one piece.
-      const whole = selectors(options);
-      if (options.maxItems !== undefined) whole.set("limit", String(options.maxItems));
-      const all = await page(whole);
-      return { items: all.items, resourceVersion: all.resourceVersion };
+      if (query.has("continue") && !isLast && isApiError(error, "Expired")) return undefined;
+      throw error;
     }
-    for (const item of last.items) items.push(item);
+    limit.read(page.items.length, bytes - before);
+    for (const item of page.items) items.push(transform === undefined ? item : transform(item));
+    const isDone = page.continue === "" || items.length >= maxItems || bytes > maxBytes;
+    if (isDone) return { items, resourceVersion: page.resourceVersion, bytes };
+    query.set("continue", page.continue);
   }
-  return { items, resourceVersion: last.resourceVersion };
 }
 
 export async function* watchObjects(

@@ -28,6 +28,8 @@ export interface ApiRequest {
   readonly signal?: AbortSignal | undefined;
   /** The user to impersonate. */
   readonly as?: string | undefined;
+  /** Called with the number of bytes of the response's body. */
+  readonly onBody?: ((bytes: number) => void) | undefined;
   /** The response lasts for minutes. Default: false. */
   readonly isLong?: boolean | undefined;
 }
@@ -170,13 +172,14 @@ export class Requester {
     return (await access.headers())["authorization"] !== (await used)["authorization"];
   }
 
-  async #readJson({ what, signal }: ApiRequest, response: HttpResponse): Promise<JsonValue> {
+  async #readJson({ what, signal, onBody }: ApiRequest, response: HttpResponse): Promise<JsonValue> {
     let bytes: Buffer;
     try {
       bytes = await readBody(what, response, this.#options.timeoutMs);
     } catch (cause) {
       throw failureOf(what, cause, signal);
     }
+    onBody?.(bytes.length);
     return bytes.length === 0 ? null : parseResponse(what, bytes);
   }
 }

@@ -332,3 +332,24 @@ test("ended reconciles are reported with their times", async () => {
     await expect.poll(() => ended).toMatchObject([{ key: "a", failed: true }]);
   });
 });
+
+test("a failure that asks for a pause gets it, from any server, within a bound", () =>
+  withFakeTimers(async () => {
+    const retries: number[] = [];
+    const asked = [12_000, 3_600_000, -1, "soon"];
+    const queue = workQueue({
+      backoff: { firstMs: 100, longestMs: 100 },
+      reconcile: async () => {
+        throw Object.assign(new Error("full"), { retryAfterMs: asked[retries.length] });
+      },
+      onFailure: ({ retryInMs }) => retries.push(retryInMs),
+    });
+    queue.add("a");
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(retries).toEqual([12_000]);
+    await vi.advanceTimersByTimeAsync(330_000);
+    expect(retries.slice(0, 2)).toEqual([12_000, 300_000]);
+    expect(retries[2]).toBeLessThanOrEqual(100);
+    expect(retries[3]).toBeLessThanOrEqual(100);
+    await queue.stop();
+  }));

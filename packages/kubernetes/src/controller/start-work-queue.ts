@@ -1,4 +1,3 @@
-import { isApiError } from "../client/api-error.ts";
 import { type Backoff, pauseAfter } from "../client/backoff.ts";
 import type { RateLimit } from "../client/token-bucket.ts";
 import { KeyPace } from "./key-pace.ts";
@@ -50,6 +49,8 @@ const PACE: RateLimit = { perSecond: 1, burst: 30 };
 // An event ends the pause of a failed key early, because its cause may be fixed. But a failure
 // that writes a condition with a new message causes an event each time. So the pause lasts at least this long.
 const FAILED_AGAIN_MS = 1_000;
+// A server that is full answers within a minute or two again. A longer pause could be a mistake of its clock.
+const LONGEST_ASKED_MS = 5 * 60_000;
 // A reconcile that takes longer waits for something: a function, or an API server that is down. One of three requests
 // takes some tens of milliseconds on a busy machine.
 const SLOW_MS = 3_000;
@@ -216,11 +217,16 @@ class SlotQueue implements WorkQueue {
 
   #onFailure(key: string, error: unknown): void {
     const failures = (this.#failures.get(key)?.count ?? 0) + 1;
-    const asked = isApiError(error) ? (error.retryAfterMs ?? 0) : 0;
-    const retryInMs = Math.max(asked, pauseAfter(failures, this.#backoff));
+    const retryInMs = Math.max(askedMs(error), pauseAfter(failures, this.#backoff));
     const notBefore = performance.now() + Math.min(retryInMs, FAILED_AGAIN_MS);
     this.#failures.set(key, { count: failures, notBefore });
     this.#options.onFailure?.({ key, error, failures, retryInMs });
     this.addAfter(key, retryInMs);
   }
+}
+
+/** The pause for which a failure asks with `retryAfterMs`: an API server's, or that of a runner without room. */
+function askedMs(error: unknown): number {
+  const asked = typeof error === "object" && error !== null && "retryAfterMs" in error ? error.retryAfterMs : undefined;
+  return typeof asked === "number" && asked > 0 ? Math.min(asked, LONGEST_ASKED_MS) : 0;
 }

@@ -1,4 +1,5 @@
 import type { LiveObject, ResourceKind } from "../client/client.ts";
+import type { CacheBudget } from "./cache-budget.ts";
 
 /** A copy of one kind's objects on the server, slightly delayed. Objects in it are immutable. */
 export interface Cache {
@@ -39,6 +40,16 @@ export interface Informer {
   /** Calls `added` for each object in the cache, then reports changes. The returned function unsubscribes. */
   subscribe(handlers: InformerHandlers, options?: SubscribeOptions): () => void;
   addIndexers(indexers: Indexers): void;
+  /** Whether an object of the cache is whole, not a stub. */
+  isWhole(object: LiveObject): boolean;
+  /** The objects in the cache that are stubs because of `maxBytes` or `budget`. */
+  readonly refused: number;
+  /**
+   * Replaces a stub by the same version of the object, which the caller has read, if the cache may keep it whole.
+   *
+   * @returns whether there was space for the object
+   */
+  complete(object: LiveObject): boolean;
 }
 
 /** The objects of an informer. Each combination has an informer of its own. Default: all whole objects of the kind. */
@@ -49,6 +60,15 @@ export interface InformerOptions {
   readonly namespace?: string | undefined;
   /** Caches only `apiVersion`, `kind` and `metadata` of each object. */
   readonly metadataOnly?: boolean | undefined;
+  /**
+   * Which objects the cache keeps whole. It keeps stubs of the others: apiVersion, kind, name, namespace, UID, resource
+   * version and controller. Users with the same function share an informer. Default: all.
+   */
+  readonly keepWhole?: ((object: LiveObject) => boolean) | undefined;
+  /** The bytes of all whole objects, estimated. The cache keeps stubs of those that do not fit. Default: unbounded. */
+  readonly maxBytes?: number | undefined;
+  /** The same bound for several informers together. */
+  readonly budget?: CacheBudget | undefined;
 }
 
 /**

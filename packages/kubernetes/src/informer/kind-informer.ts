@@ -3,6 +3,7 @@ import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/cli
 import type { Indexers, Informer, InformerHandlers, InformerOptions, SubscribeOptions } from "./informer.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { Reflector, type Sink } from "./reflector.ts";
+import { WholeObjects } from "./whole-objects.ts";
 
 export interface InformersOptions {
   /** Called for each failed list or watch, and for each handler that throws. Informers retry by themselves. */
@@ -17,6 +18,7 @@ export class KindInformer implements Informer, Sink {
   readonly #onError: (error: unknown) => void;
   readonly #subscribers = new Set<InformerHandlers>();
   readonly #stopping = new AbortController();
+  readonly #whole: WholeObjects;
   readonly #firstList = Promise.withResolvers<void>();
   readonly #ended: Promise<void>;
   #synced = false;
@@ -26,6 +28,7 @@ export class KindInformer implements Informer, Sink {
   constructor(client: Client, kind: ResourceKind, options: InformerOptions, { onError, backoff }: InformersOptions) {
     this.kind = kind;
     this.#onError = (error) => onError?.(error, kind);
+    this.#whole = new WholeObjects(options);
     this.cache = new ObjectCache(
       {
         added: (object) => this.#notifyAll((subscriber) => subscriber.added?.(object)),
@@ -33,6 +36,7 @@ export class KindInformer implements Informer, Sink {
         deleted: (last) => this.#notifyAll((subscriber) => subscriber.deleted?.(last)),
       },
       this.#onError,
+      this.#whole,
     );
     const { signal } = this.#stopping;
     const failed = (error: unknown): void => {
@@ -90,11 +94,40 @@ export class KindInformer implements Informer, Sink {
 
   apply({ type, object }: WatchEvent): void {
     this.#succeeded();
-    if (type !== "BOOKMARK") this.cache.apply({ type, object });
+    if (type === "BOOKMARK") return;
+    // Nothing keeps a deleted object.
+    if (type === "DELETED") return this.cache.apply({ type, object });
+    const { name, namespace } = object.metadata;
+    this.cache.apply({ type, object: this.#whole.ofChange(object, this.cache.get(name, namespace)) });
+  }
+
+  beginList(): ((object: LiveObject) => LiveObject) | undefined {
+    if (this.#whole.isUnbounded) return undefined;
+    this.#whole.beginList();
+    return (object) => this.#whole.ofList(object);
+  }
+
+  isWhole(object: LiveObject): boolean {
+    return this.#whole.isWhole(object);
+  }
+
+  get refused(): number {
+    return this.#whole.refused;
+  }
+
+  complete(object: LiveObject): boolean {
+    const { name, namespace, uid, resourceVersion } = object.metadata;
+    const stub = this.cache.get(name, namespace);
+    if (stub === undefined || this.isWhole(stub)) return true;
+    if (stub.metadata.uid === uid && stub.metadata.resourceVersion === resourceVersion)
+      this.cache.replaceForm(this.#whole.ofChange(object, stub));
+    const form = this.cache.get(name, namespace);
+    return form === undefined || !this.#whole.isRefused(form);
   }
 
   stop(): Promise<void> {
     this.#stopping.abort();
+    this.#whole.stop();
     return this.#ended;
   }
 

@@ -3,6 +3,7 @@ import type { LiveObject, WatchEvent } from "../client/client.ts";
 import { CacheIndex } from "./cache-index.ts";
 import { inTurns } from "./in-turns.ts";
 import type { Cache, Indexers, InformerHandlers } from "./informer.ts";
+import { WholeObjects } from "./whole-objects.ts";
 
 /**
  * The cache of one kind, filled by a reflector. It reports each change once: repeated and outdated events change
@@ -13,10 +14,16 @@ export class ObjectCache implements Cache {
   readonly #indexes = new Map<string, CacheIndex>();
   readonly #handlers: InformerHandlers;
   readonly #onError: (error: unknown) => void;
+  readonly #whole: Pick<WholeObjects, "added" | "removed">;
 
-  constructor(handlers: InformerHandlers, onError: (error: unknown) => void) {
+  constructor(
+    handlers: InformerHandlers,
+    onError: (error: unknown) => void,
+    whole: Pick<WholeObjects, "added" | "removed"> = new WholeObjects({}),
+  ) {
     this.#handlers = handlers;
     this.#onError = onError;
+    this.#whole = whole;
   }
 
   get(name: string, namespace?: string): LiveObject | undefined {
@@ -77,6 +84,11 @@ export class ObjectCache implements Cache {
     if (cached !== undefined && cached.metadata.uid === object.metadata.uid) this.#remove(key, object);
   }
 
+  /** Replaces an object by another form of the same version, which is no change. */
+  replaceForm(object: LiveObject): void {
+    this.#store(keyOf(object), object);
+  }
+
   addIndexers(indexers: Indexers): void {
     for (const [name, keysOf] of Object.entries(indexers)) {
       // Users that share an informer may add the same index.
@@ -91,13 +103,22 @@ export class ObjectCache implements Cache {
     const before = this.#objects.get(key);
     const replaced = before !== undefined && before.metadata.uid !== object.metadata.uid;
     if (replaced) this.#remove(key, before);
-    this.#objects.set(key, object);
-    for (const index of this.#indexes.values()) index.put(key, object);
+    this.#store(key, object);
     if (before === undefined || replaced) this.#handlers.added?.(object);
     else this.#handlers.updated?.(object, before);
   }
 
+  #store(key: string, object: LiveObject): void {
+    const before = this.#objects.get(key);
+    if (before !== undefined) this.#whole.removed(before);
+    this.#whole.added(object);
+    this.#objects.set(key, object);
+    for (const index of this.#indexes.values()) index.put(key, object);
+  }
+
   #remove(key: string, last: LiveObject): void {
+    const cached = this.#objects.get(key);
+    if (cached !== undefined) this.#whole.removed(cached);
     this.#objects.delete(key);
     for (const index of this.#indexes.values()) index.remove(key);
     this.#handlers.deleted?.(last);

@@ -6,6 +6,8 @@ import type { InformerOptions } from "./informer.ts";
 
 /** Receives what a reflector lists and watches. */
 export interface Sink {
+  /** Called before a list. @returns the form in which the sink wants each object as its page arrives */
+  beginList(): ((object: LiveObject) => LiveObject) | undefined;
   replace(items: readonly LiveObject[]): Promise<void>;
   apply(event: WatchEvent): void;
 }
@@ -69,7 +71,7 @@ export class Reflector {
 
   async #list(): Promise<void> {
     const { signal } = this.#options;
-    const all = await this.#client.list(this.#kind, this.#selection());
+    const all = await this.#client.list(this.#kind, { ...this.#selection(), transform: this.#sink.beginList() });
     if (signal.aborted) return;
     await this.#sink.replace(all.items);
     this.#version = all.resourceVersion;
@@ -93,7 +95,9 @@ export class Reflector {
     else this.#failures = 0;
   }
 
-  #selection(): InformerOptions & { readonly signal: AbortSignal } {
+  #selection(): Pick<InformerOptions, "labelSelector" | "fieldSelector" | "namespace" | "metadataOnly"> & {
+    readonly signal: AbortSignal;
+  } {
     const { labelSelector, fieldSelector, namespace, metadataOnly, signal } = this.#options;
     return { labelSelector, fieldSelector, namespace, metadataOnly, signal };
   }

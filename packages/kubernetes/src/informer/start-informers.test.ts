@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { type Step, scriptedClient, thing } from "../../test-support/scripted-client.ts";
 import type { LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
+import { CacheBudget } from "./cache-budget.ts";
 import type { Informer } from "./informer.ts";
 import { startInformers } from "./start-informers.ts";
 
@@ -323,16 +324,25 @@ test("users share an informer by kind and options, and it ends with the last of 
   const one = informers.acquire(THING);
   const two = informers.acquire({ ...THING });
   expect(two.informer).toBe(one.informer);
-  const options = [{ labelSelector: "a=b" }, { fieldSelector: "a=b" }, { namespace: "a=b" }, { metadataOnly: true }];
+  const options = [
+    { labelSelector: "a=b" },
+    { fieldSelector: "a=b" },
+    { namespace: "a=b" },
+    { metadataOnly: true },
+    { maxBytes: 1 },
+    { budget: new CacheBudget(1) },
+    { keepWhole: () => true },
+    { keepWhole: () => false },
+  ];
   const others = options.map((option) => informers.acquire(THING, option).informer);
-  expect(new Set([one.informer, ...others]).size).toBe(5);
+  expect(new Set([one.informer, ...others]).size).toBe(9);
   for (const option of options) expect(informers.peek(THING, option)).toBeUndefined();
   expect(informers.peek(THING)).toBeUndefined();
   one.release();
   one.release();
   expect(informers.acquire(THING).informer).toBe(two.informer);
   two.release();
-  expect(asked).toEqual(["list", "list", "list", "list", "list"]);
+  expect(asked).toEqual(Array.from({ length: 9 }, () => "list"));
   await informers.stop();
   expect(() => informers.acquire(THING)).toThrow(TypeError);
 });
@@ -343,4 +353,103 @@ test("waiting for the first list can be aborted", async () => {
   const reason = new Error("enough");
   await expect(informers.acquire(THING).informer.whenSynced(AbortSignal.abort(reason))).rejects.toBe(reason);
   await informers.stop();
+});
+
+const MB = "x".repeat(1024 * 1024);
+
+/** The objects of an informer's cache: their names, and whether they are whole. */
+const formsIn = (informer: Informer): string[] =>
+  informer.cache.list().map((object) => `${object.metadata.name}${informer.isWhole(object) ? "" : " stub"}`);
+
+test("objects that are not wanted whole are stubs, whether listed or watched, and their changes are reported", async () => {
+  const large = (name: string, version: number, controller?: string): LiveObject =>
+    thing(name, version, { labels: { a: MB }, data: MB, ...(controller === undefined ? {} : { controller }) });
+  const { client } = scriptedClient([
+    { list: [large("mine", 1, "xr"), large("other", 2, "them")], version: "2" },
+    {
+      watch: [added(large("none", 3)), modified(large("mine", 4, "xr")), modified(large("other", 5, "us"))],
+      last: "hang",
+    },
+  ]);
+  const informers = startInformers(client);
+  const keepWhole = ({ metadata }: LiveObject): boolean => JSON.stringify(metadata["ownerReferences"])?.includes("xr");
+  const { informer } = informers.acquire(THING, { keepWhole });
+  const updates: string[] = [];
+  informer.subscribe({ updated: ({ metadata }) => updates.push(metadata.name) });
+  await expect.poll(() => updates).toEqual(["mine", "other"]);
+  expect(formsIn(informer)).toEqual(["mine", "other stub", "none stub"]);
+  expect(JSON.stringify(informer.cache.get("other", "default"))).toBe(
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Thing",
+      metadata: {
+        name: "other",
+        namespace: "default",
+        uid: "uid-other",
+        resourceVersion: "5",
+        ownerReferences: [{ uid: "us", controller: true }],
+      },
+    }),
+  );
+  expect(informer.refused).toBe(0);
+  await informers.stop();
+});
+
+test("a bounded cache keeps stubs of what does not fit, until there is space", async () => {
+  const large = (name: string, version: number): LiveObject => thing(name, version, { data: MB });
+  const { client } = scriptedClient([
+    { list: [large("a", 1), large("b", 2), thing("c", 3)], version: "3" },
+    {
+      watch: [modified(large("a", 4)), added(large("d", 5)), modified(thing("a", 6)), modified(large("b", 7))],
+      last: "Expired",
+    },
+    { list: [large("a", 8), large("b", 9), large("d", 5)], version: "9" },
+    { watch: [deleted(large("a", 10))], last: "hang" },
+  ]);
+  const informers = startInformers(client, { backoff: BACKOFF });
+  const { informer } = informers.acquire(THING, { maxBytes: 1.5 * 1024 * 1024 });
+  const seen: string[][] = [];
+  const look = (): unknown => seen.push([...formsIn(informer), String(informer.refused)]);
+  informer.subscribe({ updated: look, deleted: look });
+  await expect.poll(() => informer.cache.get("a", "default") === undefined && seen.length > 3).toBe(true);
+  // The change of a, its shrinking, and the change of b, for which there is space then.
+  expect(seen.slice(0, 3)).toEqual([
+    ["a", "b stub", "c", "1"],
+    ["a", "b stub", "c", "d stub", "2"],
+    ["a", "b", "c", "d stub", "1"],
+  ]);
+  expect(seen.at(-1)).toEqual(["b stub", "d stub", "2"]);
+  // A read completes a stub of the same version.
+  expect(informer.complete(large("b", 8))).toBe(false);
+  expect(formsIn(informer)).toEqual(["b stub", "d stub"]);
+  expect(informer.complete(large("b", 9))).toBe(true);
+  expect(informer.complete(large("d", 5))).toBe(false);
+  expect(formsIn(informer)).toEqual(["b", "d stub"]);
+  expect(informer.refused).toBe(1);
+  await informers.stop();
+});
+
+test("informers share a budget, and one that ends gives its part back", async () => {
+  const large = (name: string): LiveObject => thing(name, 1, { data: MB });
+  const steps: Step[] = [
+    { list: [large("a"), large("b")], version: "1" },
+    { watch: [], last: "hang" },
+    { list: [large("c")], version: "1" },
+    { watch: [], last: "hang" },
+    { list: [large("c")], version: "1" },
+    { watch: [], last: "hang" },
+  ];
+  const informers = startInformers(scriptedClient(steps).client);
+  const budget = new CacheBudget(2.5 * 1024 * 1024);
+  const one = informers.acquire(THING, { budget, labelSelector: "one" });
+  await one.informer.whenSynced();
+  const two = informers.acquire(THING, { budget, labelSelector: "two" });
+  await two.informer.whenSynced();
+  expect([...formsIn(one.informer), ...formsIn(two.informer)]).toEqual(["a", "b", "c stub"]);
+  one.release();
+  const three = informers.acquire(THING, { budget, labelSelector: "three" });
+  await three.informer.whenSynced();
+  expect(formsIn(three.informer)).toEqual(["c"]);
+  await informers.stop();
+  expect(budget.usedBytes).toBe(0);
 });

@@ -65,5 +65,16 @@ class SharedInformers implements Informers {
 
 function keyOf({ group, version, plural }: ResourceKind, options: InformerOptions): string {
   const { labelSelector = "", fieldSelector = "", namespace = "", metadataOnly = false } = options;
-  return JSON.stringify([group, version, plural, labelSelector, fieldSelector, namespace, metadataOnly]);
+  const { maxBytes, keepWhole, budget } = options;
+  const selection = [group, version, plural, labelSelector, fieldSelector, namespace, metadataOnly];
+  return JSON.stringify([...selection, maxBytes, keepWhole && numberOf(keepWhole), budget && numberOf(budget)]);
+}
+
+const numbers = new WeakMap<object, number>();
+let lastNumber = 0;
+
+function numberOf(one: object): number {
+  const number = numbers.get(one) ?? ++lastNumber;
+  numbers.set(one, number);
+  return number;
 }

@@ -38,6 +38,7 @@ export interface PipelineErrorDetails {
   stderr?: string | undefined;
   retryable?: boolean;
   undelivered?: boolean;
+  retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
@@ -58,6 +59,8 @@ export class PipelineError extends Error {
   readonly retryable: boolean;
   /** Whether the function cannot have started, so that the step can be tried again at once. */
   readonly undelivered: boolean;
+  /** The pause that a runner without room asked for, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: PipelineErrorCode, message: string, details: PipelineErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -67,5 +70,12 @@ export class PipelineError extends Error {
     this.stderr = details.stderr === "" ? undefined : details.stderr;
     this.retryable = details.retryable ?? false;
     this.undelivered = details.undelivered ?? false;
+    this.retryAfterMs = details.retryAfterMs;
   }
+}
+
+/** The pause that the error of a call asks for, in milliseconds; undefined if it asks for none. */
+export function retryAfterOf(error: unknown): number | undefined {
+  const asked = typeof error === "object" && error !== null && "retryAfterMs" in error ? error.retryAfterMs : undefined;
+  return typeof asked === "number" && asked >= 0 ? asked : undefined;
 }

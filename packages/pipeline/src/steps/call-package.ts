@@ -15,7 +15,7 @@ import {
 import { type Result, SYSTEM_CONDITIONS, someOf } from "@xfn/functionio";
 import { DEFAULT_OUTPUT_BYTES, isUndelivered, untilAborted } from "@xfn/runner-contract";
 import { conditionMessage, conditionProblem } from "../outcome/check-condition.ts";
-import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
+import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
 import { stepMessage } from "../outcome/step-message.ts";
 import type { PackageCalls } from "../outcome/step-record.ts";
@@ -273,6 +273,7 @@ function failed(
     stderr: typeof failure.stderr === "string" ? failure.stderr : undefined,
     retryable: code === "Aborted" || isTransient(cause),
     undelivered,
+    retryAfterMs: retryAfterOf(cause),
   });
 }
 

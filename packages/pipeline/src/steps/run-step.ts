@@ -1,7 +1,7 @@
 import { type FunctionIO, FunctionIOError, type Issue, outputLimits } from "@xfn/functionio";
 import { isUndelivered, type RunPhase } from "@xfn/runner-contract";
 import type { CachedOutput } from "../cache/cached-output.ts";
-import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
+import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";
 import { problemLines, stepMessage } from "../outcome/step-message.ts";
 import { readFailure } from "../output/read-failure.ts";
 import type { ReadOutputOptions } from "../output/read-output.ts";
@@ -134,6 +134,7 @@ function runFailed(call: FunctionCall, cause: unknown, stderr: string | undefine
     ...details(call, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
     retryable: failure.retryable === true,
     undelivered: isUndelivered(cause),
+    retryAfterMs: retryAfterOf(cause),
   });
 }
 

@@ -2,7 +2,8 @@ import { type Composition, concernsEnvironment } from "@xfn/composition";
 import type { JsonObject } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import { environmentOf } from "@xfn/pipeline";
-import { asCompositeError } from "../../objects/composite-error.ts";
+import { MAX_REQUIRED_BYTES } from "../../functions/required-objects.ts";
+import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import type { Selection } from "../../objects/context.ts";
 import { ENVIRONMENT_CONFIGS, typeMeta } from "../../objects/kinds.ts";
 import { objectAt, textAt } from "../../objects/read-objects.ts";
@@ -54,11 +55,20 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
 async function environmentConfigs({ client, required, signal }: ReconcileContext): Promise<readonly LiveObject[]> {
   const cached = required?.cache({ kind: ENVIRONMENT_CONFIGS });
   if (cached !== undefined) return cached.list();
-  try {
-    return (await client.list(ENVIRONMENT_CONFIGS, { signal })).items;
-  } catch (error) {
-    throw asCompositeError(error, "cannot read the EnvironmentConfigs of the Composition's environment", false);
-  }
+  const { items, bytes = 0 } = await client
+    .list(ENVIRONMENT_CONFIGS, { maxBytes: MAX_REQUIRED_BYTES, signal })
+    .catch((error: unknown) => {
+      throw asCompositeError(error, "cannot read the EnvironmentConfigs of the Composition's environment", false);
+    });
+  if (bytes > MAX_REQUIRED_BYTES) throw tooLarge();
+  return items;
+}
+
+function tooLarge(): CompositeError {
+  const message =
+    `the EnvironmentConfigs of the cluster have more than ${MAX_REQUIRED_BYTES / 1024 / 1024} MiB; ` +
+    "remove unused ones, or make them smaller";
+  return new CompositeError("TooManyRequired", message);
 }
 
 /**

@@ -24,6 +24,8 @@ export interface CompositeMemory {
   environment: readonly string[] | undefined;
   /** Consecutive conflicts. */
   conflicts: number;
+  /** Since when a full runner has refused each run, in milliseconds since the epoch. */
+  refusedSince: number | undefined;
 }
 
 export function emptyMemory(uid: string, now: () => number): CompositeMemory {
@@ -38,5 +40,6 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     events: new Set(),
     environment: undefined,
     conflicts: 0,
+    refusedSince: undefined,
   };
 }

@@ -45,6 +45,8 @@ export interface ReconcileProgress {
   hasWritten: boolean;
   /** The time until a write that the circuit breaker held back may be sent, in milliseconds. */
   slowedMs: number | undefined;
+  /** The kinds of composed resources for which the caches have no space. */
+  readonly uncached: Set<string>;
 }
 
 /** The same reconcile with the controller's own rights, for what belongs to neither the XR's author nor the XR. */
@@ -72,7 +74,7 @@ export async function readLive(context: ReconcileContext, reference: ObjectRefer
 
 /**
  * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither
- * has it, or if an account may not be allowed to read it: another account may have made those writes.
+ * has it whole, or if an account may not be allowed to read it: another account may have made those writes.
  */
 export async function readKnown(
   context: ReconcileContext,
@@ -80,8 +82,13 @@ export async function readKnown(
   reference: ObjectReference,
 ): Promise<LiveObject | undefined> {
   if (context.rights?.mayRead(kind, reference.namespace) === false) return readLive(context, reference);
-  const cached = context.composed?.cache(kind)?.get(reference.name, reference.namespace);
-  return context.memory.writes.newest(reference, cached) ?? (await readLive(context, reference));
+  const cache = context.composed?.cache(kind);
+  const newest = context.memory.writes.newest(reference, cache?.get(reference.name, reference.namespace));
+  if (newest !== undefined && cache?.isWhole(newest) !== false) return newest;
+  const live = await readLive(context, reference);
+  const isRefused = newest !== undefined && live !== undefined && cache?.complete(live) === false;
+  if (isRefused) context.progress.uncached.add(kind.kind);
+  return live;
 }
 
 /** Applies an intent if it changes the observed object, and records the server's answer. */

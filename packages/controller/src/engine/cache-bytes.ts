@@ -1,0 +1,27 @@
+import { getHeapStatistics } from "node:v8";
+import { CacheBudget } from "@xfn/kubernetes";
+
+// V8 derives its limit from the memory of the container: 259 MB in 512 MiB. XRs, reconciles and the second copy of a
+// cache that a list replaces need the rest.
+const COMPOSED_PART = 3 / 8;
+const KIND_PART = 1 / 4;
+const REQUIRED_PART = 1 / 8;
+
+/** The memory of the caches in which objects of tenants are. */
+export interface CacheBytes {
+  /** Of all composed resources. */
+  readonly composed: CacheBudget;
+  /** The bytes of one kind of composed resources, so that a kind leaves space for the others. */
+  readonly kindBytes: number;
+  /** Of all objects that functions and environments require. */
+  readonly required: CacheBudget;
+}
+
+/** @param heapBytes the limit of V8's heap */
+export function cacheBytes(heapBytes: number = getHeapStatistics().heap_size_limit): CacheBytes {
+  return {
+    composed: new CacheBudget(heapBytes * COMPOSED_PART),
+    kindBytes: heapBytes * KIND_PART,
+    required: new CacheBudget(heapBytes * REQUIRED_PART),
+  };
+}
