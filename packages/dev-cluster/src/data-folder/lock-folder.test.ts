@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -22,6 +22,9 @@ test("a folder is one process's at a time", () => {
 
 test("replaces the lock of a killed process", () => {
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
-  writeFileSync(join(folder, "lock"), `${pid}\n`);
-  lockFolder(folder)[Symbol.dispose]();
+  const file = join(folder, "lock");
+  writeFileSync(file, `${pid}\n`);
+  const lock = lockFolder(folder);
+  expect(readFileSync(file, "utf8").trim()).toBe(String(process.pid));
+  lock[Symbol.dispose]();
 });

@@ -207,21 +207,24 @@ test("failing keys get a turn while normal keys keep coming", async () => {
   });
 });
 
-test("a key that fails and is added at once waits before its retry", async () => {
-  let runs = 0;
-  const queue: WorkQueue = workQueue({
-    backoff: { firstMs: 200, longestMs: 200 },
-    reconcile: async (key) => {
-      runs++;
-      setImmediate(() => queue.add(key));
-      throw new Error("failed");
-    },
-  });
-  queue.add("a");
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  await queue.stop();
-  expect(runs).toBe(1);
-});
+test("a key that fails and is added at once waits before its retry", () =>
+  withFakeTimers(async () => {
+    let runs = 0;
+    const queue: WorkQueue = workQueue({
+      backoff: { firstMs: 200, longestMs: 200 },
+      reconcile: async (key) => {
+        runs++;
+        setImmediate(() => queue.add(key));
+        throw new Error("failed");
+      },
+    });
+    queue.add("a");
+    await vi.advanceTimersByTimeAsync(150);
+    expect(runs).toBe(1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(runs).toBe(2);
+    await queue.stop();
+  }));
 
 test("an addition ends a long pause early", async () => {
   await withQueue({ backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } }, async (queue, runs) => {

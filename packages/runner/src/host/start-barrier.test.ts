@@ -1,7 +1,16 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,6 +37,18 @@ function runtime(): { child: ChildProcess; read: () => string; ended: Promise<un
   return { child, read: () => Buffer.concat(chunks).toString(), ended: once(child, "close") };
 }
 
+/** Whether a process has opened the barrier: its own standard streams are sockets. */
+function hasOpened({ pid }: ChildProcess): boolean {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).some((fd) => {
+    try {
+      return readlinkSync(join(folder, fd)).startsWith("pipe:");
+    } catch {
+      return false;
+    }
+  });
+}
+
 test.each([100, 300_000])(
   "a runtime reads its configuration, of %i bytes, after it has joined its cgroups",
   async (size) => {
@@ -35,7 +56,7 @@ test.each([100, 300_000])(
     writeFileSync(config(), text);
     const barrier = new StartBarrier(bundle);
     const { child, read, ended } = runtime();
-    await sleep(100);
+    await expect.poll(() => hasOpened(child)).toBe(true);
     expect(read()).toBe("");
     const procs = join(bundle, "cgroup.procs");
     barrier.open(child.pid as number, [procs]);
@@ -57,7 +78,7 @@ test("a runtime that seeks in its configuration waits in a shell, and finds a pl
   const { path, argv } = runtimeCommand(bundle, request, barrier.path);
   const child = spawn(path, argv.slice(1));
   const ended = once(child, "close");
-  await sleep(100);
+  await expect.poll(() => hasOpened(child)).toBe(true);
   expect(existsSync(log)).toBe(false);
   const procs = join(bundle, "cgroup.procs");
   barrier.open(child.pid as number, [procs]);
