@@ -55,6 +55,18 @@ test("the trace has the calls of packages, without values of the context, and st
   expect(JSON.stringify(trace)).not.toContain("hunter2");
 });
 
+test("a trace has the fields of packages in one order, whatever the order in which they were sent", async () => {
+  const traced = async (data: Record<string, string>): Promise<string[]> => {
+    const resource = { ...bucket(), data };
+    const packages = { templates: () => ({ desired: { resources: new Map([["a", { resource }]]) } }) };
+    const { trace } = await render({ composite: xr(), composition: composition(TEMPLATES), packages });
+    return trace.steps.flatMap(({ entries }) => entries.flatMap(({ fields }) => fields.map(({ path }) => path)));
+  };
+  const fields = await traced({ b: "2", a: "1" });
+  expect(fields).toEqual(await traced({ a: "1", b: "2" }));
+  expect(fields.filter((path) => path.startsWith("data"))).toEqual(["data.a", "data.b"]);
+});
+
 test.each([
   ["no handler for a step", {}, "MissingFunction"],
   ["a handler for no step", { templates: adds, template: adds }, "UnknownFunction"],

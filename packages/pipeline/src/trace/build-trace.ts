@@ -4,7 +4,14 @@ import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio
 import type { PackageCalls, StepRecord } from "../outcome/step-record.ts";
 import { planOf } from "../steps/plan.ts";
 import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";
-import { entryNames, type MaskedEntry, type MaskedState, maskDesired, maskValues } from "./desired-state.ts";
+import {
+  entryNames,
+  type MaskedEntry,
+  type MaskedState,
+  maskDesired,
+  maskValues,
+  sortFields,
+} from "./desired-state.ts";
 import { maskPlaces } from "./secret-places.ts";
 import { SecretValues } from "./secret-values.ts";
 import { TemplateOrigins } from "./template-origins.ts";
@@ -58,6 +65,8 @@ export function buildTrace(input: TraceInput): Trace {
   const states = records.map(({ after }) => maskDesired(after, masking));
   // Only now all secrets are known: an early step can copy a value that a later step puts into a Secret.
   for (const state of states) maskValues(state, secrets);
+  // Fields of a Struct have no order: Go writes them in another one each time.
+  if (records.some(({ calls }) => calls !== undefined)) for (const state of states) sortFields(state);
 
   const tracing = new Tracing(basesOf(composition));
   let before: MaskedState = new Map();

@@ -60,3 +60,15 @@ export function entryNames(...states: MaskedState[]): (string | null)[] {
   const names = new Set(states.flatMap((state) => [...state.keys()]));
   return [...names].toSorted((a, b) => (a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
 }
+
+/** Sorts the fields of all objects by name. */
+export function sortFields(state: MaskedState): void {
+  for (const { parts } of state.values()) for (const [part, value] of parts) parts.set(part, sorted(value));
+}
+
+function sorted(value: Masked): Masked {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!(value instanceof Map)) return value;
+  const fields = [...value].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(fields.map(([name, field]) => [name, sorted(field)]));
+}
