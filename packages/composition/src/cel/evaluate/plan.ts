@@ -1,20 +1,10 @@
 import type { Call, Expression, Fold, ListLiteral, MapLiteral, Overload, Select } from "../syntax/expression.ts";
 import { fitsType } from "../values/type-of-value.ts";
-import { CelMap, CelObject, Failure, type Key, keyOf, List, Optional, type Value } from "../values/value.ts";
-import type { Budget } from "./budget.ts";
+import { CelMap, Failure, type Key, keyOf, List, Optional, type Value } from "../values/value.ts";
+import { append, insertAll, insertOne } from "./accumulate.ts";
 import { callCost } from "./call-cost.ts";
-
-/** The state of one evaluation. */
-export interface Frame {
-  readonly budget: Budget;
-  /** The values of the variables, at their places. */
-  readonly values: (Value | undefined)[];
-}
-
-/** A part of an expression, ready to run. */
-export type Step = (frame: Frame) => Value;
-
-const NO_OVERLOAD = new Failure("no such overload");
+import { access, fieldOf, has, pairsOf } from "./read-value.ts";
+import { NO_OVERLOAD, type Step } from "./step.ts";
 
 /**
  * Prepares a checked expression. The code has one closure for each part.
@@ -279,40 +269,6 @@ function costOfAccess(operand: Expression | undefined): number {
   return 2;
 }
 
-function append(list: Value, value: Value, budget: Budget): Value {
-  if (value instanceof Failure) return value;
-  if (!(list instanceof List)) return list instanceof Failure ? list : NO_OVERLOAD;
-  budget.add(11);
-  (list.items as Value[]).push(value);
-  return list;
-}
-
-function insertOne(map: Value, key: Value, value: Value, budget: Budget): Value {
-  for (const one of [map, key, value]) if (one instanceof Failure) return one;
-  budget.add(1);
-  return insert(map, key, value);
-}
-
-function insertAll(map: Value, added: Value, budget: Budget): Value {
-  if (map instanceof Failure) return map;
-  if (!(added instanceof CelMap)) return added instanceof Failure ? added : NO_OVERLOAD;
-  budget.add(1);
-  for (const key of added.entries.keys()) {
-    const result = insert(map, key, added.entries.get(key) ?? null);
-    if (result instanceof Failure) return result;
-  }
-  return map;
-}
-
-function insert(map: Value, key: Value, value: Value): Value {
-  const name = keyOf(key);
-  if (!(map instanceof CelMap)) return NO_OVERLOAD;
-  if (name === undefined) return new Failure("unsupported key type");
-  if (map.entries.has(name)) return new Failure("insert failed: key already exists");
-  (map.entries as Map<Key, Value>).set(name, value);
-  return map;
-}
-
 /** `&&` and `||`: the value that decides wins over a failure on the other side. */
 function either(left: Step, right: Step, decisive: boolean): Step {
   return (frame) => {
@@ -343,94 +299,4 @@ function dispatched(overloads: readonly Overload[], steps: readonly Step[]): Ste
     }
     return NO_OVERLOAD;
   };
-}
-
-function access(operand: Step, index: Step, isOptional: boolean, cost: number): Step {
-  return (frame) => {
-    const value = operand(frame);
-    if (value instanceof Failure) return value;
-    const key = index(frame);
-    if (key instanceof Failure) return key;
-    frame.budget.add(cost);
-    const isChained = value instanceof Optional;
-    const container = isChained ? value.value : value;
-    if (container === undefined) return value;
-    const found = itemOf(container, key);
-    if (isOptional || isChained) return found === undefined ? Optional.NONE : wrapped(found);
-    return found ?? missing(found, container, key);
-  };
-}
-
-function wrapped(value: Value): Value {
-  return value instanceof Failure ? value : new Optional(value);
-}
-
-/** The item of a list, or the value of a key. Undefined if there is none. */
-function itemOf(container: Value, key: Value): Value | undefined {
-  if (container instanceof List) {
-    const index = keyOf(key);
-    if (typeof index !== "bigint") return new Failure("unsupported index type");
-    return index < 0n ? undefined : container.items[Number(index)];
-  }
-  if (container instanceof CelMap) {
-    const name = keyOf(key);
-    return name === undefined ? undefined : container.entries.get(name);
-  }
-  if (container instanceof CelObject) return typeof key === "string" ? container.fields.get(key) : undefined;
-  return NO_OVERLOAD;
-}
-
-function missing(found: Value | undefined, container: Value, key: Value): Value {
-  if (found === null) return null;
-  if (container instanceof List) return new Failure("index out of bounds");
-  return noSuchKey(key);
-}
-
-function noSuchKey(key: Value): Failure {
-  return typeof key === "string" ? new MissingKey(key) : new Failure("no such key");
-}
-
-/** A field or key is missing. */
-export class MissingKey extends Failure {
-  /** The key, which can be a value of the data. */
-  readonly key: string;
-
-  constructor(key: string) {
-    super("no such key");
-    this.key = key;
-  }
-}
-
-function fieldOf(value: Value, field: string): Value {
-  if (value instanceof Optional) {
-    if (value.value === undefined) return value;
-    const inner = itemOf(value.value, field);
-    return inner === undefined ? Optional.NONE : wrapped(inner);
-  }
-  if (!(value instanceof CelMap) && !(value instanceof CelObject)) return NO_OVERLOAD;
-  const found = itemOf(value, field);
-  return found === undefined ? noSuchKey(field) : found;
-}
-
-function has(value: Value, field: string): Value {
-  if (value instanceof Optional) return value.value === undefined ? false : has(value.value, field);
-  if (!(value instanceof CelMap) && !(value instanceof CelObject)) return NO_OVERLOAD;
-  return itemOf(value, field) !== undefined;
-}
-
-/** The keys and values of a list or map. */
-function pairsOf(range: Value): Iterable<readonly [Value, Value]> | Failure {
-  if (range instanceof Failure) return range;
-  if (range instanceof List) return listPairs(range.items);
-  if (range instanceof CelMap) return mapPairs(range);
-  if (range instanceof CelObject) return mapPairs(new CelMap(range.fields));
-  return NO_OVERLOAD;
-}
-
-function* listPairs(items: readonly Value[]): Generator<readonly [Value, Value]> {
-  for (const [index, item] of items.entries()) yield [BigInt(index), item];
-}
-
-function* mapPairs({ entries }: CelMap): Generator<readonly [Value, Value]> {
-  for (const key of entries.keys()) yield [key, entries.get(key) ?? null];
 }

@@ -61,7 +61,7 @@ export function typeOf(type: Type): Type {
   return { kind: "type", name: "type", params: [type] };
 }
 
-export function opaque(name: string): Type {
+function opaque(name: string): Type {
   return { kind: "opaque", name, params: [] };
 }
 

@@ -42,7 +42,7 @@ function pattern(expression: RegExp): (text: string) => boolean {
 }
 
 /** A full-date of RFC 3339 that exists in the calendar. */
-export function isDate(text: string): boolean {
+function isDate(text: string): boolean {
   const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (parts === null) return false;
   const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
@@ -52,7 +52,7 @@ export function isDate(text: string): boolean {
 }
 
 /** A date-time of RFC 3339 without leap seconds. */
-export function isDateTime(text: string): boolean {
+function isDateTime(text: string): boolean {
   const parts = /^(.{10})t(\d{2}):(\d{2}):(\d{2})(\.\d+)?(z|[+-]\d{2}:\d{2})$/i.exec(text);
   if (parts === null) return false;
   const [, date = "", hour = "", minute = "", second = ""] = parts;
@@ -60,7 +60,7 @@ export function isDateTime(text: string): boolean {
 }
 
 /** A duration in Go's syntax, or a number with a unit in words (`3 days`). */
-export function isDuration(text: string): boolean {
+function isDuration(text: string): boolean {
   if (
     /^\s*\d+\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*$/.test(
       text,

@@ -60,7 +60,7 @@ export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
  * The most objects within a schema: ten times those of the largest CRDs in use. An API server's limit is the size of a
  * request, 3 MiB, which leaves room for schemas that take a minute to check.
  */
-export const MAX_SCHEMA_PARTS = 100_000;
+const MAX_SCHEMA_PARTS = 100_000;
 
 /** Says that a schema is too large to be checked. Counts its objects without recursion. */
 export function sizeProblem(schema: JsonValue): string | undefined {
