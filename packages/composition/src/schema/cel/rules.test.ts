@@ -158,6 +158,13 @@ test("message, messageExpression, reason and fieldPath are used", () => {
   expect(validate({ rule: "false", message: "plain", messageExpression: "self.m.nope" })).toMatchObject([
     { message: "plain" },
   ]);
+  const map: JsonObject = {
+    type: "object",
+    additionalProperties: { type: "string" },
+    "x-kubernetes-validations": [{ rule: "false", fieldPath: "['a']" }],
+  };
+  const checked = compileSchema({ type: "object", properties: { m: map } });
+  expect(checked.validate({ m: {} }).map(({ path, at }) => [path, at])).toEqual([["m.[a]", ["m", "a"]]]);
   const [issue] = validate({ rule: "false", message: "m", reason: "FieldValueForbidden", fieldPath: ".m['a.b']" });
   expect(issue).toMatchObject({ reason: "Forbidden", at: ["spec", "m", "a.b"] });
   expect(describeSchemaIssue(issue as SchemaIssue)).toBe("spec.m[a.b]: Forbidden: m");

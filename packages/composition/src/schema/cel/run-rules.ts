@@ -166,7 +166,8 @@ class RuleRun {
     const at: JsonPath = [...this.#path, ...rule.fieldPath];
     const reason = REASONS.get(rule.reason ?? "") ?? "Invalid";
     this.#issues.push({
-      path: rulePath(this.#start, at),
+      // Kubernetes joins both parts with a dot, even before a bracket.
+      path: [rulePath(this.#start, this.#path), rulePath(node, rule.fieldPath)].filter((part) => part !== "").join("."),
       at,
       reason,
       message,
