@@ -220,12 +220,15 @@ describe("a function that is a webhook", needs("openssl"), () => {
     expect((await failure({ url: `https://127.0.0.2:${portOf(server)}/` })).message).toContain("no connection");
   });
 
-  test.each(["https://169.254.169.254/latest", "https://[fe80::1]/", "https://[::ffff:169.254.169.254]/"])(
-    "at %s is refused: metadata services have such addresses",
-    async (address) => {
-      expect((await failure({ url: address })).message).toContain("is link-local");
-    },
-  );
+  test.each([
+    "https://169.254.169.254/latest",
+    "https://[fe80::1]/",
+    "https://[::ffff:169.254.169.254]/",
+    "https://100.100.100.200/",
+    "https://[fd00:ec2::254]/",
+  ])("at %s is refused: metadata services have such addresses", async (address) => {
+    expect((await failure({ url: address })).message).toContain("is link-local");
+  });
 
   test("runs in xfn render, and in its trace", async () => {
     const [xr, composition] = await Promise.all([

@@ -1,22 +1,25 @@
 import type { WebhookCaller } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
 
+/** URLs leave it out. */
+const HTTPS_PORT = "443";
+
 /**
  * Calls webhooks of the hosts that the operator names. Otherwise the author of a Composition could make the controller
  * send requests to any server that it reaches.
  *
- * @param hosts names of hosts, or `*.` and a domain for all hosts below it
+ * @param hosts names of hosts, or `*.` and a domain for all hosts below it; with `:PORT`, at this port only
  * @param inner absent if there are none
  */
 export function allowedWebhooks(hosts: readonly string[], inner: WebhookCaller | undefined): WebhookCaller {
   return {
     maxOutputBytes: inner?.maxOutputBytes,
     async call(url, input, options) {
-      const { hostname } = new URL(url);
-      if (inner === undefined || !hosts.some((host) => matches(host, hostname))) {
+      const { hostname, host: address, port } = new URL(url);
+      if (inner === undefined || !hosts.some((host) => matches(host, hostname, port || HTTPS_PORT))) {
         throw new CompositeError(
           "WebhookNotAllowed",
-          `Compositions may not call webhooks of ${hostname}; allow it with --webhook-hosts ${hostname}`,
+          `Compositions may not call webhooks of ${address}; allow it with --webhook-hosts ${address}`,
         );
       }
       return await inner.call(url, input, options);
@@ -24,7 +27,8 @@ export function allowedWebhooks(hosts: readonly string[], inner: WebhookCaller |
   };
 }
 
-function matches(host: string, hostname: string): boolean {
-  const wanted = host.toLowerCase();
+function matches(host: string, hostname: string, port: string): boolean {
+  const [wanted = "", wantedPort = port] = host.toLowerCase().split(":");
+  if (wantedPort !== port) return false;
   return wanted.startsWith("*.") ? hostname.endsWith(wanted.slice(1)) : hostname === wanted;
 }

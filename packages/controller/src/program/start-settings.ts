@@ -184,7 +184,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   webhookHosts: many(
     "webhook-hosts",
     "<host>",
-    "hosts whose webhooks Compositions may call as functions: NAME, or *.DOMAIN such as *.functions.svc",
+    "hosts whose webhooks Compositions may call as functions: NAME, or *.DOMAIN such as *.functions.svc; NAME:PORT allows one port",
     hostPattern,
     [],
     "none",
@@ -308,8 +308,8 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
 };
 
 function hostPattern(text: string): string {
-  if (/^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text)) return text;
-  throw new Error(`${JSON.stringify(text)} must be the name of a host, or *. and a domain, without a port`);
+  if (/^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9]\d{0,4})?$/i.test(text)) return text;
+  throw new Error(`${JSON.stringify(text)} must be the name of a host, or *. and a domain, and may have a port`);
 }
 
 // RFC 1123 labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/

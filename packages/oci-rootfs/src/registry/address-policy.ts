@@ -1,7 +1,7 @@
 import { lookup as dnsLookup, type LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { ImageError } from "../base/errors.ts";
-import { type NetworkScope, scopeOf } from "./network-scope.ts";
+import { isMetadataAddress, type NetworkScope, scopeOf } from "./network-scope.ts";
 
 /**
  * Decides where redirects and token realms of one registry may lead: to public addresses, and to the part of the
@@ -47,7 +47,8 @@ export class AddressPolicy {
   }
 
   #allows(address: string, host: string): boolean {
-    const scope = scopeOf(address);
+    // A registry that is link-local itself may redirect to others, but no registry is a tunnel to them.
+    const scope = isMetadataAddress(address) ? "link-local" : scopeOf(address);
     if (scope === "public" || this.#registryScopes.has(scope)) return true;
     return scope !== "link-local" && this.#named.has(host);
   }

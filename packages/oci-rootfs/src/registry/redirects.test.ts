@@ -6,7 +6,7 @@ import { file, tarball } from "../../testing/tarball.ts";
 import type { Image, ImageOptions } from "../store/store.ts";
 import { openStore } from "../transfer/open-store.ts";
 import { AddressPolicy } from "./address-policy.ts";
-import { scopeOf } from "./network-scope.ts";
+import { isMetadataAddress, scopeOf } from "./network-scope.ts";
 
 let box: Sandbox;
 let registry: FakeRegistry;
@@ -136,6 +136,35 @@ describe("addresses", () => {
   ])("%s is %s", (address, side) => {
     expect(scopeOf(address)).toBe(side);
   });
+
+  test.each([
+    ["Alibaba", "100.100.100.200"],
+    ["Alibaba, mapped", "::ffff:100.100.100.200"],
+    ["Alibaba, by NAT64", "64:ff9b::6464:64c8"],
+    ["Azure", "168.63.129.16"],
+    ["Oracle", "192.0.0.192"],
+    ["Amazon", "fd00:ec2::254"],
+    ["Amazon's identities of pods", "fd00:ec2::23"],
+    ["Google", "fd20:ce::254"],
+    ["a network's own NAT64, /96", "64:ff9b:1::a9fe:a9fe"],
+    ["a network's own NAT64, /48", "64:ff9b:1:a9fe:a9:fe00::"],
+    ["a network's own NAT64, /64", "64:ff9b:1:0:a9:fea9:fe00:0"],
+    ["Teredo", "2001:0:808:808:0:0:5601:5601"],
+  ])("the metadata service of %s is not redirected to, even from a private registry", (_, address) => {
+    expect(isMetadataAddress(address)).toBe(true);
+    const policy = new AddressPolicy([`[${address}]`]);
+    policy.noteRegistry("10.0.0.1");
+    expect(() => policy.checkForeign(address, `[${address}]`)).toThrow(
+      expect.objectContaining({ code: "UnsafeAddress" }),
+    );
+  });
+
+  test.each(["10.0.0.1", "100.64.0.1", "64:ff9b:1::a00:1", "fd12::1", "8.8.8.8", "not-an-address"])(
+    "%s is of no metadata service",
+    (address) => {
+      expect(isMetadataAddress(address)).toBe(false);
+    },
+  );
 
   const resolve = (policy: AddressPolicy, host: string): Promise<string | Error> =>
     new Promise((done) => {

@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { finished } from "node:stream/promises";
 import { getCACertificates } from "node:tls";
-import { scopeOf } from "@xfn/oci-rootfs/network-scope";
+import { isMetadataAddress } from "@xfn/oci-rootfs/network-scope";
 import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { HEADERS_BYTES, type PeerBudget, PeerLimitError, peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import type { WebhookCaller, WebhookOptions } from "../steps/pipeline-input.ts";
@@ -28,7 +28,7 @@ const IDLE_MS = 4000;
 const MAX_CONNECTIONS = 64;
 
 /**
- * Posts FunctionIOs to HTTPS servers. Follows no redirect, connects to no link-local address, sends each request once,
+ * Posts FunctionIOs to HTTPS servers. Follows no redirect, connects to no metadata service, sends each request once,
  * and bounds the response in bytes and time.
  */
 export function createWebhookCaller({
@@ -45,7 +45,7 @@ export function createWebhookCaller({
     async call(url, input, options) {
       const { hostname } = new URL(url);
       const address = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-      if (isIP(address) !== 0 && isLinkLocal(address)) throw refusal(address);
+      if (isIP(address) !== 0 && isMetadataAddress(address)) throw refusal(address);
       const deadline = AbortSignal.timeout(options.timeoutMs);
       const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
       try {
@@ -66,7 +66,7 @@ export function createWebhookCaller({
 const safeLookup: LookupFunction = (hostname, options, callback) => {
   dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return callback(error, "", 0);
-    const allowed = addresses.filter(({ address }) => !isLinkLocal(address));
+    const allowed = addresses.filter(({ address }) => !isMetadataAddress(address));
     const [first] = allowed;
     if (first === undefined) return callback(refusal(addresses[0]?.address ?? hostname), "", 0);
     if (options.all === true) callback(null, allowed);
@@ -74,13 +74,8 @@ const safeLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** Metadata services of clouds have such addresses. */
-function isLinkLocal(address: string): boolean {
-  return scopeOf(address) === "link-local";
-}
-
 function refusal(address: string): WebhookError {
-  return new WebhookError("AddressRefused", `its address ${address} is link-local, as cloud metadata services are`);
+  return new WebhookError("AddressRefused", `its address ${address} is link-local, or one of a cloud metadata service`);
 }
 
 interface PostOptions extends WebhookOptions {
