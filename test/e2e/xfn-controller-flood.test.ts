@@ -109,8 +109,8 @@ describe("a controller in 512 MiB beside a tenant's large objects", needs("api-s
     }
   }
 
-  async function flood(name: string, owner?: JsonObject): Promise<void> {
-    const names = Array.from({ length: FLOOD }, (_, index) => `${name}-${index}`);
+  async function flood(name: string, owner?: JsonObject, count = FLOOD, large = MB): Promise<void> {
+    const names = Array.from({ length: count }, (_, index) => `${name}-${index}`);
     const workers = Array.from({ length: 4 }, async () => {
       for (let next = names.pop(); next !== undefined; next = names.pop())
         await client.create({
@@ -122,7 +122,7 @@ describe("a controller in 512 MiB beside a tenant's large objects", needs("api-s
             labels: { "crossplane.io/composite": "x" },
             ...(owner === undefined ? {} : { ownerReferences: [owner] }),
           },
-          data: { large: MB },
+          data: { large },
         });
     });
     await Promise.all(workers);
@@ -142,17 +142,19 @@ describe("a controller in 512 MiB beside a tenant's large objects", needs("api-s
   }, async () => {
     const xr = await client.get({ apiVersion: "example.org/v1", kind: "XNote", name: "a" });
     const { uid } = xr.metadata;
-    await flood("owned", { apiVersion: "example.org/v1", kind: "XNote", name: "a", uid, controller: true });
+    const owner = { apiVersion: "example.org/v1", kind: "XNote", name: "a", uid, controller: true };
+    await flood("owned", owner);
     await restart();
     expect(await uncached()).toBeGreaterThan(0);
-    // Its small object came after the large ones, or fits beside them: a large one does not.
+    // Its small object fits beside the large ones. These take the rest of the space.
+    await flood("rest", owner, 20, MB.slice(0, MB.length / 10));
     const { items } = await client.list(await client.kind("v1", "ConfigMap"), {
       labelSelector: "crossplane.io/composite=a",
       metadataOnly: true,
     });
     const [own] = items;
     const reference = { apiVersion: "v1", kind: "ConfigMap", name: own?.metadata.name ?? "", namespace: "default" };
-    await client.patch(reference, "merge", { data: { grown: MB } });
+    await client.patch(reference, "merge", { data: { grown: MB.slice(0, MB.length / 2) } });
     const all = await conditions("a", ({ Cached, Synced }) => Cached === "False" && Synced === "True");
     expect(all).toContainEqual(expect.objectContaining({ type: "Cached", reason: "CacheFull" }));
     expect(group.kills()).toBe(0);
