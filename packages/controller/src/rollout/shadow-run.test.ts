@@ -1,5 +1,6 @@
 import { checkComposition, documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
+import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import type { Context } from "../objects/context.ts";
@@ -75,4 +76,78 @@ test("a shadow run has the rights of its Composition's account", async () => {
 
 test("a shadow run with an account that may not be impersonated fails", async () => {
   await expect(shadow(false)).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+});
+
+test("a shadow run shows no credential of a step that a function copied into fields", async () => {
+  const token = "s3cr3t-t0ken-of-a-step";
+  const { composition } = checkComposition(
+    documentOf({
+      apiVersion: API_VERSION,
+      kind: "Composition",
+      metadata: { name: "c" },
+      spec: {
+        compositeTypeRef: { apiVersion: "example.org/v1", kind: "XThing" },
+        mode: "Pipeline",
+        pipeline: [
+          {
+            step: "call",
+            webhook: {
+              url: "https://functions.example.org",
+              credentials: { secretRef: { namespace: "team", name: "token" } },
+            },
+          },
+        ],
+      },
+    }),
+  );
+  if (composition === undefined) throw new TypeError("the Composition of this test is invalid");
+  const widget: LiveObject = {
+    ...object("things.example.org/v1", "Widget", "a"),
+    metadata: {
+      name: "a",
+      uid: "a",
+      resourceVersion: "1",
+      annotations: { "crossplane.io/composition-resource-name": "a" },
+      ownerReferences: [{ apiVersion: "example.org/v1", kind: "XThing", name: "x", uid: "x", controller: true }],
+    },
+  };
+  const client: Partial<Client> = {
+    kind: async (apiVersion, kind) => ({ group: apiVersion, version: "v1", kind, plural: kind, namespaced: false }),
+    get: async ({ kind }) => {
+      if (kind === "Widget") return widget;
+      if (kind !== "Secret") throw new ApiError("NotFound", "there is none");
+      return { ...object("v1", "Secret", "token"), data: { token: Buffer.from(token).toString("base64") } };
+    },
+    apply: async (intent) => ({ ...intent, metadata: widget.metadata }) as LiveObject,
+  };
+  const context = {
+    client,
+    credentialsSecretNamespaces: ["team"],
+    runner: { run: () => Promise.reject(new TypeError("not needed")) },
+    events: { record: () => undefined },
+    now: () => 0,
+    webhooks: {
+      call: async (_: string, input: Uint8Array, options: { token?: string }) => {
+        const io = parseFunctionIO(input);
+        const header = `Basic ${Buffer.from(`user:${options.token}`).toString("base64")}`;
+        const resource = { apiVersion: "things.example.org/v1", kind: "Widget", spec: { copy: options.token, header } };
+        const desired = { resources: [{ name: "a", resource }] };
+        return new TextEncoder().encode(printFunctionIO({ ...io, desired } as FunctionIO));
+      },
+    },
+  } as unknown as Context;
+  const differences = await shadowRun(context, {
+    definition: DEFINITION,
+    revision: object(API_VERSION, "CompositionRevision", "c-1"),
+    composition,
+    xr: {
+      ...object("example.org/v1", "XThing", "x"),
+      spec: { resourceRefs: [{ apiVersion: "things.example.org/v1", kind: "Widget", name: "a" }] },
+    },
+    signal,
+  });
+  expect(differences.map(({ path }) => path).toSorted()).toEqual(["spec.copy", "spec.header"]);
+  const shown = JSON.stringify(differences);
+  expect(shown).not.toContain(token);
+  expect(shown).not.toContain(Buffer.from(`user:${token}`).toString("base64"));
 });

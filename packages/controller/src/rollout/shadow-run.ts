@@ -2,7 +2,7 @@ import type { Composition } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
-import { type PipelineResult, secretDetails } from "@xfn/pipeline";
+import type { PipelineResult } from "@xfn/pipeline";
 import { secretForms } from "@xfn/pipeline/trace";
 import { accountRights } from "../account/account-rights.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
@@ -21,6 +21,7 @@ import { isSecret } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 import { readOnlyContext } from "./read-only-context.ts";
+import { notingSecrets } from "./read-secrets.ts";
 
 /** A run in shadow of a revision. */
 export interface ShadowRun {
@@ -42,7 +43,8 @@ export async function shadowRun(
   base: Context,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
-  const own = readOnlyContext(base);
+  const read = notingSecrets(base.client);
+  const own = readOnlyContext({ ...base, client: read.client });
   const rights = accountRights(own, definition);
   const context: ReconcileContext = {
     ...(rights?.context ?? own),
@@ -72,12 +74,8 @@ export async function shadowRun(
   const environment = await runEnvironment(composing, composition);
   const state = { observed: entries, secret, environment };
   const run = await runComposition(context, { composition, revision }, state);
-  const details = entries.flatMap(({ connectionDetails = [] }) => connectionDetails);
-  if (secret !== undefined) details.push(...secretDetails(secret));
-  const secrets = secretValues([
-    ...details.map(({ value }) => value),
-    ...[...run.connectionDetails].map(([, value]) => value),
-  ]);
+  const details = [...run.connectionDetails].map(([, value]) => Buffer.from(value));
+  const secrets = secretValues([...read.values, ...details]);
   const found: Difference[] = [];
   for (const one of run.composed) {
     const applied = observed.entries.get(one.name);
@@ -105,12 +103,12 @@ function deletions(
 }
 
 /** Secrets and the forms in which other texts have them, without those that are empty. */
-function secretValues(values: readonly string[]): string[] {
-  const texts = [...new Set(values)].filter((one) => one !== "");
-  return texts.flatMap((one) => {
-    const bytes = Buffer.from(one);
+function secretValues(values: readonly Buffer[]): string[] {
+  const distinct = new Map(values.map((bytes) => [bytes.toString("base64"), bytes]));
+  distinct.delete("");
+  return [...distinct].flatMap(([base64, bytes]) => {
     const forms = [...new Set(secretForms(bytes))].filter(({ length }) => length >= MIN_FORM_LENGTH);
-    return [one, bytes.toString("base64"), ...forms];
+    return [bytes.toString("utf8"), base64, ...forms];
   });
 }
 
