@@ -1,7 +1,7 @@
 import { unsafe } from "./entry-path.ts";
 
 /** RFC 8878, section 3.1.1: the first bytes of a frame. */
-export const ZSTD_MAGIC = 0xfd2fb528;
+const ZSTD_MAGIC = 0xfd2fb528;
 const MAGIC_BYTES = 4;
 /** Bytes of a skippable frame's magic number and size. */
 const SKIPPABLE_HEADER_BYTES = 8;

@@ -11,7 +11,7 @@ import { authsOf, type DockerAuths, entriesOf, matchRegistry } from "./docker-au
 /** Configs with dozens of registries are much smaller. */
 const MAX_CONFIG_BYTES = 1024 * 1024;
 /** Docker's key for the credentials of Docker Hub. */
-export const DOCKER_HUB_KEY = "https://index.docker.io/v1/";
+const DOCKER_HUB_KEY = "https://index.docker.io/v1/";
 
 /** The fields of a docker config file for credentials. */
 export interface DockerConfig {
