@@ -299,3 +299,29 @@ test("an XR whose Composition is gone is deleted with the XR's rights, or says w
     expect(get(w.client, "XDatabase", "xr")).toBeUndefined();
   }
 });
+
+test("a refusal names all rights that the accounts lack, before the one that was refused", async () => {
+  const base = { spec: { writeConnectionSecretToRef: { namespace: "secrets", name: "its" } } };
+  const w = users([xr({ writeConnectionSecretToRef: { namespace: "team", name: "own" } }), account(A), account(B)], {
+    serviceAccountRef: B,
+  });
+  w.may.set(userOf(B), new Set(["get", "impersonate a"]));
+  w.may.set(userOf(A), new Set(["get"]));
+  const [template] = [named("w", "w")];
+  w.composeSpec({
+    serviceAccountRef: A,
+    resources: [{ ...template, base: { ...(template["base"] as JsonObject), ...base } }],
+  });
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+  const [event = ""] = w.events;
+  expect(event).toContain(
+    "the service account team/a lacks create, patch, delete of widgets.things.example.org, get of secrets in secrets",
+  );
+  expect(event).toContain("get, create, patch, delete of secrets in team");
+  expect(event.indexOf("lacks")).toBeLessThan(event.indexOf("cannot apply"));
+  // Nothing is missing once all are granted.
+  for (const user of [A, B]) w.may.set(userOf(user), new Set([...ALL, "impersonate a"]));
+  w.events.length = 0;
+  await w.reconcile();
+  expect(w.events.join()).not.toContain("lacks");
+});

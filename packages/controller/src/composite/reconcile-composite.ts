@@ -31,6 +31,7 @@ import { completedRun, isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
 import { emitEvent } from "./state/emit-events.ts";
 import { explainFailure, type Failure } from "./state/explain-failure.ts";
+import { missingRights } from "./state/missing-rights.ts";
 import { PullSecretCache } from "./state/pull-secret-cache.ts";
 import { type ReconcileContext, readLive } from "./state/reconcile-context.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
@@ -183,9 +184,10 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     readiness = applied.readiness;
     ttlMs = applied.ttlMs;
     failure = combineFailures(failures);
-    if (failure !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${failure.message}`);
+    const explained = failure && (await explain(context, failure));
+    if (explained !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
     else if (context.progress.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
-    const synced = syncedCondition(failure && explainFailure(failure));
+    const synced = syncedCondition(explained);
     const conditions = [
       ...context.conditions,
       synced,
@@ -198,7 +200,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     if (isComplete) context.memory.completed = await completedRun(context, composed.composition, before);
   } catch (error) {
     if (context.signal.aborted || isApiError(error, "Conflict") || isShortRefusal(context, error)) throw error;
-    const explained = explainFailure(error);
+    const explained = await explain(context, error);
     const isAwaited = error instanceof SelectionError && error.isAwaited;
     if (!isAwaited) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
@@ -213,6 +215,13 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     (ms) => ms !== undefined,
   );
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
+}
+
+/** Explains a failure. If a right of an account is missing, the message begins with all that are. */
+async function explain(context: ReconcileContext, error: unknown): Promise<Failure> {
+  const failure = explainFailure(error);
+  const missing = failure.reason === "Forbidden" ? await missingRights(context).catch(() => undefined) : undefined;
+  return missing === undefined ? failure : { ...failure, message: `${missing}: ${failure.message}` };
 }
 
 function syncedCondition(failure: Failure | undefined): Condition {

@@ -1,0 +1,75 @@
+import { someOf } from "@xfn/functionio";
+import type { ResourceKind } from "@xfn/kubernetes";
+import { hasRight } from "../../account/access-reviews.ts";
+import type { AccountRights } from "../../account/account-rights.ts";
+import { secretReferenceOf } from "../../objects/connection-secrets.ts";
+import { compositeKindOf } from "../../objects/definition-kinds.ts";
+import { SECRETS } from "../../objects/kinds.ts";
+import { textAt } from "../../objects/read-objects.ts";
+import { recordedReferences } from "../../objects/references.ts";
+import { selectRevision } from "../../revision/select-revision.ts";
+import type { ReconcileContext } from "./reconcile-context.ts";
+
+/** What an account needs for one kind in one namespace. */
+interface Needed {
+  readonly rights: AccountRights;
+  readonly kind: ResourceKind;
+  readonly namespace: string | undefined;
+  readonly verbs: readonly string[];
+}
+
+const COMPOSE = ["get", "create", "patch", "delete"] as const;
+/** A message names this many kinds. */
+const MAX_NAMED = 20;
+
+/**
+ * All rights that the accounts of an XR lack, as far as its templates and records show: an administrator can then grant
+ * them at once, instead of one after each attempt. Undefined without an account, and if none is known to be missing.
+ */
+export async function missingRights(context: ReconcileContext): Promise<string | undefined> {
+  const { rights, composing } = context;
+  if (rights === undefined && composing === undefined) return undefined;
+  const lacking = new Map<string, string[]>();
+  for (const { rights: account, kind, namespace, verbs } of await neededRights(context)) {
+    const { group, plural: resource } = kind;
+    const reviews = verbs.map(async (verb) => {
+      const attributes = { verb, group, resource, ...(namespace !== undefined && { namespace }) };
+      return (await hasRight(account.context.client, attributes, context.signal)) ? [] : [verb];
+    });
+    const missing = (await Promise.all(reviews)).flat();
+    if (missing.length === 0) continue;
+    const where = namespace === undefined ? "" : ` in ${namespace}`;
+    const title = `${missing.join(", ")} of ${resource}${group === "" ? "" : `.${group}`}${where}`;
+    lacking.set(account.title, [...(lacking.get(account.title) ?? []), title]);
+  }
+  if (lacking.size === 0) return undefined;
+  return [...lacking].map(([title, kinds]) => `${title} lacks ${someOf(kinds, MAX_NAMED)}`).join("; ");
+}
+
+async function neededRights(context: ReconcileContext): Promise<Needed[]> {
+  const { client, definition, layout, rights, signal, xr } = context;
+  const { namespace } = xr.metadata;
+  const needed: Needed[] = [];
+  const secret = secretReferenceOf(xr, layout);
+  if (rights !== undefined) {
+    needed.push({ rights, kind: compositeKindOf(definition), namespace, verbs: ["get", "patch"] });
+    if (secret !== undefined)
+      needed.push({ rights, kind: SECRETS, namespace: secret.namespace, verbs: ["get", "create", "patch", "delete"] });
+  }
+  const account = context.composing ?? rights;
+  if (account === undefined) return needed;
+  const { composition } = await selectRevision(context, definition, xr, signal);
+  const bases = composition.spec.resources.map(({ base }) => base);
+  const kinds = new Map<string, ResourceKind>();
+  for (const { apiVersion = "", kind = "" } of [...bases, ...recordedReferences(xr, layout)]) {
+    // A kind that is not served is reported with its entry.
+    const found = await client.kind(String(apiVersion), String(kind), { signal }).catch(() => undefined);
+    if (found !== undefined) kinds.set(`${found.group}/${found.plural}`, found);
+  }
+  for (const kind of kinds.values())
+    needed.push({ rights: account, kind, namespace: kind.namespaced ? namespace : undefined, verbs: COMPOSE });
+  const secretNamespaces = bases.map((base) => textAt(base, "spec", "writeConnectionSecretToRef", "namespace"));
+  for (const one of new Set(secretNamespaces))
+    if (one !== undefined) needed.push({ rights: account, kind: SECRETS, namespace: one, verbs: ["get"] });
+  return needed;
+}
