@@ -19,7 +19,7 @@ export function checkDetailNames(spec: FieldReader, field: "resources" | "to"): 
   const seen = new Map<string, string>();
   for (const [index, template] of listOf(spec.value(field))) {
     for (const [detailIndex, detail] of listOf(template["connectionDetails"])) {
-      const name: JsonValue | undefined = connectionDetailName(detail as ConnectionDetail);
+      const name: JsonValue | undefined = connectionDetailName(detail);
       if (typeof name !== "string") continue;
       const first = seen.get(name);
       if (first === undefined) {

@@ -15,7 +15,7 @@ const MAX_REASON_LENGTH = 500;
 const CAUSES: readonly string[] = ["Synced", "Ready"];
 
 /**
- * The condition `Ready` of an XR. It says what the objects of entries that are not ready say about it, and then names the
+ * The condition `Ready` of an XR. It has what the objects of unready entries say about it, then the names of these
  * entries: readers see the first 200 characters.
  *
  * @param unready names of entries, sorted

@@ -61,9 +61,10 @@ async function neededRights(context: ReconcileContext): Promise<Needed[]> {
   const { composition } = await selectRevision(context, definition, xr, signal);
   const bases = composition.spec.resources.map(({ base }) => base);
   const kinds = new Map<string, ResourceKind>();
-  for (const { apiVersion = "", kind = "" } of [...bases, ...recordedReferences(xr, layout)]) {
+  const types = bases.map((base) => ({ apiVersion: textAt(base, "apiVersion"), kind: textAt(base, "kind") }));
+  for (const { apiVersion = "", kind = "" } of [...types, ...recordedReferences(xr, layout)]) {
     // A kind that is not served is reported with its entry.
-    const found = await client.kind(String(apiVersion), String(kind), { signal }).catch(() => undefined);
+    const found = await client.kind(apiVersion, kind, { signal }).catch(() => undefined);
     if (found !== undefined) kinds.set(`${found.group}/${found.plural}`, found);
   }
   for (const kind of kinds.values())
