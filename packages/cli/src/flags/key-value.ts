@@ -1,7 +1,7 @@
 import { usageError } from "../errors/cli-error.ts";
 
 /** Splits `KEY=VALUE`; undefined for a text without a key. */
-export function splitKeyValue(text: string): readonly [key: string, value: string] | undefined {
+function splitKeyValue(text: string): readonly [key: string, value: string] | undefined {
   const at = text.indexOf("=");
   return at <= 0 ? undefined : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -115,7 +115,7 @@ test("chooses a version that all want, and no older one", () => {
         for (const tag of fitting) {
           const other = parseVersion(tag);
           if (best === undefined || other === undefined) throw new Error("no version");
-          expect(compare(other, best)).toBeLessThanOrEqual(0);
+          expect(compare(other.version, best.version)).toBeLessThanOrEqual(0);
         }
       }
     }),

@@ -10,8 +10,12 @@ export interface Version {
   readonly patch: number;
   /** The parts of `-rc.1`; none for a release. */
   readonly prerelease: readonly (string | number)[];
-  /** Without a leading `v`. */
+  /** The parts of `+build.5`; none without build metadata. */
+  readonly build: readonly string[];
+  /** Without a leading `v` and build metadata. */
   readonly version: string;
+  /** The same text as `version`. */
+  format(): string;
 }
 
 /** Orders versions: negative if `a` is the older one. Build metadata does not count. */
