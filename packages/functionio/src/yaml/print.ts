@@ -19,8 +19,8 @@ import { resolvePlain } from "./plain-scalar.ts";
 /**
  * Prints a value as YAML for people, in the layout of `kubectl -o yaml`: two spaces, lists not indented under their
  * key, no line folding, blocks for texts of several lines, keys in their order. Texts that YAML 1.1 or 1.2 readers
- * would not read as text (`on`, `012`, `1e3`, `22:22`, `2001-01-01`) are quoted, and characters on which terminals act
- * are escaped. Integers beyond 2^53 are exact. Ends with a newline.
+ * would not read as text (`on`, `012`, `1e3`, `22:22`, `2001-01-01`) are quoted. Characters on which terminals act are
+ * escaped. Integers beyond 2^53 are exact. Ends with a newline.
  *
  * @throws {DocumentError} NotJson for NaN, infinities and lone surrogates
  */
