@@ -27,7 +27,7 @@ export function defineOperators(define: Define): void {
   define("@not_strictly_false", "(bool) bool", special);
   define("!_", "(bool) bool", (value: boolean) => !value);
   define("_==_", "(A, A) bool", (a: Value, b: Value) => misfit(a, b) ?? equal(a, b), "equals");
-  define("_!=_", "(A, A) bool", (a: Value, b: Value) => misfit(a, b) ?? !equal(a, b), "not_equals");
+  define("_!=_", "(A, A) bool", (a: Value, b: Value) => !equal(a, b), "not_equals");
   define("_[_]", "(list<A>, int) A", special, "index_list");
   define("_[_]", "(map<A, B>, A) B", special, "index_map");
   define("@in", "(A, list<A>) bool", (item: Value, { items }: List) => new ValueSet(items).has(item), "in_list");
@@ -53,7 +53,7 @@ export function defineOperators(define: Define): void {
   size((value: string) => BigInt(lengthOf(value)), "string");
 }
 
-/** Kubernetes compares lists and objects of the data only with their like. */
+/** Kubernetes fails to compare lists and objects of the data with others by `==`, unlike by `!=`. */
 function misfit(a: Value, b: Value): Failure | undefined {
   const fits =
     (!(a instanceof List) || !a.isData || b instanceof List) &&

@@ -239,6 +239,7 @@ test("lists of type set and map are compared and added without order, and other 
   expect(holds("['b', 'a'] == self", set, text, ["a", "b"])).toBe(false);
   expect(holds("self == ['b', 'a']", {}, text, ["a", "b"])).toBe(false);
   expect(holds("dyn(self) == 1", {}, text, ["a"])).toBe(false);
+  expect(holds("dyn(self) != 1", {}, text, ["a"])).toBe(true);
   const item: JsonObject = {
     type: "object",
     required: ["k"],
