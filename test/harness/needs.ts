@@ -117,8 +117,8 @@ function lookUp(thing: Need): string | undefined {
   }
 }
 
-// scripts/test.sh may be building them. A test that needs them waits for the end of the build, without a limit: the build
-// takes some five minutes on two idle cores, and has taken 35 beside tests.
+// scripts/test.sh may be building them. A test that needs them waits for the end of the build, without a limit: the
+// build takes some five minutes on two idle cores, and has taken 35 beside tests.
 function lackOfApiServer(): string | undefined {
   const lock = join(dirname(builtBinaries()), "lock");
   if (findBinaries().missing !== undefined && existsSync(lock)) spawnSync("flock", [lock, "true"]);

@@ -1,8 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import process from "node:process";
 import type { BuildEntry } from "@xfn/oci-rootfs";
 import { build } from "esbuild";
 import { buildCodeFunction } from "./code-function.ts";

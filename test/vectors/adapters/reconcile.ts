@@ -286,7 +286,7 @@ function normalInput(input: JsonObject): unknown {
   };
 }
 
-/** The reference keeps entries in a Go map, and the vectors record them by name. Ours stay in the order of the templates. */
+/** The vectors record entries by name, because the reference keeps them in a Go map. Ours have the templates' order. */
 function byName(entries: JsonValue | undefined): JsonObject[] {
   return list(entries).toSorted((a, b) => (String(a["name"]) < String(b["name"]) ? -1 : 1));
 }

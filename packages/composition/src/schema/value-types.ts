@@ -47,10 +47,14 @@ export function transformedType(
       const problem = isFormat ? formatProblem(string["fmt"], [type]) : undefined;
       if (problem !== undefined) onWrongFormat(index, problem);
       type = "string";
-    } else if (kind === "convert") type = CONVERTED[String(objectAt(transform, "convert")["toType"])];
+    } else if (kind === "convert") type = converted(objectAt(transform, "convert")["toType"]);
     else if (kind !== "math") type = undefined;
   }
   return type;
+}
+
+function converted(type: JsonValue | undefined): ValueType {
+  return typeof type === "string" ? CONVERTED[type] : undefined;
 }
 
 /** Why a format cannot print values of these types; undefined if it can, or if a type is unknown. */
@@ -63,7 +67,8 @@ export function formatProblem(fmt: JsonValue | undefined, types: readonly ValueT
     format = compileFormat(fmt, stop);
     const verbs = [0, 1].map((index) => {
       const inputs = known.map((type): GoValue => SAMPLES[type][index] ?? SAMPLES[type][0] ?? null);
-      return WRONG_VERB.exec(String(format(inputs)))?.[1];
+      const text = format(inputs);
+      return typeof text === "string" ? WRONG_VERB.exec(text)?.[1] : undefined;
     });
     const [verb, other] = verbs;
     if (verb === undefined || other === undefined) return undefined;

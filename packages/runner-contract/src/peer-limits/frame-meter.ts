@@ -2,8 +2,8 @@ import { joinDataFrames, lengthAt, MAX_JOINED_BYTES, streamAt } from "./join-dat
 import { HEADERS_BYTES, type PeerBudget, PIECE_BYTES, pieceCost } from "./peer-budget.ts";
 
 // Frames of HTTP/2 (RFC 9113, sections 4.1 and 6).
-export const FRAME_HEADER_BYTES = 9;
-export const DATA = 0;
+const FRAME_HEADER_BYTES = 9;
+const DATA = 0;
 const HEADERS = 1;
 const RST_STREAM = 3;
 const PUSH_PROMISE = 5;

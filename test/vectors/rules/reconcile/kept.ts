@@ -52,7 +52,7 @@ export const uncontrolledKept: Rule = {
   name: "uncontrolled-objects-stay-referenced",
   file: FILE,
   reason:
-    "The XR keeps the reference to an object that no template desires and that has lost its controller reference, and warns. Without the reference nobody would find it again. The reference implementation forgets it.",
+    "The XR keeps the reference to an object that no template desires and that has lost its controller reference, and warns. Without the reference the controller could not find it again. The reference implementation forgets it.",
   applies: (vector) => !hasFunctions(vector) && uncontrolled(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
