@@ -18,8 +18,14 @@ export type CrdState =
   | { readonly is: "pending" }
   /** It was deleted, and remains until its instances are gone. Then it is created again. */
   | { readonly is: "deleting" }
-  /** It cannot become what the definition says. */
-  | { readonly is: "refused"; readonly reason: string; readonly message: string };
+  /** It cannot become what the definition says. `isKept`: it is the definition's, and stays as it was. */
+  | { readonly is: "refused"; readonly reason: string; readonly message: string; readonly isKept?: boolean };
+
+/** Whether the API server serves a kind for a definition's CRD; undefined while that is as before, or not known yet. */
+export function servedFor(state: CrdState | undefined): boolean | undefined {
+  if (state?.is === "refused") return state.isKept === true ? undefined : false;
+  return state?.is === "established" ? true : undefined;
+}
 
 /** Reads a CRD from the API server; undefined if it does not exist. */
 export function findCrd(context: Context, name: string, signal: AbortSignal): Promise<LiveObject | undefined> {
@@ -49,7 +55,7 @@ export async function ensureCrd(
     return stateOf(object);
   } catch (error) {
     if (!isApiError(error, "Invalid", "Forbidden")) throw error;
-    return { is: "refused", reason: "CannotApplyCRD", message: error.message };
+    return { is: "refused", reason: "CannotApplyCRD", message: error.message, isKept: observed !== undefined };
   }
 }
 
@@ -76,6 +82,7 @@ function scopeChanged(observed: LiveObject, desired: KubernetesObject): CrdState
   return {
     is: "refused",
     reason: "ScopeChanged",
+    isKept: true,
     message:
       `the CustomResourceDefinition ${observed.metadata.name} has the scope ${scopeOfCrd(observed)}, and the definition ` +
       `wants ${scopeOfCrd(desired)}; write the definition with that scope, or delete the CustomResourceDefinition with ` +

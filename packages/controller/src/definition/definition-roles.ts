@@ -21,10 +21,10 @@ export const EDIT: readonly string[] = [...VIEW, "create", "update", "patch", "d
 const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
-/** Which kinds of a definition the API server serves for its CRDs. */
+/** Which kinds of a definition the API server serves for its CRDs. Undefined: the roles stay as they are. */
 export interface ServedKinds {
-  readonly composites: boolean;
-  readonly claims: boolean;
+  readonly composites: boolean | undefined;
+  readonly claims: boolean | undefined;
 }
 
 const ALL_SERVED: ServedKinds = { composites: true, claims: true };
@@ -40,33 +40,33 @@ function definitionRoles(object: LiveObject, definition: Definition, served: Ser
   const { group, names, claimNames, scope } = definition.spec;
   const local = (...roles: string[]): string[] =>
     isNamespaced(scope) ? roles.map((name) => `${KUBERNETES}-${name}`) : [];
-  const role = (suffix: string, labels: readonly string[], plural: string, verbs: readonly string[]) => ({
-    ...typeMeta(CLUSTER_ROLES),
-    metadata: {
+  const role = (suffix: string, labels: readonly string[], plural: string, verbs: readonly string[]) => {
+    const isServed = served[plural === names.plural ? "composites" : "claims"];
+    if (isServed === undefined) return [];
+    const metadata = {
       name: `crossplane:composite:${object.metadata.name}:${suffix}`,
       labels: Object.fromEntries([...labels, LABEL_DEFINED].map((label) => [label, "true"])),
       ownerReferences: [controllerReferenceTo(object)],
-    },
-    rules: served[plural === names.plural ? "composites" : "claims"]
-      ? [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }]
-      : [],
-  });
+    };
+    const rules = isServed ? [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }] : [];
+    return [{ ...typeMeta(CLUSTER_ROLES), metadata, rules }];
+  };
   const offered =
     claimNames === undefined
       ? []
       : [
-          role("claims-aggregate-to-edit", [`${KUBERNETES}-admin`, `${KUBERNETES}-edit`], claimNames.plural, EDIT),
-          role("claims-aggregate-to-view", [`${KUBERNETES}-view`], claimNames.plural, VIEW),
+          ...role("claims-aggregate-to-edit", [`${KUBERNETES}-admin`, `${KUBERNETES}-edit`], claimNames.plural, EDIT),
+          ...role("claims-aggregate-to-view", [`${KUBERNETES}-view`], claimNames.plural, VIEW),
         ];
   if (object.kind === PUBLICATIONS.kind) return offered;
   return [
-    role(
+    ...role(
       "aggregate-to-edit",
       [`${CROSSPLANE}-admin`, `${CROSSPLANE}-edit`, ...local("admin", "edit")],
       names.plural,
       EDIT,
     ),
-    role("aggregate-to-view", [`${CROSSPLANE}-view`, ...local("view")], names.plural, VIEW),
+    ...role("aggregate-to-view", [`${CROSSPLANE}-view`, ...local("view")], names.plural, VIEW),
     ...offered,
   ];
 }

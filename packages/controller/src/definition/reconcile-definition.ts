@@ -11,7 +11,7 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused, textsAt } from "../objects/read-objects.ts";
 import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { accountCondition } from "./account-condition.ts";
-import { type CrdState, ensureCrd } from "./definition-crd.ts";
+import { type CrdState, ensureCrd, servedFor } from "./definition-crd.ts";
 import { type DefinitionMemory, ensureRoles, type PendingCrd } from "./definition-roles.ts";
 import { definitionStatus, invalidCondition, missingFinalizers } from "./definition-status.ts";
 import { setFinalizers, setStatus } from "./patch-definition.ts";
@@ -79,7 +79,7 @@ async function ensureDefinition(
   const waitMs = established ? (context.bursts?.deferralMs(key) ?? 0) : 0;
   const isRefused = composites.is === "refused" || claims?.is === "refused";
   if (isRefused || (established && waitMs === 0)) {
-    const served = { composites: established, claims: claims?.is === "established" };
+    const served = { composites: servedFor(composites), claims: servedFor(claims) };
     await ensureRoles(context, memory, current, definition, signal, served);
   }
 

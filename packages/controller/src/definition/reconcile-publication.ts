@@ -19,7 +19,7 @@ import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { ensureCrd, findCrd } from "./definition-crd.ts";
+import { ensureCrd, findCrd, servedFor } from "./definition-crd.ts";
 import { type DefinitionMemory, ensureRoles } from "./definition-roles.ts";
 import { conditionFor } from "./definition-status.ts";
 import { setFinalizers, setStatus } from "./patch-definition.ts";
@@ -100,7 +100,7 @@ async function ensurePublication(
   const state = await ensureCrd(context, memory.applies, current, requirementCrd(current, written), signal);
   const isEstablished = state.is === "established";
   if (isEstablished || state.is === "refused") {
-    const served = { composites: isEstablished, claims: isEstablished };
+    const served = { composites: undefined, claims: servedFor(state) };
     await ensureRoles(context, memory, current, definition, signal, served);
   }
   const problem = context.instanceProblems?.(definitionKey(definition, written.metadata.name)).claims;
