@@ -25,7 +25,7 @@ export function scriptedClient(steps: readonly Step[]): { client: Client; asked:
       const step = await next(options?.signal, "list");
       if ("listFails" in step) throw new ApiError(step.listFails, step.listFails);
       if (!("list" in step)) throw new Error("the script has a watch next, not a list");
-      const { transform } = options ?? {};
+      const transform = options?.transform?.();
       const items = transform === undefined ? step.list : step.list.map(transform);
       return { items, resourceVersion: step.version };
     },

@@ -75,8 +75,11 @@ export interface ListOptions extends RequestOptions {
   readonly maxBytes?: number | undefined;
   /** The most objects in one response. Default 500; less if they are large. */
   readonly pageSize?: number | undefined;
-  /** Called for each object as its page arrives. The list has the results, so that large objects need not be kept. */
-  readonly transform?: ((object: LiveObject) => LiveObject) | undefined;
+  /**
+   * Called when the list begins, and when it begins again because its continue token expired. Returns what is called for
+   * each object as its page arrives: the list has the results, so that large objects need not be kept.
+   */
+  readonly transform?: (() => ((object: LiveObject) => LiveObject) | undefined) | undefined;
   /** Returns only `apiVersion`, `kind` and `metadata` of each object. Default: whole objects. */
   readonly metadataOnly?: boolean | undefined;
 }

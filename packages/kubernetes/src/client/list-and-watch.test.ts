@@ -33,8 +33,13 @@ test("a list whose continue token has expired begins again in pages, some times"
       else json({ metadata: { resourceVersion: "9", continue: "x" }, items: [configMap(`a${begun}`)] });
     },
     async (client) => {
-      const { items, resourceVersion } = await client.list(CONFIG_MAP);
+      const transform = () => {
+        let count = 0;
+        return (object: LiveObject) => ({ ...object, data: { place: String(++count) } });
+      };
+      const { items, resourceVersion } = await client.list(CONFIG_MAP, { transform });
       expect(items.map(({ metadata }) => metadata.name)).toEqual(["a2", "b"]);
+      expect(items.map((item) => item["data"])).toEqual([{ place: "1" }, { place: "2" }]);
       expect(resourceVersion).toBe("9");
       expiries = Number.POSITIVE_INFINITY;
       expect(await codeOf(client.list(CONFIG_MAP))).toBe("Expired");
@@ -71,7 +76,7 @@ test("pages have few objects at first, then as many as their sizes allow, and a 
     },
     async (client) => {
       let arrived = 0;
-      const transform = (object: LiveObject): LiveObject => {
+      const transform = () => (object: LiveObject) => {
         arrived++;
         return { apiVersion: "v1", kind: "ConfigMap", metadata: object.metadata };
       };

@@ -57,7 +57,7 @@ async function listPages(
   const what = `list ${kind.plural}`;
   const base = resourcePath(kind, options.namespace);
   const { signal, metadataOnly = false, as, maxItems = Infinity, maxBytes = Infinity } = options;
-  const transform = metadataOnly ? (object: LiveObject) => metadataOf(kind, object) : options.transform;
+  const transform = metadataOnly ? (object: LiveObject) => metadataOf(kind, object) : options.transform?.();
   const request = { what, verb: "list", method: "GET", accept: acceptOf(metadataOnly, "List"), signal, as };
   const items: LiveObject[] = [];
   let bytes = 0;

@@ -71,7 +71,8 @@ export class Reflector {
 
   async #list(): Promise<void> {
     const { signal } = this.#options;
-    const all = await this.#client.list(this.#kind, { ...this.#selection(), transform: this.#sink.beginList() });
+    const transform = (): ReturnType<Sink["beginList"]> => this.#sink.beginList();
+    const all = await this.#client.list(this.#kind, { ...this.#selection(), transform });
     if (signal.aborted) return;
     await this.#sink.replace(all.items);
     this.#version = all.resourceVersion;

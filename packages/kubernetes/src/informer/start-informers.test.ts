@@ -450,6 +450,9 @@ test("informers share a budget, and one that ends gives its part back", async ()
   const three = informers.acquire(THING, { budget, labelSelector: "three" });
   await three.informer.whenSynced();
   expect(formsIn(three.informer)).toEqual(["c"]);
+  // A read that began before the release ends after it.
+  two.release();
+  two.informer.complete(large("c"));
   await informers.stop();
   expect(budget.usedBytes).toBe(0);
 });

@@ -21,6 +21,7 @@ export class WholeObjects {
   #listedBytes = 0;
   #bytes = 0;
   #refused = 0;
+  #stopped = false;
 
   constructor({ keepWhole, maxBytes, budget }: InformerOptions) {
     this.#keepWhole = keepWhole;
@@ -77,9 +78,10 @@ export class WholeObjects {
     if (this.isRefused(object)) this.#refused--;
   }
 
-  /** Gives the budget back. The cache takes no object any more. */
+  /** Gives the budget back, and uses none any more: a read can end later. */
   stop(): void {
     this.#count(-this.#bytes);
+    this.#stopped = true;
   }
 
   #form(object: LiveObject, usedBytes: number): LiveObject {
@@ -94,6 +96,7 @@ export class WholeObjects {
   }
 
   #count(bytes: number): void {
+    if (this.#stopped) return;
     this.#bytes += bytes;
     this.#budget.use(bytes);
   }
