@@ -153,12 +153,12 @@ function showOnClaim({ claimConditions, memory }: ReconcileContext, conditions: 
   claimConditions?.set(memory.uid, new Set([...(claimConditions.get(memory.uid) ?? []), ...shown]));
 }
 
-/** Ends the watches of an XR whose functions require too many objects: their caches would hold all of them. */
-async function unlessTooMany<T>({ required, memory }: ReconcileContext, run: () => Promise<T>): Promise<T> {
+/** Ends the watches of what an XR requires if that is too much: their caches would hold all of it. */
+async function unlessTooMany<T>({ required, xr }: ReconcileContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (explainFailure(error).reason === "TooManyRequired") required?.forget(memory.uid);
+    if (explainFailure(error).reason === "TooManyRequired") required?.watch(xr, []);
     throw error;
   }
 }
