@@ -55,6 +55,8 @@ export function differencesOf(
     return applied === undefined ? [] : [{ resource, path: "", applied: title(applied) }];
   }
   const found: Difference[] = [];
+  const shownName = (name: string | number): string | number =>
+    typeof name === "string" && secrets.includes(name) ? MASK : name;
   const hidesAll = isSecret(desired);
   const hides = [secretFields(applied), secretFields(desired)];
   const compare = (before: JsonValue | undefined, after: JsonValue | undefined, at: Place): void => {
@@ -73,7 +75,7 @@ export function differencesOf(
       const isHidden = hidden || hides.some((hidesAt) => hidesAt(at.path));
       const show = (value: JsonValue): string =>
         isHidden ? MASK : shortened(printJson(withoutSecrets(value, secrets)), MAX_VALUE);
-      const path = shortened(formatFieldPath(at.path), MAX_PATH);
+      const path = shortened(formatFieldPath(at.path.map(shownName)), MAX_PATH);
       const values = {
         ...(before !== undefined && { applied: show(before) }),
         ...(after !== undefined && { desired: show(after) }),
@@ -119,7 +121,9 @@ function withoutSecrets(value: JsonValue, secrets: readonly string[]): JsonValue
   if (namesSecret(value)) return MASK;
   const copy = emptyObject();
   for (const key of Object.keys(value))
-    copy[key] = SECRET_FIELD.test(key) ? MASK : withoutSecrets(own(value, key) ?? null, secrets);
+    copy[secrets.includes(key) ? MASK : key] = SECRET_FIELD.test(key)
+      ? MASK
+      : withoutSecrets(own(value, key) ?? null, secrets);
   return copy;
 }
 

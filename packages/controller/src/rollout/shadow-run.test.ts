@@ -78,8 +78,10 @@ test("a shadow run with an account that may not be impersonated fails", async ()
   await expect(shadow(false)).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
 });
 
-test("a shadow run shows no credential of a step that a function copied into fields", async () => {
+test("a shadow run shows no value of a Secret that a function copied into fields", async () => {
   const token = "s3cr3t-t0ken-of-a-step";
+  const cached = "s3cr3t-of-a-composed-secret";
+  const desired = "s3cr3t-that-a-function-made";
   const { composition } = checkComposition(
     documentOf({
       apiVersion: API_VERSION,
@@ -111,17 +113,39 @@ test("a shadow run shows no credential of a step that a function copied into fie
       ownerReferences: [{ apiVersion: "example.org/v1", kind: "XThing", name: "x", uid: "x", controller: true }],
     },
   };
+  const secret: LiveObject = {
+    ...object("v1", "Secret", "b"),
+    metadata: { ...widget.metadata, name: "b", annotations: { "crossplane.io/composition-resource-name": "b" } },
+    data: { password: Buffer.from(cached).toString("base64") },
+  };
   const client: Partial<Client> = {
-    kind: async (apiVersion, kind) => ({ group: apiVersion, version: "v1", kind, plural: kind, namespaced: false }),
+    kind: async (apiVersion, kind) => ({
+      group: apiVersion === "v1" ? "" : apiVersion,
+      version: "v1",
+      kind,
+      plural: kind === "Secret" ? "secrets" : kind,
+      namespaced: false,
+    }),
     get: async ({ kind }) => {
       if (kind === "Widget") return widget;
       if (kind !== "Secret") throw new ApiError("NotFound", "there is none");
       return { ...object("v1", "Secret", "token"), data: { token: Buffer.from(token).toString("base64") } };
     },
-    apply: async (intent) => ({ ...intent, metadata: widget.metadata }) as LiveObject,
+    apply: async (intent) =>
+      ({ ...intent, metadata: intent.kind === "Secret" ? secret.metadata : widget.metadata }) as LiveObject,
   };
   const context = {
     client,
+    // Composed Secrets are read from the cache.
+    composed: {
+      watch: () => undefined,
+      cache: () => ({
+        get: (name: string) => (name === "b" ? secret : undefined),
+        isWhole: () => true,
+        complete: () => true,
+      }),
+    },
+    allowComposedSecrets: true,
     credentialsSecretNamespaces: ["team"],
     runner: { run: () => Promise.reject(new TypeError("not needed")) },
     events: { record: () => undefined },
@@ -130,9 +154,17 @@ test("a shadow run shows no credential of a step that a function copied into fie
       call: async (_: string, input: Uint8Array, options: { token?: string }) => {
         const io = parseFunctionIO(input);
         const header = `Basic ${Buffer.from(`user:${options.token}`).toString("base64")}`;
-        const resource = { apiVersion: "things.example.org/v1", kind: "Widget", spec: { copy: options.token, header } };
-        const desired = { resources: [{ name: "a", resource }] };
-        return new TextEncoder().encode(printFunctionIO({ ...io, desired } as FunctionIO));
+        const resource = {
+          apiVersion: "things.example.org/v1",
+          kind: "Widget",
+          spec: { copy: options.token, header, cached, made: desired, [desired]: 1 },
+        };
+        const made = { apiVersion: "v1", kind: "Secret", stringData: { made: desired }, data: secret["data"] };
+        const resources = [
+          { name: "a", resource },
+          { name: "b", resource: made },
+        ];
+        return new TextEncoder().encode(printFunctionIO({ ...io, desired: { resources } } as unknown as FunctionIO));
       },
     },
   } as unknown as Context;
@@ -142,12 +174,19 @@ test("a shadow run shows no credential of a step that a function copied into fie
     composition,
     xr: {
       ...object("example.org/v1", "XThing", "x"),
-      spec: { resourceRefs: [{ apiVersion: "things.example.org/v1", kind: "Widget", name: "a" }] },
+      spec: {
+        resourceRefs: [
+          { apiVersion: "things.example.org/v1", kind: "Widget", name: "a" },
+          { apiVersion: "v1", kind: "Secret", name: "b" },
+        ],
+      },
     },
     signal,
   });
-  expect(differences.map(({ path }) => path).toSorted()).toEqual(["spec.copy", "spec.header"]);
+  expect(differences.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(["spec.copy", "spec.header", "spec.cached", "spec.made"]),
+  );
   const shown = JSON.stringify(differences);
-  expect(shown).not.toContain(token);
+  for (const one of [token, cached, desired]) expect(shown).not.toContain(one);
   expect(shown).not.toContain(Buffer.from(`user:${token}`).toString("base64"));
 });

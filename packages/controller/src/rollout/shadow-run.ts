@@ -21,7 +21,7 @@ import { isSecret } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 import { readOnlyContext } from "./read-only-context.ts";
-import { notingSecrets } from "./read-secrets.ts";
+import { notingSecrets, valuesOfSecret } from "./read-secrets.ts";
 
 /** A run in shadow of a revision. */
 export interface ShadowRun {
@@ -75,7 +75,9 @@ export async function shadowRun(
   const state = { observed: entries, secret, environment };
   const run = await runComposition(context, { composition, revision }, state);
   const details = [...run.connectionDetails].map(([, value]) => Buffer.from(value));
-  const secrets = secretValues([...read.values, ...details]);
+  // Composed Secrets can come from a cache, and a function can make new values.
+  const composed = [...observed.entries.values(), ...run.composed.map(({ resource }) => resource)];
+  const secrets = secretValues([...read.values, ...details, ...composed.flatMap(valuesOfSecret)]);
   const found: Difference[] = [];
   for (const one of run.composed) {
     const applied = observed.entries.get(one.name);

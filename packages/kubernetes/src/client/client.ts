@@ -76,8 +76,8 @@ export interface ListOptions extends RequestOptions {
   /** The most objects in one response. Default 500; less if they are large. */
   readonly pageSize?: number | undefined;
   /**
-   * Called when the list begins, and when it begins again because its continue token expired. Returns what is called for
-   * each object as its page arrives: the list has the results, so that large objects need not be kept.
+   * Called when the list begins, and when it begins again because its continue token expired. Returns what is called
+   * for each object as its page arrives: the list has the results, so that large objects need not be kept.
    */
   readonly transform?: (() => ((object: LiveObject) => LiveObject) | undefined) | undefined;
   /** Returns only `apiVersion`, `kind` and `metadata` of each object. Default: whole objects. */
