@@ -38,6 +38,7 @@ afterEach(async () => {
 export function start(
   reconciled: (what: string) => Promise<void> | void = () => undefined,
   informers: FakeInformers = fakeInformers(),
+  { resourceComposition = false } = {},
 ): {
   informers: FakeInformers;
   seen: string[];
@@ -83,6 +84,13 @@ export function start(
         composite: ({ spec }) => reconciler(`${spec.names.kind}${spec.connectionSecretKeys.join("")}`),
         claim: ({ spec }) => reconciler(spec.claimNames?.kind ?? ""),
         readDefinition,
+        ...(resourceComposition && {
+          resourceComposition: {
+            infrastructure: reconciler("infrastructure"),
+            application: reconciler("application"),
+            publication: reconciler("publication"),
+          },
+        }),
       };
     },
     { concurrency: 16 },

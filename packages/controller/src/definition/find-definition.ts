@@ -1,7 +1,7 @@
 import type { Definition } from "@xfn/composition/definition";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
-import { compositeKindOf } from "../objects/definition-kinds.ts";
+import { compositeKindOf, definedKind } from "../objects/definition-kinds.ts";
 import { APPLICATION_DEFINITIONS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
 import { textAt } from "../objects/read-objects.ts";
 import { readDefinition } from "./read-definition.ts";
@@ -26,9 +26,7 @@ export function compositesOf(context: Context, revision: LiveObject): RevisionCo
   // Without --enable-resource-composition, the other kinds are not watched.
   const others = OTHER_KINDS.flatMap((one) => context.informers.peek(one)?.list() ?? []);
   for (const object of [...definitions, ...others]) {
-    // Definitions are checked in full: skip those of other kinds first.
-    const named = textAt(object, "spec", "names", "kind") ?? textAt(object, "spec", "crdSpecTemplate", "names", "kind");
-    if (named !== kind) continue;
+    if (definedKind(object) !== kind) continue;
     const definition = readDefinition(object);
     if (definition === undefined) continue;
     const composites = compositeKindOf(definition);

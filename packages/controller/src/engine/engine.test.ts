@@ -1,8 +1,15 @@
-import { ApiError, type ApiErrorCode } from "@xfn/kubernetes";
+import { ApiError, type ApiErrorCode, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { APPS, BUCKETS, CLAIMS, definition, object, settle, start, xr } from "../../test-support/engine-stage.ts";
 import { fakeInformers } from "../../test-support/fake-informers.ts";
-import { CLUSTER_ROLES, COMPOSITIONS, CRDS, DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
+import {
+  CLUSTER_ROLES,
+  COMPOSITIONS,
+  CRDS,
+  DEFINITIONS,
+  INFRASTRUCTURE_DEFINITIONS,
+  REVISIONS,
+} from "../objects/kinds.ts";
 
 test("no XR is reconciled before revisions are listed: it would report that there is none", async () => {
   const informers = fakeInformers();
@@ -216,4 +223,24 @@ test("an XR that another writer changed first is reconciled again without a warn
   informers.put(APPS, xr("b"));
   await expect.poll(() => failures["XApp b"]).toEqual([]);
   expect(warnings).toEqual(["reconcile failed"]);
+});
+
+test("a contract that comes, changes or goes reconciles Compositions, and a change of its definition's status does not", async () => {
+  const { informers, seen } = start(undefined, fakeInformers(), { resourceComposition: true });
+  const contract = (generation: number, status: object): LiveObject =>
+    object(INFRASTRUCTURE_DEFINITIONS, "dbs.example.org", { status }, { generation });
+  informers.put(COMPOSITIONS, object(COMPOSITIONS, "c"));
+  await settle();
+  const reconciled = async (change: () => void): Promise<boolean> => {
+    seen.splice(0);
+    change();
+    await settle();
+    return seen.includes("composition c");
+  };
+  expect(await reconciled(() => informers.put(INFRASTRUCTURE_DEFINITIONS, contract(1, {})))).toBe(true);
+  expect(await reconciled(() => informers.put(INFRASTRUCTURE_DEFINITIONS, contract(1, { conditions: [] })))).toBe(
+    false,
+  );
+  expect(await reconciled(() => informers.put(INFRASTRUCTURE_DEFINITIONS, contract(2, {})))).toBe(true);
+  expect(await reconciled(() => informers.remove(INFRASTRUCTURE_DEFINITIONS, "dbs.example.org"))).toBe(true);
 });

@@ -181,8 +181,11 @@ class ControllerEngine implements Engine {
         prepare,
         handlers: {
           added: (definition) => this.#definitionChanged(definition),
-          updated: (definition) => this.#definitionChanged(definition),
-          deleted: (last) => this.#instances.deleted(last),
+          updated: (definition, before) => this.#definitionChanged(definition, before),
+          deleted: (last) => {
+            this.#instances.deleted(last);
+            this.#contractChanged(last);
+          },
         },
       });
     const { resourceComposition } = reconcilers;
@@ -268,12 +271,17 @@ class ControllerEngine implements Engine {
     }
   }
 
-  #definitionChanged(definition: LiveObject): void {
+  #definitionChanged(definition: LiveObject, before?: LiveObject): void {
     this.#instances.changed(definition);
-    if (definition.kind !== INFRASTRUCTURE_DEFINITIONS.kind) return;
-    this.#definitions.get(PUBLICATIONS.kind)?.enqueue(definition.metadata.name);
-    // Their conditions report what breaks its connection contract.
-    this.#compositions.enqueueAll();
+    if (definition.kind === INFRASTRUCTURE_DEFINITIONS.kind)
+      this.#definitions.get(PUBLICATIONS.kind)?.enqueue(definition.metadata.name);
+    const isNew = before?.metadata["generation"] !== definition.metadata["generation"];
+    if (before === undefined || isNew) this.#contractChanged(definition);
+  }
+
+  /** Conditions of Compositions report what breaks the connection contract of an InfrastructureDefinition. */
+  #contractChanged({ kind }: LiveObject): void {
+    if (kind === INFRASTRUCTURE_DEFINITIONS.kind) this.#compositions.enqueueAll();
   }
 
   /** Follows publications: with one, the instances of an InfrastructureDefinition include requirements. */

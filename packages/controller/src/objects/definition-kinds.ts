@@ -1,5 +1,6 @@
 import { type Definition, isNamespaced, type KindNames } from "@xfn/composition/definition";
-import type { ResourceKind } from "@xfn/kubernetes";
+import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { textAt } from "./read-objects.ts";
 
 /**
  * The kind of a definition's composites, in the referenceable version: Compositions name it, and the server stores
@@ -7,6 +8,11 @@ import type { ResourceKind } from "@xfn/kubernetes";
  */
 export function compositeKindOf(definition: Definition): ResourceKind {
   return kindOf(definition, definition.spec.names, isNamespaced(definition.spec.scope));
+}
+
+/** The kind of composites that a definition names, in any form. A check of the definition takes much longer. */
+export function definedKind(object: LiveObject): string | undefined {
+  return textAt(object, "spec", "names", "kind") ?? textAt(object, "spec", "crdSpecTemplate", "names", "kind");
 }
 
 /** The kind of a definition's claims, in the same version; undefined if it offers none. */

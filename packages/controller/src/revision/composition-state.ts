@@ -3,7 +3,7 @@ import { checkDefinition } from "@xfn/composition/definition";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionIn, conditionOf, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { compositeKindOf } from "../objects/definition-kinds.ts";
+import { compositeKindOf, definedKind } from "../objects/definition-kinds.ts";
 import { COMPOSITIONS, INFRASTRUCTURE_DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_COMPOSITION_HASH } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
@@ -78,8 +78,9 @@ function brokenContract(
   if (composition === undefined || definitions.length === 0) return undefined;
   const { apiVersion, kind } = composition.spec.compositeTypeRef;
   for (const object of definitions) {
+    if (definedKind(object) !== kind) continue;
     const { definition } = checkDefinition(documentOf(object));
-    if (definition?.spec.names.kind !== kind || apiVersionOf(compositeKindOf(definition)) !== apiVersion) continue;
+    if (definition === undefined || apiVersionOf(compositeKindOf(definition)) !== apiVersion) continue;
     const broken = checkConnectionKeys(composition, definition.spec.connectionSecretKeys)
       .filter(({ severity }) => severity === "error")
       .map(({ message }) => message);
