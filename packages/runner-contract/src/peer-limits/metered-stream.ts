@@ -18,6 +18,7 @@ export class MeteredStream extends Duplex {
   readonly #budget: PeerBudget;
   /** What the library reads in later turns: bytes, and null for the end. */
   readonly #later: (Buffer | null)[] = [];
+  #socketClosed = false;
 
   /** @param socket connected, or connecting. It belongs to this stream from now on. */
   constructor(socket: Duplex, budget: PeerBudget) {
@@ -32,7 +33,10 @@ export class MeteredStream extends Duplex {
     });
     socket.on("end", () => this.#deliver([null]));
     socket.on("error", (error) => this.destroy(error));
-    socket.on("close", () => this.destroy());
+    socket.on("close", () => {
+      this.#socketClosed = true;
+      if (this.#later.length === 0) this.destroy();
+    });
   }
 
   /**
@@ -52,6 +56,7 @@ export class MeteredStream extends Duplex {
     if (piece === undefined) return;
     this.push(piece);
     if (this.#later.length > 0) setImmediate(() => this.#deliverNext());
+    else if (this.#socketClosed) setImmediate(() => this.destroy());
   }
 
   override resume(): this {

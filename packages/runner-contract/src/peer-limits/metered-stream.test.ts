@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { expect, test } from "vitest";
+import { MeteredStream } from "./metered-stream.ts";
+import { PeerBudget } from "./peer-budget.ts";
+
+const RST_STREAM = 3;
+const STREAMS = 20;
+
+/** Resets of streams, as servers send them together when they end many calls. */
+function resets(): Buffer {
+  return Buffer.concat(
+    Array.from({ length: STREAMS }, (_, index) => {
+      const frame = Buffer.alloc(13);
+      frame.writeUIntBE(4, 0, 3);
+      frame[3] = RST_STREAM;
+      frame.writeUInt32BE(2 * index + 1, 5);
+      return frame;
+    }),
+  );
+}
+
+test("what a server sends before it closes the connection arrives, in pieces of several turns too", async () => {
+  const server = createServer((socket) => void socket.end(resets())).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const stream = new MeteredStream(
+    connect((server.address() as AddressInfo).port, "127.0.0.1"),
+    new PeerBudget("http2"),
+  );
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await once(stream, "close");
+  expect(Buffer.concat(chunks)).toEqual(resets());
+  expect(chunks).toHaveLength(STREAMS);
+  server.close();
+});
