@@ -114,7 +114,7 @@ function describe(message: string, { image, layer, digest, entry }: ImageErrorLo
 const MAX_NAME_IN_MESSAGE = 200;
 
 function printable(name: string): string {
-  // Names come from registries and layers. Their escape sequences must not reach a terminal.
-  const clean = name.replace(/[^\x20-\x7e\u00a1-\uffff]/g, "?");
+  // Names come from registries and layers. Their escape sequences and bidirectional controls must not reach a terminal.
+  const clean = name.replace(/(?! )[\p{C}\p{Z}]/gu, "?");
   return clean.length > MAX_NAME_IN_MESSAGE ? `${clean.slice(0, MAX_NAME_IN_MESSAGE)}...` : clean;
 }

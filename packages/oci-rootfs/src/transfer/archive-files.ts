@@ -4,6 +4,8 @@ import { posix } from "node:path";
 import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { MAX_LAYERS } from "../image/manifest.ts";
+import { type BytePath, fromBytePath, splitLinkTarget, toBytePath } from "../layer/entry-path.ts";
+import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
 import { TarReader } from "../layer/tar-reader.ts";
 import type { LayoutWriter } from "../store/layout.ts";
 
@@ -19,10 +21,11 @@ export interface ArchiveFile {
   readonly head: Buffer;
 }
 
+/** The files of an archive by their paths, which are only names: see {@link placeOf}. */
 export interface ArchiveFiles {
-  readonly files: Map<string, ArchiveFile>;
+  readonly files: Map<BytePath, ArchiveFile>;
   /** Old archives contain a layer that occurs twice as a link to the first occurrence. */
-  readonly links: Map<string, string>;
+  readonly links: Map<BytePath, BytePath>;
 }
 
 /** Extracts the files of an image archive to temporary paths, because their names are untrusted. */
@@ -37,6 +40,8 @@ export async function extractFiles(
   let size = 0;
   let head = Buffer.alloc(0);
   let entries = 0;
+  /** Whether each path is a directory. */
+  const directories = new Map<BytePath, boolean>();
   const close = (): void => {
     if (open === undefined) return;
     closeSync(open.fd);
@@ -47,14 +52,18 @@ export async function extractFiles(
     add(entry) {
       entries += 1;
       if (entries > MAX_ENTRIES) throw invalidArchive(`more than ${MAX_ENTRIES} entries: not an archive of one image`);
-      const name = posix.normalize(entry.path);
+      const name = placeOf(entry.path);
+      const isDirectory = entry.kind === "directory";
+      // Readers differ in which of two entries they use, and would see another image.
+      const earlier = directories.get(name);
+      if (earlier !== undefined && !(earlier && isDirectory))
+        throw invalidArchive("two entries of the archive have this name");
+      directories.set(name, isDirectory);
       if (entry.kind === "symlink" || entry.kind === "link") {
-        const base = entry.kind === "symlink" ? posix.dirname(name) : ".";
-        links.set(name, posix.normalize(posix.join(base, entry.target)));
+        const base = entry.kind === "symlink" && !entry.target.startsWith("/") ? posix.dirname(name) : ".";
+        links.set(name, placeOf(`${base}/${entry.target}`));
       }
       if (entry.kind !== "file") return;
-      // A reader that uses the other file would see another image.
-      if (files.has(name) || links.has(name)) throw invalidArchive(`two files have the name ${JSON.stringify(name)}`);
       const temporary = writer.temporary();
       open = { name, temporary, fd: openSync(temporary, "wx", 0o600) };
       hash = createHash("sha256");
@@ -64,7 +73,7 @@ export async function extractFiles(
     },
     write(chunk) {
       if (open === undefined) return;
-      writeSync(open.fd, chunk);
+      for (let at = 0; at < chunk.length; ) at += writeSync(open.fd, chunk, at);
       hash.update(chunk);
       size += chunk.length;
       if (head.length < 4) head = Buffer.concat([head, chunk.subarray(0, 4 - head.length)]);
@@ -77,18 +86,38 @@ export async function extractFiles(
       reader.write(chunk as Buffer);
     }
     reader.end();
+    refuseNested(directories);
   } catch (error) {
     close();
     throw error;
   }
 }
 
+/** The path of an entry after extraction, as in a chroot: `/a`, `./a` and `../a` are the file `a`. */
+function placeOf(path: BytePath): BytePath {
+  return splitLinkTarget(path, DEFAULT_LAYER_LIMITS).join("/");
+}
+
+/** Refuses entries below a link or a file: readers that extract the archive would write them to another place. */
+function refuseNested(directories: ReadonlyMap<BytePath, boolean>): void {
+  for (const name of directories.keys()) {
+    for (let parent = posix.dirname(name); parent !== "."; parent = posix.dirname(parent)) {
+      if (directories.get(parent) === false)
+        throw new ImageError("InvalidManifest", "an entry of the archive has a link or a file as its directory", {
+          entry: fromBytePath(name),
+        });
+    }
+  }
+}
+
 /** Returns a file of the archive. @throws ImageError InvalidManifest if it is missing */
 export function findFile({ files, links }: ArchiveFiles, name: string): ArchiveFile {
-  const path = posix.normalize(name);
+  const path = placeOf(toBytePath(name));
   const file = files.get(path) ?? files.get(links.get(path) ?? "");
   if (file === undefined)
-    throw invalidArchive(`manifest.json names ${JSON.stringify(name)}, which is not in the archive`);
+    throw new ImageError("InvalidManifest", "manifest.json names this file, which is not in the archive", {
+      entry: name,
+    });
   return file;
 }
 

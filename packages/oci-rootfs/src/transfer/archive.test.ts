@@ -4,7 +4,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HOST, sha256 } from "../../testing/layout.ts";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
-import { file, hardlink, type RawEntry, symlink, tarball } from "../../testing/tarball.ts";
+import { directory, file, hardlink, type RawEntry, symlink, tarball } from "../../testing/tarball.ts";
 import { buildImage } from "../build/build-image.ts";
 import { parsePlatform } from "../image/platform.ts";
 import { linuxCalls } from "../layer/linux-calls.ts";
@@ -98,6 +98,11 @@ describe("an archive that is read", () => {
     expect(content(await read(), "a")).toBe("one");
     archive({ layers: [file("x/layer.tar", LAYERS[0]), hardlink("y", "x/layer.tar")], config: twice });
     expect(content(await read(), "a")).toBe("one");
+  });
+
+  test("may have names that are not ASCII", async () => {
+    archive({ layers: LAYERS.map((layer, i) => file(`schön ${i}.tar`, layer)) });
+    expect(content(await read(), "b")).toBe("two");
   });
 
   test("gets annotations of the manifest and the layers", async () => {
@@ -207,11 +212,37 @@ describe("a hostile archive", () => {
     await refused("DigestMismatch");
   });
 
-  test("with two files of one name", async () => {
-    archive({ more: [file("config.json", "{}")] });
+  test.each<[string, RawEntry[]]>([
+    ["two files", [file("config.json", "{}")]],
+    ["two spellings of a file", [file("./config.json", "{}")]],
+    ["an absolute spelling of a file", [file("/config.json", "{}")]],
+    ["a spelling outside of a file", [file("../config.json", "{}")]],
+    ["a file and a link", [symlink("config.json", "0/layer.tar")]],
+    ["a file and a hard link", [hardlink("config.json", "0/layer.tar")]],
+    ["a file and a directory", [directory("config.json")]],
+    ["a file and a FIFO", [{ name: "config.json", type: "6" }]],
+    ["two links", [symlink("a", "0/layer.tar"), symlink("a", "1/layer.tar")]],
+    ["a link and a directory of files", [symlink("0", "1")]],
+    ["a link and a directory of a later file", [symlink("a", "0"), file("a/layer.tar", "")]],
+    ["a file and a directory of a file", [file("a", ""), file("a/b", "")]],
+  ])("that gives one name to %s", async (_, more) => {
+    archive({ more });
     await refused("InvalidManifest");
-    archive({ more: [file("./config.json", "{}")] });
-    await refused("InvalidManifest");
+  });
+
+  test("cannot print control characters of its names", async () => {
+    const escape = "\u009b31m\u202e\u001b]0;x";
+    archive({ more: [file(`a${escape}`, ""), file(`a${escape}`, "")] });
+    const printed = /[\u0000-\u001f\u007f-\u009f\u202e]/;
+    await expect(read()).rejects.not.toMatchObject({ message: expect.stringMatching(printed) });
+    archive({ list: [{ Config: `a${escape}`, Layers: [] }] });
+    await expect(read()).rejects.not.toMatchObject({ message: expect.stringMatching(printed) });
+  });
+
+  test("with a bomb as a layer is refused before the bomb is unpacked", async () => {
+    const bomb = zstdCompressSync(Buffer.alloc(300 * 1024 * 1024));
+    archive({ layers: [file("0", bomb), file("1", LAYERS[1])] });
+    await refused("UnsafeLayer");
   });
 
   test.each([

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { copyFileSync, createReadStream, readFileSync, statSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
@@ -8,8 +7,9 @@ import { parseLayoutName } from "../image/image-name.ts";
 import { type Descriptor, type ImageConfig, MAX_CONFIG_BYTES, MAX_LAYERS, parseConfig } from "../image/manifest.ts";
 import { OCI_CONFIG, OCI_INDEX, OCI_LAYER_GZIP, OCI_LAYER_ZSTD, OCI_MANIFEST } from "../image/media-types.ts";
 import { type Platform, printPlatform } from "../image/platform.ts";
-import { decompressed } from "../layer/decompress.ts";
 import { gzipLayer } from "../layer/gzip-layer.ts";
+import { DEFAULT_LAYER_LIMITS } from "../layer/layer-limits.ts";
+import { verifyLayer } from "../layer/unpack-layer.ts";
 import { type LayoutWriter, layoutWriter } from "../store/layout.ts";
 import { type ArchiveFile, type ArchiveFiles, extractFiles, findFile, invalidArchive } from "./archive-files.ts";
 
@@ -92,7 +92,7 @@ async function toImage(
   for (const [i, name] of Layers.entries()) {
     throwIfAborted(signal);
     try {
-      const layer = await toLayer(findFile(archive, name), config.rootfs?.diff_ids[i] as string, writer);
+      const layer = await toLayer(findFile(archive, name), config.rootfs?.diff_ids[i] as string, writer, signal);
       const added = layerAnnotations?.(config, layer);
       layers.push(added === undefined ? layer : { ...layer, annotations: added });
     } catch (error) {
@@ -110,22 +110,24 @@ async function toImage(
   return { descriptor: os === "" ? descriptor : { ...descriptor, platform }, config };
 }
 
-/** Adds a layer to the blobs. Verifies the digest of its content, and compresses it if it is not yet. */
-async function toLayer(file: ArchiveFile, diffId: string, writer: LayoutWriter): Promise<Descriptor> {
+/** Adds a layer to the blobs. Verifies size and digest of its content, and compresses it if it is not yet. */
+async function toLayer(
+  file: ArchiveFile,
+  diffId: string,
+  writer: LayoutWriter,
+  signal: AbortSignal | undefined,
+): Promise<Descriptor> {
   const gzip = file.head.length >= 2 && file.head.readUInt16BE(0) === 0x1f8b;
   const zstd = file.head.length === 4 && file.head.readUInt32LE(0) === 0xfd2fb528;
-  let unpacked = file.digest;
   if (gzip || zstd) {
-    const hash = createHash("sha256");
-    for await (const chunk of decompressed(createReadStream(file.temporary))) hash.update(chunk);
-    unpacked = `sha256:${hash.digest("hex")}`;
-  }
-  if (unpacked !== diffId)
-    throw new ImageError("DigestMismatch", `the layer's content is ${unpacked}, but the config names ${diffId}`);
+    const source = createReadStream(file.temporary, { signal });
+    await verifyLayer({ source, diffId, packedBytes: file.size, limits: DEFAULT_LAYER_LIMITS });
+  } else if (file.digest !== diffId)
+    throw new ImageError("DigestMismatch", `the layer's content is ${file.digest}, but the config names ${diffId}`);
   const temporary = writer.temporary();
   try {
     const plain = !gzip && !zstd;
-    const packed = plain ? await gzipLayer(createReadStream(file.temporary), temporary) : file;
+    const packed = plain ? await gzipLayer(createReadStream(file.temporary, { signal }), temporary) : file;
     // Copied and not moved, because several layers of the archive may be one file.
     if (!plain) copyFileSync(file.temporary, temporary);
     writer.commit(temporary, packed.digest);

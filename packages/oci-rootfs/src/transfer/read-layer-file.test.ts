@@ -122,6 +122,11 @@ describe("is rejected", () => {
   test.each([
     ["a file that is too large", "TooLarge", tarball([file("package.yaml", "x".repeat(101))])],
     ["a layer that unpacks to too much", "TooLarge", tarball([file("bomb", Buffer.alloc(70 * 1024 * 1024))])],
+    [
+      "a file that is there twice",
+      "InvalidManifest",
+      tarball([file("package.yaml", "first"), file("./package.yaml", "second")]),
+    ],
     ["a link", "InvalidConfig", tarball([symlink("package.yaml", "/etc/passwd")])],
     ["a layer that is cut off", "UnsafeLayer", LAYER.subarray(0, 700)],
   ])("%s", async (_, code, archive) => {

@@ -46,6 +46,8 @@ export async function scanLayer(
       hides ||= hiding.has(entryName);
       isReading = entryName === name;
       if (!isReading) return;
+      // Readers differ in which of the two they use: Crossplane takes the first one.
+      if (found !== undefined) throw new ImageError("InvalidManifest", `${path} is in the layer twice`);
       if (entry.kind !== "file") throw new ImageError("InvalidConfig", `${path} is not a regular file`);
       if (entry.size > maxBytes)
         throw new ImageError("TooLarge", `${path} is ${entry.size} bytes, more than ${maxBytes}`);
