@@ -280,7 +280,7 @@ describe("errors and ends of plain calls", () => {
         () => expect.unreachable(),
         (thrown: RunnerGrpcError) => thrown,
       );
-    expect(error).toMatchObject({ ...details, message: "\ufffd 100%\n\0 ü", status: "UNKNOWN", step: "compose" });
+    expect(error).toMatchObject({ ...details, message: "\ufffd 100%\n\\x00 ü", status: "UNKNOWN", step: "compose" });
     expect(reported).toEqual(["boom ü\n", ["pull", 2]]);
     expect(proxy.seen).toEqual(["plain"]);
   });
