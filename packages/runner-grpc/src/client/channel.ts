@@ -33,6 +33,12 @@ export interface RunnerClientOptions {
 // A runner that restarts is back within a second or two; grpc-js would wait for up to two minutes.
 const MAX_RECONNECT_BACKOFF_MS = 2_000;
 
+// A name has the addresses of several runners, as that of a headless Service. By default, grpc-js uses one of them.
+const BALANCED = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }], methodConfig: [] });
+
+// The default of 30 seconds is as long as a rollout of runners takes, and the new ones would get no calls meanwhile.
+const MIN_RESOLUTION_INTERVAL_MS = MAX_RECONNECT_BACKOFF_MS;
+
 // Other implementations treat pings more often than every five minutes as an attack.
 const KEEPALIVE_MS = 6 * 60_000;
 
@@ -91,6 +97,9 @@ function channelOptions(endpoint: Endpoint, options: RunnerClientOptions): Clien
     // Proxies from the environment lead to the internet; runners are on local sockets or inside the cluster.
     "grpc.enable_http_proxy": 0,
     "grpc.service_config_disable_resolution": 1,
+    "grpc.dns_min_time_between_resolutions_ms": MIN_RESOLUTION_INTERVAL_MS,
+    // The addresses of `localhost` are families of one runner.
+    ...(endpoint.kind === "tcp" && !endpoint.loopback ? { "grpc.service_config": BALANCED } : {}),
     ...(endpoint.kind === "tcp"
       ? { "grpc.keepalive_time_ms": KEEPALIVE_MS, "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW }
       : {}),

@@ -16,7 +16,7 @@ import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Answer, OutgoingCall, RunningCall } from "./answer.ts";
 import { maxAnswerOf, maxOutputOf, openChannel, type RunnerClientOptions } from "./channel.ts";
-import { connectTo } from "./connect.ts";
+import { connectorTo } from "./connect.ts";
 import { errorOfCall } from "./error-of-call.ts";
 import { PlainPath } from "./plain-path.ts";
 
@@ -70,11 +70,7 @@ class GrpcRunnerClient implements RunnerClient {
     }
     this.#maxAnswer = maxAnswerOf(options);
     this.#channel = openChannel(this.#endpoint, options, this.#budget);
-    this.#plain = new PlainPath(
-      this.#endpoint,
-      (onread) => connectTo(this.#endpoint, options, onread),
-      this.#maxAnswer,
-    );
+    this.#plain = new PlainPath(this.#endpoint, connectorTo(this.#endpoint, options), this.#maxAnswer);
   }
 
   async run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {

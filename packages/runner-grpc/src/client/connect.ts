@@ -1,16 +1,18 @@
-import { connect, type OnReadOpts, type Socket } from "node:net";
+import { connect, type LookupFunction, type OnReadOpts, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { type Pems, readPems } from "../setup/certificate-files.ts";
 import type { Endpoint } from "../setup/endpoint.ts";
 import type { RunnerClientOptions } from "./channel.ts";
+import { lookupInTurns } from "./lookup-in-turns.ts";
+import type { Connect } from "./plain-connection.ts";
 
-/**
- * Opens a connection for a plain call.
- *
- * @param onread where the bytes go
- * @throws RunnerSetupError `CertificateUnusable`
- */
-export function connectTo(endpoint: Endpoint, { tls }: RunnerClientOptions, onread: OnReadOpts): Socket {
+/** Opens connections for plain calls, which throw `CertificateUnusable`. */
+export function connectorTo(endpoint: Endpoint, { tls }: RunnerClientOptions): Connect {
+  const lookup = lookupInTurns();
+  return (onread) => open(endpoint, tls, lookup, onread);
+}
+
+function open(endpoint: Endpoint, tls: RunnerClientOptions["tls"], lookup: LookupFunction, onread: OnReadOpts): Socket {
   switch (endpoint.kind) {
     case "path":
       return connect({ path: endpoint.path, onread });
@@ -18,8 +20,9 @@ export function connectTo(endpoint: Endpoint, { tls }: RunnerClientOptions, onre
       return connect({ path: `\0${endpoint.socket}`, onread });
     case "tcp": {
       const { host, port } = endpoint;
-      if (tls === undefined) return connect({ host, port, noDelay: true, onread });
-      const options: ConnectionOptions & { onread: OnReadOpts } = { ...given(readPems(tls)), host, port, onread };
+      if (tls === undefined) return connect({ host, port, lookup, noDelay: true, onread });
+      const pems = given(readPems(tls));
+      const options: ConnectionOptions & { onread: OnReadOpts } = { ...pems, host, port, lookup, onread };
       if (tls.serverName !== undefined) options.servername = tls.serverName;
       return connectTls(options);
     }

@@ -67,7 +67,11 @@ function withoutDetails(
 
 /** The message for a runner to which there is no connection; undefined if grpc-js reports another failure. */
 export function unconnectedMessage(text: string, endpoint: string): string | undefined {
-  // grpc-js reports what it tried, and an empty note on how it resolved the name.
-  const cause = /^No connection established\. Last error: (?:Error: )?(.*?)\.? Resolution note:/s.exec(text)?.[1];
+  // grpc-js reports what it tried, and an empty note on how it resolved the name. With several addresses it repeats the
+  // beginning.
+  const cause =
+    /^(?:(?:round_robin: )?No connection established\. Last error: )+(?:Error: )?(.*?)\.? Resolution note:/s.exec(
+      text,
+    )?.[1] ?? /^(?:round_robin: )?(Name resolution failed) for target /.exec(text)?.[1];
   return cause && `no runner answers at ${endpoint} (${cause}): start one with xfn-runner serve`;
 }

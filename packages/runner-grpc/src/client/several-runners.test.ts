@@ -1,0 +1,108 @@
+import dns, { type LookupAddress } from "node:dns";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { Serving } from "../../test/serving.ts";
+
+const SMALL = Buffer.from("input");
+// Large enough for a plain call.
+const LARGE = Buffer.alloc(200_000, "0123456789abcdefg");
+
+const NAME = "runners.test";
+
+type Found = (cause: Error | null, addresses: LookupAddress[]) => void;
+
+/** Runners at 127.0.0.1, 127.0.0.2 and so on, with one port, as behind a headless Service. */
+class Fleet {
+  /** The calls of each runner. */
+  readonly calls: number[] = [];
+  /** What the name of the fleet resolves to. */
+  addresses: string[] = [];
+  readonly #serving: Serving;
+  #port = 0;
+
+  constructor(serving: Serving) {
+    this.#serving = serving;
+    // grpc-js and plain calls look names up in two ways.
+    const { lookup } = dns;
+    const byCallback = (host: string, options: dns.LookupAllOptions, found: Found): void =>
+      host === NAME ? found(null, this.#found()) : lookup(host, options, found);
+    const spies = [
+      vi.spyOn(dns, "lookup").mockImplementation(byCallback as never),
+      vi.spyOn(dns.promises, "lookup").mockImplementation((async () => this.#found()) as never),
+    ];
+    onTestFinished(() => {
+      for (const spy of spies) spy.mockRestore();
+    });
+  }
+
+  get endpoint(): string {
+    return `dns:///${NAME}:${this.#port}`;
+  }
+
+  #found(): LookupAddress[] {
+    return this.addresses.map((address) => ({ address, family: 4 }));
+  }
+
+  /** Starts one more runner. @returns its address */
+  async add(options: Parameters<Serving["server"]>[0] = {}): Promise<string> {
+    const number = this.calls.push(0) - 1;
+    const host = `127.0.0.${number + 1}`;
+    const { run = async (_image, input) => input } = options;
+    const { address } = await this.#serving.server({
+      insecureNoAuth: true,
+      maxQueued: 64,
+      ...options,
+      addresses: [`${host}:${this.#port}`],
+      run: (...call) => {
+        this.calls[number]!++;
+        return run(...call);
+      },
+    });
+    this.#port = Number(address.split(":").at(-1));
+    return host;
+  }
+}
+
+test("calls of one client take turns among the runners of a name, once all are connected", async () => {
+  await using serving = new Serving();
+  const fleet = new Fleet(serving);
+  for (let count = 0; count < 3; count++) fleet.addresses.push(await fleet.add());
+  const client = serving.client(fleet.endpoint);
+  await expect
+    .poll(async () => {
+      await client.run("x", SMALL);
+      return fleet.calls.filter((calls) => calls > 0).length;
+    })
+    .toBe(3);
+  fleet.calls.fill(0);
+  await Promise.all(Array.from({ length: 30 }, () => client.run("x", SMALL)));
+  expect(fleet.calls).toEqual([10, 10, 10]);
+});
+
+test("plain calls take turns among the runners of a name too, and pass over one that is gone", async () => {
+  await using serving = new Serving();
+  const fleet = new Fleet(serving);
+  for (let count = 0; count < 3; count++) fleet.addresses.push(await fleet.add());
+  const client = serving.client(fleet.endpoint);
+  // DNS servers shuffle their answers.
+  for (let call = 0; call < 9; call++) {
+    await client.run("x", LARGE);
+    fleet.addresses.reverse();
+  }
+  expect(fleet.calls).toEqual([3, 3, 3]);
+  fleet.calls.fill(0);
+  fleet.addresses.push("127.0.0.9");
+  for (let call = 0; call < 8; call++) await client.run("x", LARGE);
+  expect(fleet.calls.reduce((sum, calls) => sum + calls)).toBe(8);
+  expect(Math.min(...fleet.calls)).toBeGreaterThanOrEqual(2);
+});
+
+test("calls to runners that are all gone are undelivered, and so are calls to an unknown name", async () => {
+  await using serving = new Serving();
+  const fleet = new Fleet(serving);
+  fleet.addresses = ["127.0.0.8", "127.0.0.9"];
+  const gone = { code: "Unavailable", undelivered: true, retryable: true };
+  const refused = serving.client("dns:///runners.test:1").run("x", SMALL);
+  await expect(refused).rejects.toMatchObject({ ...gone, message: expect.stringMatching(/ECONNREFUSED/) });
+  vi.mocked(dns.promises.lookup).mockRejectedValue(new Error("ENOTFOUND"));
+  await expect(serving.client("dns:///runners.test:1").run("x", SMALL)).rejects.toMatchObject(gone);
+});
