@@ -8,33 +8,40 @@ import { byPosition, issueError } from "./schema-errors.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
-/** Kubernetes' own kinds whose names have another form than a DNS subdomain, by group. */
-const NAME_RULES: Readonly<Record<string, Readonly<Record<string, NameRule>>>> = {
-  "": { Namespace: "label", Service: "label1035" },
-  "apiregistration.k8s.io": { APIService: "segment" },
-  [RBAC]: { ClusterRole: "segment", ClusterRoleBinding: "segment", Role: "segment", RoleBinding: "segment" },
-};
+/** Kubernetes' own kinds whose names have another form than a DNS subdomain: `GROUP/KIND`. */
+const NAME_RULES: ReadonlyMap<string, NameRule> = new Map([
+  ["/Namespace", "label"],
+  ["/Service", "label1035"],
+  ["apiregistration.k8s.io/APIService", "segment"],
+  [`${RBAC}/ClusterRole`, "segment"],
+  [`${RBAC}/ClusterRoleBinding`, "segment"],
+  [`${RBAC}/Role`, "segment"],
+  [`${RBAC}/RoleBinding`, "segment"],
+]);
 
 /** The cluster-scoped kinds among those that are known without a definition or CRD, by group. */
-const CLUSTER_KINDS: Readonly<Record<string, readonly string[]>> = {
-  "": ["Namespace", "Node", "PersistentVolume"],
-  "admissionregistration.k8s.io": [
-    "MutatingWebhookConfiguration",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-    "ValidatingWebhookConfiguration",
+const CLUSTER_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["", ["Namespace", "Node", "PersistentVolume"]],
+  [
+    "admissionregistration.k8s.io",
+    [
+      "MutatingWebhookConfiguration",
+      "ValidatingAdmissionPolicy",
+      "ValidatingAdmissionPolicyBinding",
+      "ValidatingWebhookConfiguration",
+    ],
   ],
-  "apiextensions.crossplane.io": ["Composition", "CompositeResourceDefinition"],
-  "apiextensions.k8s.io": ["CustomResourceDefinition"],
-  "apiregistration.k8s.io": ["APIService"],
-  "certificates.k8s.io": ["CertificateSigningRequest"],
-  "flowcontrol.apiserver.k8s.io": ["FlowSchema", "PriorityLevelConfiguration"],
-  "networking.k8s.io": ["IngressClass"],
-  "node.k8s.io": ["RuntimeClass"],
-  [RBAC]: ["ClusterRole", "ClusterRoleBinding"],
-  "scheduling.k8s.io": ["PriorityClass"],
-  "storage.k8s.io": ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"],
-};
+  ["apiextensions.crossplane.io", ["Composition", "CompositeResourceDefinition"]],
+  ["apiextensions.k8s.io", ["CustomResourceDefinition"]],
+  ["apiregistration.k8s.io", ["APIService"]],
+  ["certificates.k8s.io", ["CertificateSigningRequest"]],
+  ["flowcontrol.apiserver.k8s.io", ["FlowSchema", "PriorityLevelConfiguration"]],
+  ["networking.k8s.io", ["IngressClass"]],
+  ["node.k8s.io", ["RuntimeClass"]],
+  [RBAC, ["ClusterRole", "ClusterRoleBinding"]],
+  ["scheduling.k8s.io", ["PriorityClass"]],
+  ["storage.k8s.io", ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"]],
+]);
 
 /** The longest value of a label: each CompositionRevision has the name of its Composition as one. */
 const MAX_COMPOSITION_NAME_LENGTH = 63;
@@ -56,7 +63,7 @@ export function metadataErrors(
   const kind = textAt(value, "kind");
   const group = groupOf(textAt(value, "apiVersion"));
   const rules = {
-    name: NAME_RULES[group]?.[kind] ?? "subdomain",
+    name: NAME_RULES.get(`${group}/${kind}`) ?? "subdomain",
     needsName: valueAt(value, "metadata", "annotations", ENTRY_ANNOTATION) === undefined,
   };
   const errors = checkMetadata(value, rules).map((issue) => issueError(document, issue));
@@ -65,7 +72,7 @@ export function metadataErrors(
     const message = `metadata.name: Too long: may not be longer than ${MAX_COMPOSITION_NAME_LENGTH}: revisions carry it in a label`;
     errors.push({ type: "schema", field: "metadata.name", message, ...positionOf(document, ["metadata", "name"]) });
   }
-  const isCluster = namespaced === undefined ? CLUSTER_KINDS[group]?.includes(kind) === true : !namespaced;
+  const isCluster = namespaced === undefined ? CLUSTER_KINDS.get(group)?.includes(kind) === true : !namespaced;
   if (!isCluster || textAt(value, "metadata", "namespace") === "") return { errors, warnings: [] };
   const at = ["metadata", "namespace"];
   const message = `metadata.namespace: has no effect: ${kind} is cluster-scoped`;

@@ -77,6 +77,23 @@ describe("settings that others extend", () => {
     write("other.json", '{"extends": "./tsconfig.json"}');
     expect(() => requirePlainFiles(dir)).not.toThrow();
   });
+
+  test("are each read once: a file that extends itself twice would be read without end", () => {
+    write("tsconfig.json", '{"extends": ["./tsconfig.json", "./tsconfig.json", "./other.json"]}');
+    write("other.json", '{"extends": ["./tsconfig.json", "./other.json", "./other.json"]}');
+    expect(() => requirePlainFiles(dir)).not.toThrow();
+  });
+
+  test("may have comments without end, each of which is not searched to the end of the file", () => {
+    write("tsconfig.json", "/* ".repeat(2_000_000));
+    expect(() => requirePlainFiles(dir)).not.toThrow();
+  });
+});
+
+test("scopes of packages that contain themselves are not followed", () => {
+  write("node_modules/a/package.json", "{}");
+  for (const name of ["@b", "@c", "@d"]) symlinkSync(".", join(dir, "node_modules", name));
+  expect(() => requirePlainFiles(dir)).not.toThrow();
 });
 
 test("a source that would fill the memory is refused, and data of that size is not", () => {

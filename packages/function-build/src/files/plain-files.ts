@@ -13,8 +13,6 @@ const READ_HIDDEN: ReadonlySet<string> = new Set([".dockerignore", ".gitignore"]
 const PACKAGES = "node_modules";
 /** A folder with more is a home or a checkout. Reading their names takes a second. */
 const MAX_ENTRIES = 100_000;
-/** More settings that extend each other are a cycle. */
-const MAX_EXTENDS = 32;
 
 /**
  * Checks the files of a folder before any tool reads them: a compiler reads a link to /dev/zero until its memory is
@@ -39,7 +37,7 @@ export function requirePlainFiles(dir: string): void {
     }
   };
   visit(dir);
-  requireSettings(join(dir, "tsconfig.json"), 0);
+  requireSettings(join(dir, "tsconfig.json"), new Set());
 }
 
 /** @throws InputError as {@link requirePlainFiles}; not for a missing file, or a link to a folder */
@@ -52,30 +50,33 @@ export function requirePlainFile(path: string): void {
     throw new InputError(`${path} has ${stat.size} bytes; a source has at most ${MAX_SOURCE_BYTES}`);
 }
 
-function requirePackages(folder: string): void {
+function requirePackages(folder: string, isScope = false): void {
   if (statOf(folder)?.isDirectory() !== true) return;
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
-    if (name.startsWith("@")) requirePackages(path);
+    // A scope has no scopes. A link could make it contain itself.
+    if (name.startsWith("@") && !isScope) requirePackages(path, true);
     else for (const file of ["package.json", "tsconfig.json"]) requirePlainFile(join(path, file));
   }
 }
 
-/** Checks the settings of TypeScript, and those that they extend, wherever those are. */
-function requireSettings(path: string, depth: number): void {
+/** Checks the settings of TypeScript, and those that they extend, wherever those are. Each file is read once. */
+function requireSettings(path: string, known: Set<string>): void {
+  if (known.has(path)) return;
+  known.add(path);
   requirePlainFile(path);
-  if (depth > MAX_EXTENDS || statOf(path)?.isFile() !== true) return;
+  if (statOf(path)?.isFile() !== true) return;
   const { extends: own } = readSettings(path);
   const names: unknown[] = Array.isArray(own) ? own : [own];
-  for (const name of names) if (typeof name === "string") extendedBy(path, name, depth);
+  for (const name of names) if (typeof name === "string") extendedBy(path, name, known);
 }
 
-function extendedBy(path: string, name: string, depth: number): void {
+function extendedBy(path: string, name: string, known: Set<string>): void {
   const folders = /^(?:\.{0,2}\/|\.{1,2}$)/.test(name) ? [dirname(path)] : packageFolders(dirname(path));
   for (const folder of folders) {
     const found = resolve(folder, name);
     for (const file of [found, `${found}.json`, join(found, "tsconfig.json")])
-      if (existsSync(file)) requireSettings(file, depth + 1);
+      if (existsSync(file)) requireSettings(file, known);
   }
 }
 

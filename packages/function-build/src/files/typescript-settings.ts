@@ -7,9 +7,9 @@ import { isObject, type JsonObject } from "@xfn/functionio";
  */
 export function readSettings(path: string): JsonObject {
   try {
-    // A string without end is one, too. Otherwise each of its escaped quotes would begin another search for the end.
+    // A string or comment without end is one, too. Otherwise each start of one would begin another search for the end.
     const text = readFileSync(path, "utf8")
-      .replace(/("(?:\\.|[^"\\])*"?)|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1")
+      .replace(/("(?:\\.|[^"\\])*"?)|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/g, "$1")
       .replace(/("(?:\\.|[^"\\])*"?)|,(?=\s*[}\]])/g, "$1");
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : {};

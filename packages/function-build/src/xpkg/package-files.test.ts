@@ -37,6 +37,13 @@ test("names what the author may expect, and no other file", () => {
   expect(leftOut).toEqual(["B.YAML", "linked", "object.json", "sub/c.Yml"]);
 });
 
+test("links that lead nowhere are no error", () => {
+  write("a.yaml");
+  symlinkSync("nowhere", join(dir, "dangling"));
+  symlinkSync("loop", join(dir, "loop"));
+  expect(found({ onLeftOut: () => expect.unreachable() })).toEqual(["a.yaml"]);
+});
+
 test("skips the folder of examples", () => {
   write("examples/a.yaml", "apis/examples/b.yaml", "examples.yaml");
   expect(found({ without: join(dir, "examples") })).toEqual(["apis/examples/b.yaml", "examples.yaml"]);

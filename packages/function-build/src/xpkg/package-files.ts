@@ -63,11 +63,16 @@ const MAX_OBJECT_BYTES = 1024 * 1024;
 
 /** Whether a file that no package has looks like one of its objects. */
 function mayBeExpected(path: string, stat: Stats): boolean {
-  if (stat.isSymbolicLink()) return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (!stat.isFile()) return false;
-  const suffix = extname(path).toLowerCase();
-  if (suffix === ".yaml" || suffix === ".yml") return true;
-  return suffix === ".json" && stat.size <= MAX_OBJECT_BYTES && /"apiVersion"\s*:/.test(readFileSync(path, "utf8"));
+  try {
+    if (stat.isSymbolicLink()) return statSync(path).isDirectory();
+    if (!stat.isFile()) return false;
+    const suffix = extname(path).toLowerCase();
+    if (suffix === ".yaml" || suffix === ".yml") return true;
+    return suffix === ".json" && stat.size <= MAX_OBJECT_BYTES && /"apiVersion"\s*:/.test(readFileSync(path, "utf8"));
+  } catch {
+    // A link that leads nowhere, or a file of another user. The package does not need it.
+    return false;
+  }
 }
 
 /**
