@@ -9,9 +9,13 @@ import { allParts, CelSyntaxError } from "./syntax/expression.ts";
 import { parse } from "./syntax/parse.ts";
 import { BOOL, STRING, type Type } from "./values/type.ts";
 import { Failure, type Value } from "./values/value.ts";
+import { allowVisits, EXCEEDED } from "./values/visit.ts";
 
 /** The longest expression, as in an API server. */
 const MAX_LENGTH = 100_000;
+
+/** Parts of types that may be visited. The longest expressions with types of the usual size need a tenth. */
+const MAX_TYPE_VISITS = 2_000_000;
 
 /** The result of an expression, or its error, which contains no value of the data. */
 export type Outcome = { readonly value: Value } | { readonly failure: string };
@@ -37,9 +41,11 @@ export interface ProgramOptions {
 /** Compiles an expression like an API server. Returns what is wrong with an invalid one. */
 export function compile(text: string, options: ProgramOptions): Program | { readonly problem: string } {
   if (text.length > MAX_LENGTH) return { problem: `is longer than ${MAX_LENGTH} characters` };
+  allowVisits(MAX_TYPE_VISITS);
   try {
     return compiled(text, options);
   } catch (error) {
+    if (error === EXCEEDED) return { problem: "has types that are too large" };
     if (error instanceof CelSyntaxError) return { problem: `is not valid CEL: ${error.message}` };
     // The stack ends before the bound on nesting only for long chains of operators.
     if (error instanceof RangeError) return { problem: "is nested too deeply" };

@@ -1,10 +1,12 @@
 import { DYN, sameType, type Type } from "../values/type.ts";
+import { visit } from "../values/visit.ts";
 
 /** The types that type variables stand for, by the variable's name. */
 export type Bindings = Map<string, Type>;
 
 /** Replaces the type variables of a type. With `free`, those that stand for nothing become that type. */
 export function resolve(bindings: Bindings, type: Type, free?: Type): Type {
+  visit();
   if (type.kind === "param") {
     const bound = bindings.get(type.name);
     return bound === undefined ? (free ?? type) : resolve(bindings, bound, free);
@@ -19,13 +21,28 @@ export function resolve(bindings: Bindings, type: Type, free?: Type): Type {
  * @param bindings - extended if the types fit, unchanged if they do not
  */
 export function unify(bindings: Bindings, a: readonly Type[], b: readonly Type[]): boolean {
-  const extended: Bindings = new Map(bindings);
+  const extended = new Extension(bindings);
   if (a.length !== b.length || !a.every((one, at) => fits(extended, one, b[at] as Type))) return false;
   for (const [name, type] of extended) bindings.set(name, type);
   return true;
 }
 
+/** Bindings that others do not have yet. A copy would take longer with each type variable of the expression. */
+class Extension extends Map<string, Type> {
+  readonly #base: Bindings;
+
+  constructor(base: Bindings) {
+    super();
+    this.#base = base;
+  }
+
+  override get(name: string): Type | undefined {
+    return super.get(name) ?? this.#base.get(name);
+  }
+}
+
 function fits(bindings: Bindings, a: Type, b: Type): boolean {
+  visit();
   if (b.kind === "param") {
     const bound = bind(bindings, a, b);
     if (bound.fits) return true;
@@ -67,6 +84,7 @@ function bind(bindings: Bindings, type: Type, variable: Type): { fits: boolean; 
 
 /** Whether a type variable is a part of a type. It cannot stand for a type that contains it. */
 function occurs(bindings: Bindings, variable: Type, type: Type): boolean {
+  visit();
   if (sameType(variable, type)) return true;
   if (type.kind === "param") {
     const bound = bindings.get(type.name);
@@ -81,6 +99,7 @@ export function moreGeneral(a: Type, b: Type): Type {
 }
 
 function isAtLeastAsGeneral(a: Type, b: Type): boolean {
+  visit();
   if (a.kind === "dyn" || a.kind === "param") return true;
   if (b.kind === "dyn" || b.kind === "param") return false;
   if (a.kind !== b.kind) return false;

@@ -1,16 +1,16 @@
+import { allowVisits, EXCEEDED, MAX_VISITS } from "../values/visit.ts";
+
 /** The limit of one expression, as in an API server. A unit is about 50 ns of a server. */
 const MAX_COST = 1_000_000;
 
 /** The limit of all rules of one value, as in an API server. */
 const MAX_TOTAL_COST = 10_000_000;
 
-/** An expression exceeded its cost. One shared object, because only its identity matters. */
-const EXCEEDED = new Error("the expression exceeds its cost");
-
 /** Counts the cost of expressions, and stops one that exceeds its limit. */
 export class Budget {
   #cost = 0;
   #left = MAX_TOTAL_COST;
+  #visits = MAX_VISITS;
 
   /** Adds the cost of a step. */
   add(cost: number): void {
@@ -23,13 +23,17 @@ export class Budget {
    */
   run<T>(evaluate: () => T): T | undefined {
     this.#cost = 0;
+    allowVisits(this.#visits);
     try {
       const result = evaluate();
       this.#left -= this.#cost;
       return this.#left < 0 ? undefined : result;
     } catch (error) {
-      if (error === EXCEEDED) return undefined;
+      // A RangeError is the end of the stack, or a text that is too long for JavaScript.
+      if (error === EXCEEDED || error instanceof RangeError) return undefined;
       throw error;
+    } finally {
+      this.#visits = allowVisits(MAX_VISITS);
     }
   }
 

@@ -2,6 +2,7 @@ import { Format } from "../library/named-formats.ts";
 import { lengthOf } from "../library/operators.ts";
 import type { Overload } from "../syntax/expression.ts";
 import { CelMap, CelObject, Extension, List, Optional, type Value } from "../values/value.ts";
+import { visit } from "../values/visit.ts";
 
 // The same factors as those of estimates: see cost/range.ts.
 const TEXT_FACTOR = 0.1;
@@ -35,6 +36,7 @@ const matches: CostOf = ([text, pattern]) =>
 const walks: CostOf = ([value]) => traversal(value ?? null);
 
 function traversal(value: Value): number {
+  visit();
   if (typeof value === "string" || value instanceof Uint8Array) return Math.floor(value.length * TEXT_FACTOR);
   if (value instanceof List) return value.items.reduce<number>((total, item) => total + traversal(item), 0);
   return 1;

@@ -2,6 +2,7 @@ import { formatFloat } from "../../transform/text/go-float.ts";
 import { quote } from "../../transform/text/quote.ts";
 import { printDuration, printTimestamp } from "../values/time.ts";
 import { CelMap, CelObject, Duration, Failure, List, Timestamp, TypeValue, Uint, type Value } from "../values/value.ts";
+import { visit } from "../values/visit.ts";
 import { boundedLength } from "./bounds.ts";
 import { printDouble } from "./conversions.ts";
 import { compareTexts } from "./operators.ts";
@@ -127,12 +128,16 @@ function printed(value: Value): string | Failure {
 
 /** A value within a list or map, as a literal of the language. */
 function nested(value: Value): string | Failure {
-  if (typeof value === "string") return quote(value, false);
+  if (typeof value === "string") {
+    visit(value.length);
+    return quote(value, false);
+  }
   if (typeof value === "number") {
     return Number.isFinite(value) ? formatFloat(value, "f", DEFAULT_PRECISION) : `"${printDouble(value)}"`;
   }
   const text = printed(value);
   if (text instanceof Failure) return text;
+  visit(text.length);
   if (value instanceof Uint8Array) return `b${quote(text, false)}`;
   if (value instanceof Duration) return `duration("${text}")`;
   return value instanceof Timestamp ? `timestamp("${text}")` : text;

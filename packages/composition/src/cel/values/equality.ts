@@ -11,12 +11,14 @@ import {
   Uint,
   type Value,
 } from "./value.ts";
+import { visit } from "./visit.ts";
 
 /** Whether two values are equal: numbers across types, lists as the list on the left says. Other types differ. */
 export function equal(a: Value, b: Value): boolean {
   if (a === b) return typeof a !== "number" || !Number.isNaN(a);
   if (isNumeric(a)) return isNumeric(b) && compareNumbers(a, b) === 0;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  visit();
   if (a instanceof List) return b instanceof List && sameLists(a, b);
   if (a instanceof CelMap) {
     if (b instanceof CelMap) return sameMaps(a, b);

@@ -1,3 +1,5 @@
+import { visit } from "./visit.ts";
+
 /** The kinds of types in expressions. `param` is a type variable of a function. */
 export type Kind =
   | "dyn"
@@ -87,6 +89,7 @@ export const FORMAT: Type = named("kubernetes.NamedFormat");
 
 /** Whether two types are the same, type variables by their name. */
 export function sameType(a: Type, b: Type): boolean {
+  visit();
   return (
     a === b ||
     (a.kind === b.kind &&
@@ -103,6 +106,7 @@ export function insideOptional(type: Type): Type | undefined {
 
 /** Prints a type as cel-go does. */
 export function printType(type: Type): string {
+  visit();
   switch (type.kind) {
     case "list":
     case "map":

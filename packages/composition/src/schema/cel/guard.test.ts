@@ -117,3 +117,35 @@ describe("guards", () => {
     expect(new Set(read)).toEqual(new Set(["b"]));
   });
 });
+
+describe("values and types that share their parts", () => {
+  const doubled = (start: string): string => start + ".map(a, [a, a])".repeat(40);
+
+  test.each([
+    ["==", `${doubled("[1]")} == ${doubled("[1]")}`],
+    ["== of dyn", `dyn(${doubled("[1]")}) == dyn(${doubled("[1]")})`],
+    ["in", `${doubled("[1]")} in [${doubled("[1]")}]`],
+    ["format", `'%s'.format([${doubled("['a']")}]) == ''`],
+    ["indexOf", `[${doubled("[1]")}].indexOf(${doubled("[1]")}) == 0`],
+    ["sets.contains", `sets.contains(${doubled("[1]")}, ${doubled("[1]")})`],
+  ])("end an evaluation: %s", (_, when) => {
+    expect(evaluate(when)).toEqual({ failure: "it takes too many steps" });
+  });
+
+  test.each([
+    ["maps", `[1]${".map(a, {a: a})".repeat(40)} == []`],
+    ["lists", `[1]${".map(a, [a, a])".repeat(2000)} == []`],
+  ])("end a compilation: %s", (_, when) => {
+    expect(compileGuard(when)).toEqual({ problem: "has types that are too large" });
+  });
+
+  test("do not keep the next expression from being evaluated", () => {
+    expect(evaluate(`${doubled("[1]")} == ${doubled("[1]")}`)).toHaveProperty("failure");
+    expect(evaluate("[[1], [2]] == [[1], [2]]")).toEqual({ holds: true });
+  });
+
+  test("the longest expression is compiled", () => {
+    const fields = Array.from({ length: 2000 }, () => "[observed.composite.resource.spec.x] == [1]");
+    expect(compileGuard(fields.join(" || "))).not.toHaveProperty("problem");
+  });
+});

@@ -1,0 +1,24 @@
+/**
+ * The parts of values, and the characters of printed ones, that the expressions on one value may visit. An API server
+ * charges next to nothing for them, but parts can be shared: 40 times `.map(a, [a, a])` makes a list that takes little
+ * memory, and has 2^40 items. An object of a cluster has at most some million parts.
+ */
+export const MAX_VISITS = 5_000_000;
+
+/** An expression exceeded its cost, or visits too much. One shared object, because only its identity matters. */
+export const EXCEEDED: Error = new Error("the expression exceeds its cost");
+
+let left = MAX_VISITS;
+
+/** Records visits. Each function that calls itself for the parts of a value or type does so. */
+export function visit(count = 1): void {
+  left -= count;
+  if (left < 0) throw EXCEEDED;
+}
+
+/** Allows so many visits from now on. @returns how many were left before */
+export function allowVisits(count: number): number {
+  const before = left;
+  left = count;
+  return before;
+}
