@@ -17,8 +17,6 @@ export const REQUEUE_AFTER_MS = {
   compositeDeletion: 2_000,
   /** Composed resources are being deleted, perhaps of a kind that cannot be watched. */
   composedDeletion: 10_000,
-  /** The connection secret of a composed resource lacks a promised key. Such Secrets are not watched. */
-  missingDetails: 2_000,
   /** A function lets its response be used for a shorter time. */
   shortestTtl: 1_000,
   /** A user must act first, and not everything that a user can do is watched. */

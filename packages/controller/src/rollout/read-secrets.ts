@@ -11,8 +11,8 @@ export function valuesOfSecret(object: KubernetesObject): Buffer[] {
 }
 
 /**
- * A client that notes the values of all Secrets that a run reads with it: credentials of steps, connection details, pull
- * secrets and required Secrets. A function can copy each into a field, so what is published of the run contains none.
+ * A client that notes the values of all Secrets that a run reads with it: credentials of steps, connection details,
+ * pull secrets and required Secrets. A function can copy each into a field, so what is published of the run contains none.
  */
 export function notingSecrets(client: Client): { readonly client: Client; readonly values: readonly Buffer[] } {
   const values: Buffer[] = [];

@@ -1,19 +1,25 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
 import { someOf } from "@xfn/functionio";
+import { type Backoff, pauseAfter } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
-import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
 import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 /** A message names this many keys. */
 const MAX_NAMED = 10;
 
+/**
+ * The connection secret of a composed resource lacks a promised key. Such Secrets are not watched. A provider writes
+ * them within seconds; a key that never comes must not call functions for ever.
+ */
+const DETAILS_BACKOFF: Backoff = { firstMs: 2_000, longestMs: 60_000 };
+
 /** The condition of an XR whose resources are ready, and have not provided all details yet. */
-function awaited({ progress }: ReconcileContext, keys: readonly string[]): Condition {
-  const { missingDetails } = REQUEUE_AFTER_MS;
-  progress.slowedMs = Math.min(progress.slowedMs ?? missingDetails, missingDetails);
+function awaited({ memory, progress }: ReconcileContext, keys: readonly string[]): Condition {
+  const waitMs = pauseAfter(++memory.awaits, DETAILS_BACKOFF);
+  progress.slowedMs = Math.min(progress.slowedMs ?? waitMs, waitMs);
   const names = someOf(
     keys.map((key) => JSON.stringify(key)),
     MAX_NAMED,
@@ -44,6 +50,7 @@ export function brokenContract(
     .filter(({ code }) => code === "Duplicate" || code === "Required")
     .map(({ message }) => message);
   const missing = keys.filter((key) => !names.includes(key));
+  if (missing.length === 0) context.memory.awaits = 0;
   if (broken.length === 0) return isEnforced && missing.length > 0 ? awaited(context, missing) : undefined;
   const { name = "" } = composition.metadata;
   const message = `${broken.join("; ")}: the Composition ${name} breaks the connection contract of its definition`;

@@ -24,6 +24,8 @@ export interface CompositeMemory {
   environment: readonly string[] | undefined;
   /** Consecutive conflicts. */
   conflicts: number;
+  /** Consecutive reconciles that awaited connection details. */
+  awaits: number;
   /** Since when a full runner has refused each run, in milliseconds since the epoch. */
   refusedSince: number | undefined;
 }
@@ -40,6 +42,7 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     events: new Set(),
     environment: undefined,
     conflicts: 0,
+    awaits: 0,
     refusedSince: undefined,
   };
 }
