@@ -34,6 +34,7 @@ import { explainFailure, type Failure } from "./state/explain-failure.ts";
 import { missingRights } from "./state/missing-rights.ts";
 import { PullSecretCache } from "./state/pull-secret-cache.ts";
 import { type ReconcileContext, readLive } from "./state/reconcile-context.ts";
+import { RunSecrets } from "./state/run-secrets.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
 
 /**
@@ -110,6 +111,7 @@ class CompositeReconciler {
       signal,
       xr: memory.writes.newest(reference, found) ?? found,
       emitted: new Set(),
+      secrets: new RunSecrets(),
       progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
       applied: [],
       fights: [],
@@ -184,6 +186,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     readiness = applied.readiness;
     ttlMs = applied.ttlMs;
     failure = combineFailures(failures);
+    context.secrets.scrubError(failure);
     const explained = failure && (await explain(context, failure));
     if (explained !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
     else if (context.progress.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
@@ -199,6 +202,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     const isComplete = failure === undefined && readiness.status === "True";
     if (isComplete) context.memory.completed = await completedRun(context, composed.composition, before);
   } catch (error) {
+    context.secrets.scrubError(error);
     if (context.signal.aborted || isApiError(error, "Conflict") || isShortRefusal(context, error)) throw error;
     const explained = await explain(context, error);
     const isAwaited = error instanceof SelectionError && error.isAwaited;

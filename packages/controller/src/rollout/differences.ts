@@ -1,7 +1,7 @@
 import { formatFieldPath } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonPath, type JsonValue, type KubernetesObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
-import { secretFields } from "@xfn/pipeline/trace";
+import { type SecretValues, secretFields } from "@xfn/pipeline/trace";
 import { emptyObject } from "../objects/empty-object.ts";
 import { isSecret } from "../objects/kinds.ts";
 import { sameJson } from "../objects/same-json.ts";
@@ -47,7 +47,7 @@ export function differencesOf(
   resource: string,
   applied: KubernetesObject | undefined,
   desired: KubernetesObject | undefined,
-  secrets: readonly string[],
+  secrets: Pick<SecretValues, "isIn">,
 ): Difference[] {
   const title = (object: KubernetesObject): string => JSON.stringify(`${object.kind} ${object.metadata?.name}`);
   if (applied === undefined || desired === undefined) {
@@ -56,7 +56,7 @@ export function differencesOf(
   }
   const found: Difference[] = [];
   const shownName = (name: string | number): string | number =>
-    typeof name === "string" && secrets.includes(name) ? MASK : name;
+    typeof name === "string" && secrets.isIn(name) ? MASK : name;
   const hidesAll = isSecret(desired);
   const hides = [secretFields(applied), secretFields(desired)];
   const compare = (before: JsonValue | undefined, after: JsonValue | undefined, at: Place): void => {
@@ -114,22 +114,15 @@ function own(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-function withoutSecrets(value: JsonValue, secrets: readonly string[]): JsonValue {
-  if (typeof value === "string") return containsOne(value, secrets) ? MASK : value;
+function withoutSecrets(value: JsonValue, secrets: Pick<SecretValues, "isIn">): JsonValue {
+  if (typeof value === "string") return secrets.isIn(value) ? MASK : value;
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, secrets));
   if (!isObject(value)) return value;
   if (namesSecret(value)) return MASK;
   const copy = emptyObject();
   for (const key of Object.keys(value))
-    copy[secrets.includes(key) ? MASK : key] = SECRET_FIELD.test(key)
+    copy[secrets.isIn(key) ? MASK : key] = SECRET_FIELD.test(key)
       ? MASK
       : withoutSecrets(own(value, key) ?? null, secrets);
   return copy;
-}
-
-// A shorter secret is a part of too many texts.
-const MIN_CONTAINED = 4;
-
-function containsOne(text: string, secrets: readonly string[]): boolean {
-  return secrets.some((one) => (one.length < MIN_CONTAINED ? one !== "" && text === one : text.includes(one)));
 }

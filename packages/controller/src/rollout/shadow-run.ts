@@ -3,7 +3,6 @@ import type { Definition } from "@xfn/composition/definition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import { secretForms } from "@xfn/pipeline/trace";
 import { accountRights } from "../account/account-rights.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { checkApplicable } from "../composite/apply/check-applicable.ts";
@@ -13,6 +12,7 @@ import { runEnvironment } from "../composite/run/run-environment.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
 import { type ReconcileContext, withComposingRights } from "../composite/state/reconcile-context.ts";
+import { RunSecrets } from "../composite/state/run-secrets.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
@@ -21,7 +21,6 @@ import { isSecret } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 import { readOnlyContext } from "./read-only-context.ts";
-import { notingSecrets, valuesOfSecret } from "./read-secrets.ts";
 
 /** A run in shadow of a revision. */
 export interface ShadowRun {
@@ -37,14 +36,13 @@ export interface ShadowRun {
  * computes the changes in dry runs, which also show what it would refuse. Functions run, so side effects of their own
  * happen.
  *
- * @throws {CompositeError | PipelineError | ApiError} as a reconcile with the revision would
+ * @throws {CompositeError | PipelineError | ApiError} as a reconcile with the revision would, without values of Secrets
  */
 export async function shadowRun(
   base: Context,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
-  const read = notingSecrets(base.client);
-  const own = readOnlyContext({ ...base, client: read.client });
+  const own = readOnlyContext(base);
   const rights = accountRights(own, definition);
   const context: ReconcileContext = {
     ...(rights?.context ?? own),
@@ -59,12 +57,26 @@ export async function shadowRun(
     signal,
     xr,
     emitted: new Set(),
+    secrets: new RunSecrets(),
     progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
     applied: [],
     fights: [],
     conditions: [],
   };
-  await rights?.requireAccount(xr, signal);
+  try {
+    return await differences(context, { revision, composition });
+  } catch (error) {
+    context.secrets.scrubError(error);
+    throw error;
+  }
+}
+
+async function differences(
+  context: ReconcileContext,
+  { revision, composition }: Pick<ShadowRun, "revision" | "composition">,
+): Promise<Difference[]> {
+  const { xr, signal } = context;
+  await context.rights?.requireAccount(xr, signal);
   requireSupported(context, composition);
   context.composing = await context.accounts.rightsOf(composition, xr, signal);
   const composing = withComposingRights(context);
@@ -74,10 +86,8 @@ export async function shadowRun(
   const environment = await runEnvironment(composing, composition);
   const state = { observed: entries, secret, environment };
   const run = await runComposition(context, { composition, revision }, state);
-  const details = [...run.connectionDetails].map(([, value]) => Buffer.from(value));
-  // Composed Secrets can come from a cache, and a function can make new values.
-  const composed = [...observed.entries.values(), ...run.composed.map(({ resource }) => resource)];
-  const secrets = secretValues([...read.values, ...details, ...composed.flatMap(valuesOfSecret)]);
+  // Functions see no content of composed Secrets by default, but differences compare the objects.
+  for (const object of observed.entries.values()) context.secrets.addObject(object);
   const found: Difference[] = [];
   for (const one of run.composed) {
     const applied = observed.entries.get(one.name);
@@ -86,33 +96,20 @@ export async function shadowRun(
     const desired = await composing.client.apply(intent, options).catch((error: unknown) => {
       throw asCompositeError(error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));
     });
-    found.push(...differencesOf(entry, applied, desired, secrets));
+    found.push(...differencesOf(entry, applied, desired, context.secrets));
   }
-  return [...found, ...deletions(run, observed.entries, xr)];
+  return [...found, ...deletions(run, observed.entries, context)];
 }
 
 function deletions(
   { deleted }: PipelineResult,
   entries: ReadonlyMap<string, LiveObject>,
-  xr: LiveObject,
+  { xr, secrets }: ReconcileContext,
 ): Difference[] {
   return deleted.flatMap((name) => {
     const object = entries.get(name);
     return object === undefined || controllerOf(object)?.uid !== xr.metadata.uid
       ? []
-      : differencesOf(name, object, undefined, []);
+      : differencesOf(name, object, undefined, secrets);
   });
 }
-
-/** Secrets and the forms in which other texts have them, without those that are empty. */
-function secretValues(values: readonly Buffer[]): string[] {
-  const distinct = new Map(values.map((bytes) => [bytes.toString("base64"), bytes]));
-  distinct.delete("");
-  return [...distinct].flatMap(([base64, bytes]) => {
-    const forms = [...new Set(secretForms(bytes))].filter(({ length }) => length >= MIN_FORM_LENGTH);
-    return [bytes.toString("utf8"), base64, ...forms];
-  });
-}
-
-/** Parts of a short secret occur by chance. */
-const MIN_FORM_LENGTH = 8;

@@ -2,7 +2,7 @@
 export { buildTrace, type TraceInput } from "./build-trace.ts";
 export { originOf } from "./origin-of.ts";
 export { secretFields } from "./secret-at.ts";
-export { secretForms } from "./secret-forms.ts";
+export { SecretValues } from "./secret-values.ts";
 export {
   TRACE_VERSION,
   type Trace,

@@ -7,6 +7,9 @@ import { secretForms } from "./secret-forms.ts";
  */
 const MIN_LENGTH = 8;
 
+/** The shortest value of a Secret that is hidden within longer texts. */
+const MIN_KNOWN_LENGTH = 4;
+
 /**
  * The number of secrets with a common start that are compared whole. If there are more, the search finds the common
  * start and hides all that follows. That hides too much, and bounds the search.
@@ -17,7 +20,7 @@ const HIDDEN = "(hidden)";
 
 /**
  * Secrets found at one position, to hide them at all others: a function can copy a password into an address or a
- * result.
+ * result. Traces, recordings, rollouts, conditions and events mask texts with it.
  */
 export class SecretValues {
   /**
@@ -25,6 +28,8 @@ export class SecretValues {
    * not on the number of secrets.
    */
   readonly #byStart: Map<string, string[] | "any"> = new Map();
+  /** Values of Secrets that are too short for {@link #byStart}. */
+  readonly #short: Set<string> = new Set();
   readonly #names: ReadonlySet<string>;
   /** Each step of a run has the same secrets. */
   readonly #seen = { base64: new Set<string>(), utf8: new Set<string>() };
@@ -43,6 +48,15 @@ export class SecretValues {
     for (const form of secretForms(Buffer.from(text, base64 ? "base64" : "utf8"))) this.#add(form);
   }
 
+  /** Adds a value of a Secret. Its position leaves no doubt, so a short value is hidden too. */
+  addKnown(bytes: Uint8Array): void {
+    const value = Buffer.from(bytes);
+    const base64 = value.toString("base64");
+    this.add(base64, true);
+    for (const text of [value.toString("utf8").trim(), base64])
+      if (text.length < MIN_LENGTH && text !== "" && !this.#names.has(text)) this.#short.add(text);
+  }
+
   #add(text: string): void {
     if (text.length < MIN_LENGTH || this.#names.has(text)) return;
     const start = text.slice(0, MIN_LENGTH);
@@ -57,10 +71,11 @@ export class SecretValues {
 
   /** The text with `(hidden)` in place of each secret. */
   scrub(text: string): string {
-    if (this.#byStart.size === 0) return text;
+    if (this.#isEmpty) return text;
+    if (this.#short.has(text)) return HIDDEN;
     let scrubbed = "";
     let from = 0;
-    for (let at = 0; at + MIN_LENGTH <= text.length; ) {
+    for (let at = 0; at + MIN_KNOWN_LENGTH <= text.length; ) {
       const length = this.#secretAt(text, at);
       if (length === 0) at += 1;
       else {
@@ -74,23 +89,35 @@ export class SecretValues {
 
   /** Hides each text of a value that contains a secret. */
   mask(value: Masked): Masked {
-    if (this.#byStart.size === 0) return value;
-    if (typeof value === "string") return this.#isIn(value) ? new Hidden(value) : value;
+    if (this.#isEmpty) return value;
+    if (typeof value === "string") return this.isIn(value) ? new Hidden(value) : value;
     if (Array.isArray(value)) return value.map((item) => this.mask(item));
     if (value instanceof Map) return new Map([...value].map(([key, field]) => [key, this.mask(field)]));
     return value;
   }
 
-  #isIn(text: string): boolean {
-    for (let at = 0; at + MIN_LENGTH <= text.length; at++) if (this.#secretAt(text, at) > 0) return true;
+  /** Whether a text contains a secret. */
+  isIn(text: string): boolean {
+    if (this.#short.has(text)) return true;
+    for (let at = 0; at + MIN_KNOWN_LENGTH <= text.length; at++) if (this.#secretAt(text, at) > 0) return true;
     return false;
   }
 
   /** The length of the secret that starts here; 0 if there is none. */
   #secretAt(text: string, at: number): number {
     const known = this.#byStart.get(text.slice(at, at + MIN_LENGTH));
-    if (known === undefined) return 0;
     if (known === "any") return text.length - at;
-    return known.find((secret) => text.startsWith(secret, at))?.length ?? 0;
+    return known?.find((secret) => text.startsWith(secret, at))?.length ?? this.#shortAt(text, at);
+  }
+
+  #shortAt(text: string, at: number): number {
+    if (this.#short.size === 0) return 0;
+    for (let length = MIN_LENGTH - 1; length >= MIN_KNOWN_LENGTH; length--)
+      if (this.#short.has(text.slice(at, at + length))) return Math.min(length, text.length - at);
+    return 0;
+  }
+
+  get #isEmpty(): boolean {
+    return this.#byStart.size + this.#short.size === 0;
   }
 }

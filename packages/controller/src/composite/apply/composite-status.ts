@@ -24,10 +24,14 @@ export async function writeStatus(
   context: ReconcileContext,
   { desired, conditions, published }: StatusUpdate,
 ): Promise<void> {
-  const { xr, layout } = context;
+  const { xr, layout, secrets } = context;
   const now = context.now();
   const current = objectAt(xr, "status")["conditions"];
-  const set = [...(desired === undefined ? [] : conditionsOf(desired)), ...conditions];
+  // Messages of the controller can quote the messages of functions, servers and composed resources.
+  const set = [
+    ...(desired === undefined ? [] : secrets.scrubConditions(conditionsOf(desired))),
+    ...conditions.map((one) => secrets.scrubMessage(one)),
+  ];
   // Of two of one type, the later wins. Setting both would give a new time to each.
   const all = [...new Map(set.map((condition) => [condition.type, condition])).values()];
   const details =

@@ -2,6 +2,7 @@ import type { Client, LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { emptyMemory } from "../state/composite-memory.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
+import { RunSecrets } from "../state/run-secrets.ts";
 import { deleteComposed } from "./delete-composed.ts";
 
 const object = (kind: string, metadata: object): LiveObject => ({
@@ -38,6 +39,7 @@ test.each(["at once", "after its finalizers"])(
       progress,
       xr: object("XR", {}),
       emitted: new Set(),
+      secrets: new RunSecrets(),
     } as unknown as ReconcileContext;
     expect(await deleteComposed(context, widget)).toBe("deleting");
     expect(memory.applies.isApplied(intent, applied, options)).toBe(false);

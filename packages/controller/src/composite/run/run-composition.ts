@@ -21,9 +21,10 @@ import { isControlledBy } from "../../objects/owner.ts";
 import { objectAt } from "../../objects/read-objects.ts";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../apply/composite-intent.ts";
-import { emitResult } from "../state/emit-events.ts";
+import { emitResults } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
 import { type ReconcileContext, withComposingRights, withOwnRights } from "../state/reconcile-context.ts";
+import type { RunSecrets } from "../state/run-secrets.ts";
 import { pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
 import { stepRunner } from "./step-runner.ts";
@@ -85,6 +86,8 @@ export async function runComposition(
   const { xr, layout, signal } = context;
   const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
   const composing = withComposingRights(context);
+  const { secrets } = context;
+  noteGiven(secrets, xr, composition, { observed, secret });
   const required = new RequiredObjects(composing, composing.rights?.title);
   const schemas = new StrictSchemas(withOwnRights(context));
   const callers: Callers = {
@@ -106,11 +109,20 @@ export async function runComposition(
       ...(secret && isControlledBy(secret, xr) && { connectionDetails: secretDetails(secret) }),
       ...(environment.environment && { environment: environment.environment }),
       ...used,
-      required,
+      required: {
+        schema: (selector) => required.schema(selector),
+        resources: async (selector) => {
+          const found = await required.resources(selector);
+          for (const { resource } of found) secrets.addObject(resource);
+          return found;
+        },
+      },
       schemas,
-      credentials: (reference) => {
+      credentials: async (reference) => {
         context.memory.inputs.note(referenceOf(SECRETS, reference.name, reference.namespace));
-        return stepCredentials(composing, reference, signal);
+        const data = await stepCredentials(composing, reference, signal);
+        for (const value of data?.values() ?? []) secrets.add(value);
+        return data;
       },
       ...(responses && { responses }),
       signal,
@@ -124,15 +136,35 @@ export async function runComposition(
   );
   // A failed run may not have asked for all, so the watches of the last complete one stay.
   context.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
-  for (const result of run.results) if (result.severity !== "Fatal") emitResult(context, result);
+  for (const { resource } of run.composed) secrets.addObject(resource);
+  for (const [, value] of run.connectionDetails) secrets.add(value);
+  emitResults(
+    context,
+    run.results.filter(({ severity }) => severity !== "Fatal"),
+  );
+  const conditions = secrets.scrubConditions(run.conditions);
   context.conditions = [
     ...(run.fatal !== undefined && composition.spec.mode === "Pipeline" ? undetermined(xr) : []),
-    ...run.conditions,
+    ...conditions,
   ];
-  showOnClaim(context, run.conditions);
+  showOnClaim(context, conditions);
   if (run.fatal === undefined) return run;
   const { step = "", message } = run.fatal;
   throw new CompositeError("FatalResult", `pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`);
+}
+
+/** Notes the Secrets that a run is given at its start, and the names that messages show. */
+function noteGiven(
+  secrets: RunSecrets,
+  xr: LiveObject,
+  { metadata, spec }: Composition,
+  { observed, secret }: Pick<RunState, "observed" | "secret">,
+): void {
+  const steps = [...spec.functions, ...(spec.pipeline ?? [])];
+  secrets.addNames([metadata.name, ...steps.map(({ name }) => name), ...observed.map(({ name }) => name)]);
+  for (const object of [xr, ...observed.map(({ resource }) => resource), ...(secret ? [secret] : [])])
+    secrets.addObject(object);
+  for (const { connectionDetails = [] } of observed) for (const { value } of connectionDetails) secrets.add(value);
 }
 
 /** The conditions of earlier runs after a fatal result, as in Crossplane: no function confirmed them. */

@@ -7,8 +7,14 @@ import { textAt } from "../../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 
-/** A function may return any number of results; more events of one reconcile would hide the others. */
+/** The events of one reconcile. More would hide those of other objects, and fill the API server. */
 const MAX_EVENTS = 100;
+
+/**
+ * The results of one run that have an event. A function can return any number of results, and other ones in each run.
+ * docs/controller.md has the number.
+ */
+const MAX_RESULTS = 20;
 
 /** Emits an event about the XR, unless the last reconcile emitted the same one. */
 export function emitEvent(
@@ -34,8 +40,20 @@ function emitClaimEvent(
   if (claim) emitOnce(context, claim, { type, reason, message });
 }
 
+/** Emits the first distinct results of a run as events, and an event about the number of the others. */
+export function emitResults(context: ReconcileContext, results: readonly StepResult[]): void {
+  const distinct = [...new Map(results.map((one) => [JSON.stringify(one), one])).values()];
+  for (const result of distinct.slice(0, MAX_RESULTS)) emitResult(context, result);
+  const left = distinct.length - MAX_RESULTS;
+  if (left <= 0) return;
+  const message = `the run returned ${left} more results, which have no event; make the functions return fewer`;
+  emitEvent(context, "Warning", message);
+}
+
 /** Emits a result of a step, or of the pipeline, as an event. */
-export function emitResult(context: ReconcileContext, { severity, message, step, reason, target }: StepResult): void {
+export function emitResult(context: ReconcileContext, result: StepResult): void {
+  const { severity, message, step, target } = result;
+  const reason = result.reason !== undefined && context.secrets.isIn(result.reason) ? undefined : result.reason;
   const text = step === undefined ? message : `Pipeline step ${JSON.stringify(step)}: ${message}`;
   const type = severity === "Normal" ? "Normal" : "Warning";
   emitEvent(context, type, text, reason);
@@ -53,10 +71,12 @@ export function emitAdoption(context: ReconcileContext, role: string, object: Li
 }
 
 function emitOnce(
-  { emitted, events, memory }: ReconcileContext,
+  { emitted, events, memory, secrets }: ReconcileContext,
   about: LiveObject,
-  event: Parameters<Context["events"]["record"]>[1],
+  { type, reason, message }: Parameters<Context["events"]["record"]>[1],
 ): void {
+  // Any message can quote a function, a server or a composed resource.
+  const event = { type, reason, message: secrets.scrub(message) };
   const text = [about.kind, event.type, event.reason, event.message].join(" ");
   if (emitted.has(text) || emitted.size >= MAX_EVENTS) return;
   emitted.add(text);

@@ -11,6 +11,7 @@ import type { Context } from "../../objects/context.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
 import type { PullSecretCache } from "./pull-secret-cache.ts";
+import type { RunSecrets } from "./run-secrets.ts";
 
 /** One reconcile of one XR. */
 export interface ReconcileContext extends Context {
@@ -30,6 +31,8 @@ export interface ReconcileContext extends Context {
   xr: LiveObject;
   /** The events of this reconcile, with type, reason and message. */
   readonly emitted: Set<string>;
+  /** The values of Secrets that this reconcile read. */
+  readonly secrets: RunSecrets;
   readonly progress: ReconcileProgress;
   /** The composed resources after the apply. */
   applied: readonly LiveObject[];
