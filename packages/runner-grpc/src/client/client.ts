@@ -1,4 +1,4 @@
-import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { PeerBudget, PeerLimitError } from "@xfn/runner-contract/peer-limits";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
@@ -17,7 +17,7 @@ import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Answer, OutgoingCall, RunningCall } from "./answer.ts";
 import { maxAnswerOf, maxOutputOf, openChannel, type RunnerClientOptions } from "./channel.ts";
 import { connectorTo } from "./connect.ts";
-import { errorOfCall } from "./error-of-call.ts";
+import { errorOfCall, unconnectedMessage } from "./error-of-call.ts";
 import { PlainPath } from "./plain-path.ts";
 
 /** A connection to a runner, made on demand and again after it is lost. `run` rejects with a `RunnerGrpcError`. */
@@ -112,8 +112,19 @@ class GrpcRunnerClient implements RunnerClient {
     if (signal?.aborted === true) throw fail("Aborted", `the call of ${image} was aborted`, signal.reason);
     addRequestMetadata(metadata, step, this.#token, fail);
     const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS) + this.#marginMs;
-    const { failure, response, trailers } = await this.#send({ path, message, metadata, deadline, signal });
-    const error = failure === null ? undefined : this.#errorOf(failure, image, deadline, options, fail);
+    const call = { path, message, metadata, deadline, signal };
+    const errorOf = ({ failure }: Answer): RunnerGrpcError | undefined =>
+      failure === null ? undefined : this.#errorOf(failure, image, deadline, options, fail);
+    let answer = await this.#send(call);
+    let error = errorOf(answer);
+    // As gRPC does: another runner, or another connection, may take the call at once. Once only, because the runner
+    // decides what it reports.
+    if (error?.undelivered === true && error.retryable && !isUnconnected(answer)) {
+      const second = await this.#send(call);
+      // A runner that restarts refuses the call, then the connection. Only the first refusal has a time to wait.
+      if (!isUnconnected(second)) [answer, error] = [second, errorOf(second)];
+    }
+    const { response, trailers } = answer;
     if (error?.stderr !== undefined) options.onStderr?.(error.stderr);
     if (trailers !== undefined) readReport(trailers, options);
     if (error !== undefined) throw error;
@@ -201,6 +212,10 @@ class GrpcRunnerClient implements RunnerClient {
     const deadlinePassed = Date.now() >= deadline - DEADLINE_SLACK_MS;
     return errorOfCall(failure, { image, step, endpoint: this.#endpoint.text, deadlinePassed });
   }
+}
+
+function isUnconnected({ failure }: Answer): boolean {
+  return failure?.code === status.UNAVAILABLE && unconnectedMessage(failure.details, "") !== undefined;
 }
 
 function outputOf(response: Uint8Array, fail: Fail): Uint8Array {

@@ -57,11 +57,14 @@ function withoutDetails(
   if (unconnected !== undefined) {
     return new RunnerGrpcError(code, unconnected, { ...known, retryable, undelivered: true });
   }
+  // grpc-js reports this after REFUSED_STREAM, which promises that the call was not processed (RFC 9113, 8.7).
+  const undelivered = status === "UNAVAILABLE" && text === "Stream refused by server";
   const phase = status === "DEADLINE_EXCEEDED" ? { phase: "timeout" as const } : {};
   return new RunnerGrpcError(code, `${image}, by the runner at ${endpoint}: ${text}`, {
     ...known,
     ...phase,
     retryable,
+    undelivered,
   });
 }
 

@@ -1,6 +1,8 @@
 import dns, { type LookupAddress } from "node:dns";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Serving } from "../../test/serving.ts";
+import type { RunnerServerOptions } from "../index.ts";
+import { serverOptions } from "../server/options.ts";
 
 const SMALL = Buffer.from("input");
 // Large enough for a plain call.
@@ -105,4 +107,30 @@ test("calls to runners that are all gone are undelivered, and so are calls to an
   await expect(refused).rejects.toMatchObject({ ...gone, message: expect.stringMatching(/ECONNREFUSED/) });
   vi.mocked(dns.promises.lookup).mockRejectedValue(new Error("ENOTFOUND"));
   await expect(serving.client("dns:///runners.test:1").run("x", SMALL)).rejects.toMatchObject(gone);
+});
+
+test("a client finds new runners while its calls of old connections go on", async () => {
+  await using serving = new Serving();
+  const fleet = new Fleet(serving);
+  const held = Promise.withResolvers<Uint8Array>();
+  const started = Promise.withResolvers<void>();
+  const run: RunnerServerOptions["run"] = async (image, input) => {
+    if (image !== "held") return input;
+    started.resolve();
+    return await held.promise;
+  };
+  fleet.addresses = [await fleet.add({ run, connectionAgeMs: 100 })];
+  const client = serving.client(fleet.endpoint);
+  const running = client.run("held", SMALL);
+  await started.promise;
+  fleet.addresses.push(await fleet.add());
+  await expect.poll(async () => await client.run("x", SMALL).then(() => fleet.calls[1])).toBeGreaterThan(0);
+  held.resolve(Buffer.from("held"));
+  expect(Buffer.from(await running).toString()).toBe("held");
+});
+
+test("connections have an age unless an option says so, and running calls no limit by it", () => {
+  const options = serverOptions({ run: async (_image, input) => input, addresses: [], maxConcurrent: 1, maxQueued: 0 });
+  expect(options).toMatchObject({ "grpc.max_connection_age_ms": 60_000 });
+  expect(options).not.toHaveProperty(["grpc.max_connection_age_grace_ms"]);
 });

@@ -268,6 +268,27 @@ describe("a server that stops", () => {
     expect(await ended).toMatchObject({ code: "Closed" });
   });
 
+  test.each(PROTOCOLS)(
+    "reports a call of %s that waits as undelivered, and not the one that runs",
+    async (_, policy) => {
+      await using serving = new Serving();
+      const { run, started } = endless();
+      const { server } = await serving.server({ run, maxConcurrent: 1 });
+      const { endpoint } = await protocolProxy(serving, policy);
+      const client = serving.client(endpoint);
+      const input = Buffer.alloc(200_000);
+      const running = client.run("x", input);
+      await started;
+      const waiting = client.run("x", input);
+      await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
+      await Promise.all([
+        expect(running).rejects.toMatchObject({ code: "Closed", undelivered: false }),
+        expect(waiting).rejects.toMatchObject({ code: "Closed", undelivered: true, retryAfterMs: 1_000 }),
+        server.stop(10),
+      ]);
+    },
+  );
+
   test.each(["before", "while"] as const)("stops at once if its grace period ends %s it stops", async (when) => {
     await using serving = new Serving();
     const { run, started, ended } = endless();

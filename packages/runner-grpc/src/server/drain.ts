@@ -19,7 +19,7 @@ export class Drain {
   /** Rejects new calls. */
   refuse(): void {
     const stopping = "this runner is stopping; use another one, or try again";
-    this.#admission.close(new RunnerGrpcError("Closed", stopping, { retryAfterMs: 1_000 }));
+    this.#admission.close(new RunnerGrpcError("Closed", stopping, { retryAfterMs: 1_000, undelivered: true }));
   }
 
   /**

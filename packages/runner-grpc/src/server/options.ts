@@ -51,6 +51,11 @@ export interface RunnerServerOptions {
    * connect again on demand. Default 600,000.
    */
   idleTimeoutMs?: number;
+  /**
+   * The age at which a connection takes no further calls, in milliseconds. Its running calls go on. Clients connect
+   * again and look up the name again, so that new runners get calls. Default 60,000.
+   */
+  connectionAgeMs?: number;
   /** gRPC's health service, and its initial state. None by default. */
   health?: { serving: boolean };
   /** gRPC's reflection service. */
@@ -86,18 +91,23 @@ export function admissionLimits(
 
 const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
 
+// A new runner gets calls within this time. A new connection costs a few milliseconds.
+const DEFAULT_CONNECTION_AGE_MS = 60_000;
+
 // Streams of one connection beyond the admissible ones. Their calls are rejected with a retry hint instead of waiting
 // at the caller.
 const SPARE_STREAMS = 128;
 
 /** The options of the underlying gRPC server. */
 export function serverOptions(options: RunnerServerOptions): ServerOptions {
-  const { maxConcurrent, maxQueued } = options;
+  const { maxConcurrent, maxQueued, connectionAgeMs = DEFAULT_CONNECTION_AGE_MS } = options;
   return {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_concurrent_streams": maxConcurrent + maxQueued + SPARE_STREAMS,
     "grpc.max_connection_idle_ms": idleTimeoutOf(options),
+    // The grace period is unlimited by default: it would end running calls, which have deadlines.
+    "grpc.max_connection_age_ms": connectionAgeMs,
   };
 }
 
@@ -112,6 +122,7 @@ export function checkNumbers({
   maxQueued,
   messageTimeoutMs = 1,
   idleTimeoutMs = 1,
+  connectionAgeMs = 1,
   maxUnreceivedBytes = 0,
   maxQueuedBytes = 0,
 }: RunnerServerOptions): void {
@@ -127,4 +138,5 @@ export function checkNumbers({
   if (!(maxQueuedBytes >= 0)) throw new RunnerSetupError("InvalidOption", "maxQueuedBytes must be at least 0");
   if (!(messageTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "messageTimeoutMs must be greater than 0");
   if (!(idleTimeoutMs > 0)) throw new RunnerSetupError("InvalidOption", "idleTimeoutMs must be greater than 0");
+  if (!(connectionAgeMs > 0)) throw new RunnerSetupError("InvalidOption", "connectionAgeMs must be greater than 0");
 }

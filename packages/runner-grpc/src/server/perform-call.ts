@@ -115,7 +115,8 @@ export async function performCall(
     const output = await runCall(call, admitted, context, record);
     answer({ output }, record.report);
   } catch (thrown) {
-    const cause: unknown = signal.aborted ? signal.reason : thrown;
+    const reason: unknown = signal.aborted ? signal.reason : thrown;
+    const cause = record.options === undefined ? beforeStart(reason) : reason;
     error = errorOfRun(cause, record.request?.image ?? "", record.step, record.report.stderr);
     answer({ error }, record.report);
   } finally {
@@ -175,6 +176,13 @@ async function runCall(
 /** Whether it is a call of Crossplane's service, which is passed on. */
 export function isForwarded(path: string): boolean {
   return path !== RUN_FUNCTION.path;
+}
+
+/** The error of a call whose function was not called. A runner that stops has a reason that is about running calls. */
+function beforeStart(reason: unknown): unknown {
+  if (!(reason instanceof RunnerGrpcError) || reason.code !== "Closed") return reason;
+  const message = "this runner was stopped before the function started; use another one, or try again";
+  return new RunnerGrpcError("Closed", message, { retryAfterMs: 1_000, undelivered: true });
 }
 
 function servedOptions(

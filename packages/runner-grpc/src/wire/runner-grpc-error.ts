@@ -32,7 +32,7 @@ export interface RunnerGrpcErrorDetails extends Partial<RunnerErrorDetails> {
   status?: StatusName | undefined;
   /** When to retry, in milliseconds. An earlier retry fails again. */
   retryAfterMs?: number | undefined;
-  /** Whether no runner can have received the call. Default false. */
+  /** Whether the call cannot have started: no runner received it, or the runner refused it. Default false. */
   undelivered?: boolean | undefined;
   /** Whether the function chose the status and wrote the message, which is output of it. Default false. */
   byFunction?: boolean | undefined;
@@ -97,7 +97,7 @@ export class RunnerGrpcError extends Error {
   /** Whether a retry of the same call can help. */
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Whether no runner can have received the call. */
+  /** Whether the call cannot have started: no runner received it, or the runner refused it. */
   readonly undelivered: boolean;
   /** Whether the function chose the status and wrote the message, which logs must not contain. */
   readonly byFunction: boolean;

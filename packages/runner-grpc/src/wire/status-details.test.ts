@@ -12,6 +12,7 @@ const FULL = new RunnerGrpcError("PullFailed", "registry.example.org/x:1: the re
   exitCode: 7,
   retryable: true,
   retryAfterMs: 1_500,
+  undelivered: true,
 });
 
 test("an error survives a round trip", () => {
@@ -27,6 +28,7 @@ test("an error survives a round trip", () => {
       exitCode: 7,
       retryable: true,
       retryAfterMs: 1_500,
+      undelivered: true,
     },
   });
 });

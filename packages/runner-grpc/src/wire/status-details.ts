@@ -23,6 +23,7 @@ const TYPE_PREFIX = "type.googleapis.com/google.rpc.";
 /** Encodes a failed call for the other side. Bounded, so that it fits into trailers. */
 export function encodeStatusDetails(error: RunnerGrpcError): Buffer {
   const metadata = new Map<string, string>([["retryable", String(error.retryable)]]);
+  if (error.undelivered) metadata.set("undelivered", "true");
   if (error.phase !== undefined) metadata.set("phase", error.phase);
   // Half the maximum is enough for real references, and the message contains the image too.
   if (error.image !== undefined) metadata.set("image", firstBytes(error.image, MAX_IMAGE_LENGTH / 2));
@@ -94,6 +95,7 @@ function readMetadata(metadata: ReadonlyMap<string, string>, details: RunnerGrpc
   const exitCode = metadata.get("exitCode");
   if (exitCode !== undefined && /^\d{1,3}$/.test(exitCode)) details.exitCode = Number(exitCode);
   details.retryable = metadata.get("retryable") === "true";
+  if (metadata.get("undelivered") === "true") details.undelivered = true;
 }
 
 // ErrorInfo's reasons are upper snake case: PullFailed becomes PULL_FAILED.
