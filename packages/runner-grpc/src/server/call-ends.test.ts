@@ -58,7 +58,7 @@ describe("errors of a run", () => {
 
   test("arrive even with texts that gRPC cannot send", async () => {
     const error = await failure(Object.assign(new Error("\ud800 100%\n\0 ü"), { code: "Killed", stderr: "\udfff" }));
-    expect(error).toMatchObject({ code: "Killed", message: "\ufffd 100%\n\0 ü", stderr: "\ufffd" });
+    expect(error).toMatchObject({ code: "Killed", message: "\ufffd 100%\n\\x00 ü", stderr: "\ufffd" });
   });
 });
 
