@@ -31,7 +31,7 @@ const changed: LiveObject = {
 /** Watches for which a test plays the API server. */
 const BUDGET = new CacheBudget(1000);
 
-function stage(refused = 0): {
+function stage({ refused = 0, failingForMs }: { refused?: number; failingForMs?: number } = {}): {
   watches: RequiredObjectWatches;
   open: Map<string, InformerHandlers | undefined>;
   enqueued: string[];
@@ -53,6 +53,7 @@ function stage(refused = 0): {
         addIndexers: () => undefined,
         isWhole: () => true,
         refused,
+        failingSince: failingForMs === undefined ? undefined : performance.now() - failingForMs,
         complete: () => true,
         subscribe(handlers) {
           open.set(key, handlers);
@@ -133,8 +134,18 @@ test("there are at most a thousand watches; what has none is read live", () => {
 });
 
 test("a selection with objects for which there is no space is read live", () => {
-  const { watches } = stage(3);
+  const { watches } = stage({ refused: 3 });
   watches.watch(xr("one"), [byName("c")]);
   expect(watches.cache(byName("c"))).toBeUndefined();
   expect(watches.refused).toBe(3);
+});
+
+test("a watch that fails for long is read live, and one that fails for a moment is not", () => {
+  const known = (failingForMs: number): boolean => {
+    const { watches } = stage({ failingForMs });
+    watches.watch(xr("one"), [byName("c")]);
+    return watches.cache(byName("c")) !== undefined;
+  };
+  expect(known(1_000)).toBe(true);
+  expect(known(10 * 60_000)).toBe(false);
 });

@@ -5,6 +5,10 @@ import type { RequiredWatches, Selection, WatchPurpose } from "../objects/contex
 /** Each watch is a request that stays open. The objects of further selections are read at the next poll. */
 const MAX_WATCHES = 1_000;
 
+// A watch that works shows that within a minute, by a bookmark. One that fails for longer, such as without the right,
+// would keep credentials that were replaced.
+const LASTING_MS = 2 * 60_000;
+
 interface Watch {
   readonly informer: Informer;
   /** The XRs that need it, by UID and purpose. */
@@ -66,7 +70,9 @@ export class RequiredObjectWatches implements RequiredWatches {
 
   cache(selection: Selection): Cache | undefined {
     const informer = this.#watches.get(keyOf(selection))?.informer;
-    return informer?.synced === true && informer.refused === 0 ? informer.cache : undefined;
+    if (informer?.synced !== true || informer.refused > 0) return undefined;
+    const { failingSince = Number.POSITIVE_INFINITY } = informer;
+    return performance.now() - failingSince < LASTING_MS ? informer.cache : undefined;
   }
 
   stop(): void {
