@@ -10,7 +10,7 @@ export class StepRecorder {
   readonly #record: StepRecord;
   readonly #started: number = performance.now();
 
-  constructor(emit: (record: StepRecord) => void, step: StepDescription & Pick<StepRecord, "before">) {
+  constructor(emit: (record: StepRecord) => void, step: StepDescription & Pick<StepRecord, "before" | "credentials">) {
     this.#emit = emit;
     this.#record = { ...step, inputBytes: 0, outputBytes: 0, ms: 0, phases: {}, after: step.before, results: [] };
   }

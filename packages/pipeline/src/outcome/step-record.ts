@@ -51,6 +51,8 @@ export interface StepRecord extends StepDescription {
   retries?: number;
   /** The calls of a function package. */
   calls?: PackageCalls;
+  /** The values of the credentials that the run has read, which a trace hides. */
+  credentials?: readonly Uint8Array[];
   /** The end of what the function wrote to stderr, if the runner passed it on. */
   stderr?: string;
   /** Why the run ended here: the error's code and message, without any value of a resource. */

@@ -26,12 +26,12 @@ interface PlainCall {
   readonly error?: RecordedError;
 }
 
-/** Makes the recording of a run from its calls. */
-export function makeRecording(steps: readonly RawStep[], run: RecordedRun): Recording {
+/** Makes the recording of a run from its calls. @param tokens secrets that are no part of the inputs */
+export function makeRecording(steps: readonly RawStep[], run: RecordedRun, tokens: Iterable<string> = []): Recording {
   const plain = steps.map(({ name, type, calls }) => ({ name, type, calls: calls.map(plainCall) }));
   const calls = plain.flatMap((step) => step.calls);
   const documents = calls.flatMap(({ input, output }) => (output === undefined ? [input] : [input, output]));
-  const masks = new SecretMasks(documents, run.publicNames);
+  const masks = new SecretMasks(documents, run.publicNames, tokens);
   const masked = (call: PlainCall): RecordedCall => ({
     input: masks.mask(call.input),
     ...(call.output && { output: masks.mask(call.output) }),

@@ -1,12 +1,15 @@
 import type { ResourceSelector } from "@xfn/function-grpc";
+import { parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
 import { afterAll, describe, expect, test } from "vitest";
 import { bucket, changes, compositionOf, packagesOf, prints, runOf, xr } from "../../test/fixtures.ts";
 import { type Handler, pipelineOf } from "../../test/packages.ts";
 import { addsBucket, recordingsFolder } from "../../test/recordings.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
+import type { StepRecord } from "../outcome/step-record.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
 import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";
+import { buildTrace } from "../trace/index.ts";
 import { type Recording, Replay, RunRecorder } from "./index.ts";
 
 const { record, remove } = recordingsFolder();
@@ -168,6 +171,37 @@ describe("secrets", () => {
     expect(error).toMatchObject({ code: "InputDiffers" });
     expect(String(error)).toContain('spec.userName: recorded "(secret 1)", now (hidden)');
     expect(String(error)).not.toContain("somebody-else");
+  });
+
+  test("which are tokens of webhooks are in no file and in no trace if a webhook returns them", async () => {
+    const token = "t0ken";
+    const seen: StepRecord[] = [];
+    const input: PipelineInput = {
+      ...runOf(),
+      composition: compositionOf([
+        {
+          name: "call",
+          type: "Webhook",
+          webhook: { url: "https://functions.example.org", credentials: { secretRef: { namespace: "n", name: "s" } } },
+        },
+      ]),
+      credentials: async () => new Map([["token", Buffer.from(token)]]),
+      webhooks: {
+        maxOutputBytes: 1_000_000,
+        call: async (_, bytes, options) => {
+          const results = [{ severity: "Warning" as const, message: `used ${options.token}` }];
+          const resources = [{ name: "b", resource: bucket({ spec: { copy: options.token ?? "" } }) as never }];
+          return Buffer.from(printFunctionIO({ ...parseFunctionIO(bytes), desired: { resources }, results }));
+        },
+      },
+      onRecord: (one) => seen.push(one),
+    };
+    const { text } = await record(input);
+    const trace = printJson(buildTrace({ ...input, records: seen }) as never);
+    for (const shown of [text, trace]) {
+      expect(shown).toContain("Warning");
+      expect(shown).not.toContain(token);
+    }
   });
 
   test("a text that looks like a mask is masked", async () => {

@@ -22,6 +22,8 @@ const DEFAULT_MAX_BYTES = 256 * 1024 * 1024;
  */
 export class RunRecorder {
   readonly #steps: Map<string, RawStep> = new Map();
+  /** The tokens of webhooks, which are no part of their inputs. */
+  readonly #tokens: Set<string> = new Set();
   readonly #maxBytes: number;
   #bytes = 0;
 
@@ -53,7 +55,7 @@ export class RunRecorder {
         `the functions exchanged more than ${this.#maxBytes} bytes, which a recording cannot hold; record a smaller run`,
       );
     }
-    return makeRecording([...this.#steps.values()], run);
+    return makeRecording([...this.#steps.values()], run, this.#tokens);
   }
 
   #runner(runner: FunctionRunner): FunctionRunner {
@@ -67,8 +69,10 @@ export class RunRecorder {
   #webhooks(webhooks: WebhookCaller): WebhookCaller {
     return {
       maxOutputBytes: webhooks.maxOutputBytes,
-      call: async (url, input, options) =>
-        await this.#bytesCall(options.step, input, () => webhooks.call(url, input, options)),
+      call: async (url, input, options) => {
+        if (options.token !== undefined) this.#tokens.add(options.token);
+        return await this.#bytesCall(options.step, input, () => webhooks.call(url, input, options));
+      },
     };
   }
 

@@ -25,9 +25,11 @@ export class SecretMasks {
   /**
    * @param documents all documents of the recording, because a secret of one can be in another one
    * @param publicNames names of fields, connection details and keys of Secrets whose values are not secret
+   * @param tokens secrets that no document shows at a position of its own
    */
-  constructor(documents: readonly JsonObject[], publicNames: readonly string[] = []) {
+  constructor(documents: readonly JsonObject[], publicNames: readonly string[] = [], tokens: Iterable<string> = []) {
     this.#secrets = new SecretValues(documentNames(documents));
+    for (const token of tokens) this.#secrets.addKnown(Buffer.from(token));
     const onHidden = (text: string, base64: boolean): void => this.#secrets.add(text, base64);
     const options = { onHidden, publicNames: new Set(publicNames) };
     this.#places = new Map(documents.map((document) => [document, maskPlaces(document, options)]));

@@ -79,7 +79,9 @@ export async function runPipeline(input: PipelineInput): Promise<PipelineResult>
   const observed = observedState(input, composite);
   const log = new ResultLog(input.onWarning);
   const start: State = { ...START, ...(plan.isComplete && { context: input.context ?? {} }) };
-  const state = await runSteps(plan.steps, { input, composite, observed }, start, log);
+  const credentials: Uint8Array[] = [];
+  const run: Run = { input: notingCredentials(input, credentials), composite, observed };
+  const state = await runSteps(plan.steps, run, { start, credentials }, log);
   const { conditions, context, ttlMs, fatal, passedOn, templates, hints } = state;
   const { results, functionResults } = log;
   const desired = plan.isComplete ? withStatusOnly(state.desired, composite) : state.desired;
@@ -125,7 +127,26 @@ class ResultLog {
   }
 }
 
-async function runSteps(steps: readonly Step[], run: Run, start: State, log: ResultLog): Promise<State> {
+/** The input of a run, which notes the credentials of steps for its records. */
+function notingCredentials(input: PipelineInput, noted: Uint8Array[]): PipelineInput {
+  const { credentials, onRecord } = input;
+  if (credentials === undefined || onRecord === undefined) return input;
+  return {
+    ...input,
+    credentials: async (secret) => {
+      const data = await credentials(secret);
+      noted.push(...(data?.values() ?? []));
+      return data;
+    },
+  };
+}
+
+async function runSteps(
+  steps: readonly Step[],
+  run: Run,
+  { start, credentials }: { readonly start: State; readonly credentials: readonly Uint8Array[] },
+  log: ResultLog,
+): Promise<State> {
   const { onRecord, onStep, signal } = run.input;
   const prepared = await Promise.all(steps.map(async (step) => await step.prepare(run, signal)));
   let state = start;
@@ -133,7 +154,7 @@ async function runSteps(steps: readonly Step[], run: Run, start: State, log: Res
     const description = steps[index]?.description;
     if (description === undefined) break;
     onStep?.(description, index);
-    const recorder = onRecord && new StepRecorder(onRecord, { ...description, before: state.desired });
+    const recorder = onRecord && new StepRecorder(onRecord, { ...description, before: state.desired, credentials });
     const results: StepResult[] = [];
     const say = (result: StepResult, own: boolean): void => {
       results.push(result);

@@ -53,13 +53,14 @@ interface EntryOrigins {
  * number of steps: the run itself only stores references.
  *
  * Secrets are hidden: values of connection details, `data` and `stringData` of Secrets, and fields and environment
- * variables with names like `password` and `token`. The same values are hidden everywhere else in fields, results and
+ * variables with names like `password` and `token`, and credentials of steps. The same values are hidden everywhere else in fields, results and
  * errors. Observed state and the functions' `config` are not part of a trace.
  */
 export function buildTrace(input: TraceInput): Trace {
   const { records, composite, composition } = input;
   const secrets = new SecretValues(objectNames(input));
   const onHidden = (text: string, base64: boolean): void => secrets.add(text, base64);
+  for (const { credentials = [] } of records) for (const value of credentials) secrets.addKnown(value);
   const masking = { onHidden, publicNames: new Set(input.publicNames) };
   for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, masking);
   const states = records.map(({ after }) => maskDesired(after, masking));
