@@ -1,8 +1,8 @@
+import type { Context } from "@xfn/controller";
 import type { JsonObject } from "@xfn/functionio";
 import { ApiError, type ApiErrorCode, type LiveObject } from "@xfn/kubernetes";
 import { type InProcessFunction, inProcessRunner } from "@xfn/pipeline/in-process";
 import { expect, test } from "vitest";
-import type { Context } from "../../packages/controller/src/objects/context.ts";
 import { get, named, WIDGET, type World, widget, world, xr } from "../harness/composite-memory.ts";
 
 // Lists of events and conditions show some 200 characters, and only the first line. They must have the cause, however

@@ -30,7 +30,7 @@ test("the XR of a claim is neither adopted, changed nor deleted by the Compositi
   w.compose(template(XBUCKET));
   for (let count = 0; count < 2; count++) {
     await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "NotControllable" }));
-    await expect(w.reconcile()).rejects.toThrow("belongs to the claim shop");
+    await expect(w.reconcile()).rejects.toThrow("belongs to the claim or requirement shop");
     expect(get(w.client, "XBucket", "theirs")).toEqual(theirs);
     w.restart();
   }

@@ -166,7 +166,7 @@ test.each([
   expect(problemsOf(...functionFlags(`a=${source}`))).toEqual([]);
 });
 
-test.each(["registry.example.org/functions/a:v1", "localhost:5000/a", "oci:/layouts/a", "oci:layout"])(
+test.each(["registry.example.org/functions/a:v1", "localhost:5000/a:v1", "oci:/layouts/a", "oci:layout"])(
   "the Function %s is a package",
   (source) => {
     expect(endpointOf(source)).toBeUndefined();

@@ -142,7 +142,7 @@ describe("hostile and broken text", () => {
 
   test("two documents, in YAML and in JSON", () => {
     expect(failure(`${HEAD}---\n${HEAD}`)).toMatchObject({ code: "MultipleDocuments", issues: [{ line: 4 }] });
-    expect(failure(`${both({})[0]}\n${both({})[0]}`).code).toBe("Syntax");
+    expect(failure(`${both({})[0]}\n${both({})[0]}`).code).toBe("MultipleDocuments");
   });
 
   test.each([

@@ -10,7 +10,6 @@ import {
   type RunContext,
 } from "./pipeline-state.ts";
 import type { DeepReadonly } from "./readonly.ts";
-import { withoutOurFrames } from "./stack.ts";
 import type { SchemaIssue, StandardSchema } from "./standard-schema.ts";
 import {
   type DesiredState,
@@ -194,4 +193,21 @@ function describe(issue: SchemaIssue, what: string, root: JsonValue | undefined)
 
 function isThenable(value: unknown): value is PromiseLike<never> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/** The frame of the SDK that calls a handler. `compose` has a function of this name. */
+const CALLER = /^\s+at .*\bhandlerCalledByXfn\b/;
+
+/** Cuts the frames of the SDK from the stack of an error and of its causes: authors cannot act on them. */
+export function withoutOurFrames(error: unknown): unknown {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const lines = at.stack?.split("\n") ?? [];
+    const end = lines.findIndex((line) => CALLER.test(line));
+    // Without a frame of the handler, ours are better than none.
+    if (end <= 0 || !/^\s+at /.test(lines[end - 1] ?? "")) continue;
+    const value = lines.slice(0, end).join("\n");
+    // A frozen error keeps its stack.
+    Reflect.defineProperty(at, "stack", { value, configurable: true, writable: true, enumerable: false });
+  }
+  return error;
 }

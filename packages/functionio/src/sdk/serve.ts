@@ -8,8 +8,8 @@ import { positionsInJson } from "../json/parse-json.ts";
 import { readAsJson } from "../json/read-json.ts";
 import { decodeText } from "../json/text.ts";
 import { asksForGrpc } from "./asks-for-grpc.ts";
+import { withoutOurFrames } from "./compose.ts";
 import type { PipelineRun } from "./pipeline-run.ts";
-import { withoutOurFrames } from "./stack.ts";
 import { readStdin, writeStdout } from "./stdio.ts";
 
 /** A function that can be served: the result of `compose`. */

@@ -272,7 +272,7 @@ describe("guards", () => {
   test("do not see connection details", async () => {
     const when = "has(observed.composite.connectionDetails)";
     expect(() => two(when, makes)).toThrow(/undefined field 'connectionDetails'/);
-    const input = two("string(observed).contains('hunter2')", makes);
+    const input = two("observed.composite.resource.spec.password == 'hunter2'", makes);
     const details = { connectionDetails: [{ name: "password", value: "hunter2" }] };
     const error = await failure(runPipeline({ ...input, ...details }));
     expect(error.code).toBe("WhenFailed");
