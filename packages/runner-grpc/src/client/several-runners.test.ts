@@ -112,21 +112,21 @@ test("calls to runners that are all gone are undelivered, and so are calls to an
 test("a client finds new runners while its calls of old connections go on", async () => {
   await using serving = new Serving();
   const fleet = new Fleet(serving);
-  const held = Promise.withResolvers<Uint8Array>();
+  const blocked = Promise.withResolvers<Uint8Array>();
   const started = Promise.withResolvers<void>();
   const run: RunnerServerOptions["run"] = async (image, input) => {
-    if (image !== "held") return input;
+    if (image !== "blocked") return input;
     started.resolve();
-    return await held.promise;
+    return await blocked.promise;
   };
   fleet.addresses = [await fleet.add({ run, connectionAgeMs: 100 })];
   const client = serving.client(fleet.endpoint);
-  const running = client.run("held", SMALL);
+  const running = client.run("blocked", SMALL);
   await started.promise;
   fleet.addresses.push(await fleet.add());
   await expect.poll(async () => await client.run("x", SMALL).then(() => fleet.calls[1])).toBeGreaterThan(0);
-  held.resolve(Buffer.from("held"));
-  expect(Buffer.from(await running).toString()).toBe("held");
+  blocked.resolve(Buffer.from("blocked"));
+  expect(Buffer.from(await running).toString()).toBe("blocked");
 });
 
 test("connections have an age unless an option says so, and running calls no limit by it", () => {

@@ -1,9 +1,10 @@
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { TurnLines } from "./turn-lines.ts";
 
 /** An admitted call. Calls are admitted by their headers, so that no message is read for a rejected call. */
 export interface Ticket {
   /**
-   * Acquires a slot for a run, in the order of requests.
+   * Acquires a slot for a run. Callers take turns; calls of one caller are in the order of requests.
    *
    * @returns releases the slot
    * @throws the signal's reason
@@ -57,9 +58,7 @@ export class Admission {
   readonly #maxQueued: number;
   readonly #maxUnreceivedBytes: number;
   readonly #maxQueuedBytes: number;
-  readonly #waiting = new Set<() => void>();
-  // One iterator for all steps: a new one would skip each entry that was deleted before the first.
-  #oldest = this.#waiting.values();
+  readonly #waiting = new TurnLines<() => void>();
   readonly #onLeave: () => void;
   #admitted = 0;
   #running = 0;
@@ -94,8 +93,13 @@ export class Admission {
     this.#closed = reason;
   }
 
-  /** Admits a call. @throws RunnerGrpcError `QueueFull`, or the reason given to `close` */
-  admit(): Ticket {
+  /**
+   * Admits a call.
+   *
+   * @param caller identifies the caller
+   * @throws RunnerGrpcError `QueueFull`, or the reason given to `close`
+   */
+  admit(caller = ""): Ticket {
     if (this.#closed !== undefined) throw this.#closed;
     if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) {
       throw this.#full(`${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`);
@@ -114,7 +118,7 @@ export class Admission {
     };
     return {
       slot: async (signal) => {
-        const release = await this.#slot(signal);
+        const release = await this.#slot(caller, signal);
         leaveQueue();
         return release;
       },
@@ -142,15 +146,15 @@ export class Admission {
     };
   }
 
-  async #slot(signal: AbortSignal): Promise<() => void> {
+  async #slot(caller: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (!this.#isFree()) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const abort = (): void => {
-        this.#waiting.delete(resolve);
+        this.#waiting.remove(caller, resolve);
         reject(signal.reason as Error);
       };
-      this.#waiting.add(resolve);
+      this.#waiting.push(caller, resolve);
       signal.addEventListener("abort", abort, { once: true });
       await promise;
       signal.removeEventListener("abort", abort);
@@ -182,19 +186,12 @@ export class Admission {
   }
 
   #startWaiting(): void {
-    while (this.#waiting.size > 0 && this.#isFree()) this.#startOldest();
-  }
-
-  #startOldest(): void {
-    const next = this.#oldest.next();
-    if (next.done === true) {
-      // A finished iterator returns no later entries.
-      this.#oldest = this.#waiting.values();
-      return;
+    while (this.#isFree()) {
+      const start = this.#waiting.shift();
+      if (start === undefined) return;
+      this.#running++;
+      start();
     }
-    this.#running++;
-    this.#waiting.delete(next.value);
-    next.value();
   }
 
   #full(limits: string): RunnerGrpcError {

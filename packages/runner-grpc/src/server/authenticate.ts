@@ -6,8 +6,8 @@ import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 /** Abort reason of an answered call. */
 export const ANSWERED = "the call is over";
 
-/** Checks the token of a call. @throws RunnerGrpcError `Unauthenticated` */
-export function authenticate(metadata: Metadata, token: TokenFile): void {
+/** Checks the token of a call, and returns it. @throws RunnerGrpcError `Unauthenticated` */
+export function authenticate(metadata: Metadata, token: TokenFile): string {
   const [header, ...others] = metadata.get("authorization");
   const given = typeof header === "string" ? /^Bearer +(\S+)$/i.exec(header)?.[1] : undefined;
   if (given === undefined || others.length > 0) {
@@ -17,6 +17,7 @@ export function authenticate(metadata: Metadata, token: TokenFile): void {
     );
   }
   if (!token.accepts(given)) throw new RunnerGrpcError("Unauthenticated", "the token is not valid for this runner");
+  return given;
 }
 
 /** The error of a caller that sends no message, and must not occupy its admission. */

@@ -14,6 +14,7 @@ import type { Admission, Ticket } from "./admission.ts";
 import { ANSWERED, authenticate, gone, messageMissing, refusalOf } from "./authenticate.ts";
 import { failureOf } from "./failure.ts";
 import { encodingOf, streamOf } from "./grpc-js-internals.ts";
+import { identifyCaller } from "./identify-caller.ts";
 
 /** What a listener requires of its calls. */
 export interface CallInterceptorOptions {
@@ -120,10 +121,11 @@ class InterceptedCall {
     const { token, admission, messageTimeoutMs, onRefused } = this.#options;
     try {
       refuseCompression(encodingOf(this.#call));
-      if (token !== undefined && !OPEN_METHODS.has(this.#path)) authenticate(metadata, token);
+      const required = OPEN_METHODS.has(this.#path) ? undefined : token;
+      const given = required && authenticate(metadata, required);
       metadata.remove("authorization");
       if (this.#isRun) {
-        this.#ticket = admission.admit();
+        this.#ticket = admission.admit(identifyCaller(streamOf(this.#call)?.session?.socket, given));
         this.#admitted.set(metadata, { ticket: this.#ticket, aborter: this.#aborter });
         this.#timer = messageTimer(this.#call, messageTimeoutMs);
         this.#countInput(this.#ticket);

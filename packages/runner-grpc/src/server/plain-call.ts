@@ -11,6 +11,7 @@ import type { Ticket } from "./admission.ts";
 import { ANSWERED, authenticate, gone, messageMissing, refusalOf } from "./authenticate.ts";
 import type { Admitted, CallInterceptorOptions } from "./call-interceptor.ts";
 import { failureOf } from "./failure.ts";
+import { identifyCaller } from "./identify-caller.ts";
 import type { MessageMemory } from "./message-memory.ts";
 import type { ReceivedCall, SendAnswer } from "./run-call.ts";
 
@@ -81,7 +82,7 @@ export class PlainCall {
   #admit({ path, length, timeoutMs, metadata }: RequestHead): void {
     const { token, admission, paths } = this.#options;
     if (!paths.has(path)) throw new RunnerGrpcError("Unimplemented", "this runner does not serve that method");
-    if (token !== undefined) authenticate(metadata, token);
+    const given = token && authenticate(metadata, token);
     metadata.remove("authorization");
     if (length > MAX_MESSAGE_BYTES) {
       const message = `the request has ${length} bytes; the maximum is ${MAX_MESSAGE_BYTES}`;
@@ -91,7 +92,7 @@ export class PlainCall {
       throw new RunnerGrpcError("InvalidRequest", `the call's timeout must be at most ${MAX_TIMER_MS} ms`);
     }
     this.#deadline = Date.now() + timeoutMs;
-    this.#ticket = admission.admit();
+    this.#ticket = admission.admit(identifyCaller(this.#socket, given));
     this.#ticket.input(length);
   }
 

@@ -1,0 +1,48 @@
+/** A queue for several sources, which take turns. Within a source, the first in is the first out. */
+export class TurnLines<T> {
+  // The order of the map is that of turns: a source that had its turn moves to the end.
+  readonly #lines = new Map<string, Set<T>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many items leave before one that joins the line of a source now. */
+  ahead(source: string): number {
+    const own = this.#lines.get(source)?.size ?? 0;
+    let ahead = own;
+    let turns = own + 1;
+    for (const [other, line] of this.#lines) {
+      if (other === source) turns = own;
+      else ahead += Math.min(line.size, turns);
+    }
+    return ahead;
+  }
+
+  push(source: string, item: T): void {
+    const line = this.#lines.get(source);
+    if (line === undefined) this.#lines.set(source, new Set([item]));
+    else line.add(item);
+    this.#size++;
+  }
+
+  shift(): T | undefined {
+    for (const [source, line] of this.#lines) {
+      for (const item of line) {
+        this.remove(source, item);
+        // A line that is left goes behind the others.
+        if (this.#lines.delete(source)) this.#lines.set(source, line);
+        return item;
+      }
+    }
+    return undefined;
+  }
+
+  remove(source: string, item: T): void {
+    const line = this.#lines.get(source);
+    if (line?.delete(item) !== true) return;
+    this.#size--;
+    if (line.size === 0) this.#lines.delete(source);
+  }
+}
