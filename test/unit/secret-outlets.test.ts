@@ -1,6 +1,7 @@
 import { type FunctionIO, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { inProcessRunner } from "@xfn/pipeline/in-process";
+import type { FunctionRunner } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
 import { get, owner, secret, WIDGET, type World, widget, world, xr } from "../harness/composite-memory.ts";
 
@@ -126,6 +127,28 @@ describe("a credential of a step is masked", () => {
     expectMasked(text);
     expect(text).toContain('spec.copy: Invalid value: \\"(hidden)');
   });
+});
+
+test("a pull secret that a registry quotes is masked", async () => {
+  const auths = { "registry.example.org": { username: "puller", password: TOKEN } };
+  const pull: LiveObject = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "xfn-system", name: "pull", uid: "pull", resourceVersion: "1" },
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": Buffer.from(JSON.stringify({ auths })).toString("base64") },
+  };
+  const run: FunctionRunner["run"] = (_, __, { auth } = {}) =>
+    Promise.reject(new TypeError(`the registry answered 401: ${auth?.password} is wrong`));
+  const w = world([xr(), pull], { runner: { run }, pullSecretNamespaces: ["xfn-system"] });
+  const container = {
+    image: "registry.example.org/f:v1",
+    imagePullSecrets: [{ name: "pull", namespace: "xfn-system" }],
+  };
+  w.composeSpec({ mode: "Pipeline", pipeline: [{ step: "only", container }] });
+  const text = await shown(w);
+  expect(text).toContain("the registry answered 401: (hidden) is wrong");
+  expect(text).not.toContain(TOKEN);
 });
 
 test("a value of the connection secret of a composed resource is masked in events", async () => {

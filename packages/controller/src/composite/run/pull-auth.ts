@@ -44,7 +44,11 @@ export async function pullAuth(
       continue;
     }
     const found = authOf(secret, image);
-    if (found !== undefined) return found;
+    if (found === undefined) continue;
+    const { username: _, ...values } = found;
+    // A registry that gets them can quote them in its answer.
+    for (const value of Object.values(values)) if (value !== undefined) context.secrets.add(value);
+    return found;
   }
   return undefined;
 }
