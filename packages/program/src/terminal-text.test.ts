@@ -24,3 +24,9 @@ test("one line holds no line feed and is bounded", () => {
   expect([long, cut]).toEqual(["x".repeat(MAX_LINE_LENGTH), `${"x".repeat(MAX_LINE_LENGTH)}...`]);
   expect(oneLine("abc", 2)).toBe("ab...");
 });
+
+test("one line of many spaces is made in linear time", () => {
+  const spaces = " ".repeat(2_000_000);
+  expect(oneLine(`a${spaces}b`)).toHaveLength(MAX_LINE_LENGTH + 3);
+  expect(oneLine(`a${"\n \r\n".repeat(400_000)}b`)).toBe("a b");
+});

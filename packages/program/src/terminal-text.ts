@@ -7,6 +7,8 @@ export const MAX_LINE_LENGTH = 2000;
 
 /** Escapes control characters, joins the lines with spaces, and cuts the text after `limit` characters. */
 export function oneLine(text: string, limit: number = MAX_LINE_LENGTH): string {
-  const line = escapeControls(text.trim().replace(/\s*\r?\n\s*/g, " "));
+  // A regular expression would take quadratic time on spaces within a line.
+  const lines = text.split("\n").map((one) => one.trim());
+  const line = escapeControls(lines.filter((one) => one !== "").join(" "));
   return line.length <= limit ? line : `${line.slice(0, limit)}...`;
 }

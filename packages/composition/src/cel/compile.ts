@@ -9,7 +9,7 @@ import { allParts, CelSyntaxError } from "./syntax/expression.ts";
 import { parse } from "./syntax/parse.ts";
 import { BOOL, STRING, type Type } from "./values/type.ts";
 import { Failure, type Value } from "./values/value.ts";
-import { allowVisits, EXCEEDED } from "./values/visit.ts";
+import { allowVisits, EXCEEDED, MAX_VISITS } from "./values/visit.ts";
 
 /** The longest expression, as in an API server. */
 const MAX_LENGTH = 100_000;
@@ -50,6 +50,8 @@ export function compile(text: string, options: ProgramOptions): Program | { read
     // The stack ends before the bound on nesting only for long chains of operators.
     if (error instanceof RangeError) return { problem: "is nested too deeply" };
     throw error;
+  } finally {
+    allowVisits(MAX_VISITS);
   }
 }
 

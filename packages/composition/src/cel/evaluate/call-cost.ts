@@ -2,7 +2,7 @@ import { Format } from "../library/named-formats.ts";
 import { lengthOf } from "../library/operators.ts";
 import type { Overload } from "../syntax/expression.ts";
 import { CelMap, CelObject, Extension, List, Optional, type Value } from "../values/value.ts";
-import { visit } from "../values/visit.ts";
+import { visit, visitText } from "../values/visit.ts";
 
 // The same factors as those of estimates: see cost/range.ts.
 const TEXT_FACTOR = 0.1;
@@ -16,7 +16,10 @@ export function callCost({ name, id }: Overload, args: readonly Value[], result:
 }
 
 function size(value: Value | undefined): number {
-  if (typeof value === "string") return lengthOf(value);
+  if (typeof value === "string") {
+    visitText(value);
+    return lengthOf(value);
+  }
   if (value instanceof List) return value.items.length;
   if (value instanceof CelMap) return value.entries.size;
   if (value instanceof CelObject) return value.fields.size;

@@ -15,6 +15,7 @@ import {
   uint,
   type Value,
 } from "../values/value.ts";
+import { visitText } from "../values/visit.ts";
 import { boundedLength } from "./bounds.ts";
 import type { Define } from "./define.ts";
 
@@ -50,7 +51,10 @@ export function defineOperators(define: Define): void {
     (value: CelMap | CelObject) => BigInt(value instanceof CelMap ? value.entries.size : value.fields.size),
     "map<A, B>",
   );
-  size((value: string) => BigInt(lengthOf(value)), "string");
+  size((value: string) => {
+    visitText(value);
+    return BigInt(lengthOf(value));
+  }, "string");
 }
 
 /** Kubernetes fails to compare lists and objects of the data with others by `==`, unlike by `!=`. */

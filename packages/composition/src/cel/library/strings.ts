@@ -1,5 +1,6 @@
 import { quote } from "../../transform/text/quote.ts";
 import { Failure, List } from "../values/value.ts";
+import { visitText } from "../values/visit.ts";
 import { boundedLength } from "./bounds.ts";
 import type { Define } from "./define.ts";
 import { formatText } from "./format-text.ts";
@@ -36,10 +37,7 @@ export function defineStrings(define: Define): void {
   );
   define("substring", "string.(int) string", (text: string, from: bigint) => substring(text, from));
   define("substring", "string.(int, int) string", substring);
-  // Go's white space, which has neither the BOM nor all of JavaScript's.
-  define("trim", "string.() string", (text: string) =>
-    text.replace(/^[\s\u0085]+|[\s\u0085]+$/g, "").replace(/^\uFEFF+/, ""),
-  );
+  define("trim", "string.() string", trim);
   define(
     "format",
     "string.(list<dyn>) string",
@@ -80,15 +78,31 @@ function findAll(text: string, pattern: string, limit: number): string[] | Failu
   return found;
 }
 
+/** White space of Go: that of JavaScript without the byte order mark, and with the next line of C1. */
+const SPACE = /[^\S\uFEFF]|\u0085/;
+
+/** A loop, because a regular expression takes quadratic time on white space within a text. */
+function trim(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && SPACE.test(text.charAt(from))) from++;
+  while (to > from && SPACE.test(text.charAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+function charactersOf(text: string): string[] {
+  visitText(text);
+  return [...text];
+}
+
 function charAt(text: string, index: bigint): string | Failure {
-  const characters = [...text];
+  const characters = charactersOf(text);
   if (index < 0n || index > BigInt(characters.length)) return new Failure("index out of range");
   return characters[Number(index)] ?? "";
 }
 
 function indexOf(text: string, part: string, from: bigint): bigint | Failure {
   if (part === "") return from;
-  const characters = [...text];
+  const characters = charactersOf(text);
   if (from < 0n || from > BigInt(characters.length)) return new Failure("index out of range");
   const start = characters.slice(0, Number(from)).join("").length;
   const found = text.indexOf(part, start);
@@ -96,7 +110,7 @@ function indexOf(text: string, part: string, from: bigint): bigint | Failure {
 }
 
 function lastIndexOf(text: string, part: string, from?: bigint): bigint | Failure {
-  const characters = [...text];
+  const characters = charactersOf(text);
   if (from === undefined && part === "") return BigInt(characters.length);
   if (part === "") return from as bigint;
   if (from !== undefined && (from < 0n || from >= BigInt(characters.length))) {
@@ -124,7 +138,7 @@ function split(text: string, by: string, count: number): List | Failure {
 }
 
 function substring(text: string, from: bigint, to?: bigint): string | Failure {
-  const characters = [...text];
+  const characters = charactersOf(text);
   const end = to ?? BigInt(characters.length);
   if (from < 0n || from > BigInt(characters.length) || end < 0n || end > BigInt(characters.length)) {
     return new Failure("index out of range");

@@ -1,5 +1,6 @@
 import { type Type, URL_TYPE } from "../values/type.ts";
 import { CelMap, Extension, Failure, List } from "../values/value.ts";
+import { visitText } from "../values/visit.ts";
 import type { Define } from "./define.ts";
 
 /** The URL library: https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-url-library */
@@ -50,14 +51,13 @@ class Url extends Extension {
   }
 
   query(): CelMap {
-    const values = new Map<string, List>();
-    for (const [key, value] of new URLSearchParams(this.#search)) {
-      values.set(key, new List([...(values.get(key)?.items ?? []), value]));
-    }
-    return new CelMap(values);
+    visitText(this.#search);
+    const values = Map.groupBy(new URLSearchParams(this.#search), ([key]) => key);
+    return new CelMap(new Map([...values].map(([key, pairs]) => [key, new List(pairs.map(([, value]) => value))])));
   }
 
   static parse(text: string): Url | undefined {
+    visitText(text);
     if (/[\u0000-\u001f\u007f]/.test(text)) return undefined;
     const parts = FORM.exec(text);
     if (parts === null || (parts[1] === undefined && !text.startsWith("/"))) return undefined;

@@ -16,6 +16,14 @@ export function visit(count = 1): void {
   if (left < 0) throw EXCEEDED;
 }
 
+/** The characters of a text that are read in the time of a visit. */
+const CHARACTERS_PER_VISIT = 16;
+
+/** Records that a function with a small cost reads a whole text. */
+export function visitText(text: string): void {
+  visit(text.length / CHARACTERS_PER_VISIT);
+}
+
 /** Allows so many visits from now on. @returns how many were left before */
 export function allowVisits(count: number): number {
   const before = left;

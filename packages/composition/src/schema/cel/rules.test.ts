@@ -95,6 +95,7 @@ test.each([
   "optional.of(1).optMap(x, x + 1).value() == 2 && optional.none().orValue(3) == 3 && [?self.?o.?x, 'z'] == ['q', 'z']",
   "self.names.first().value() == 'x' && self.l[?9].or(optional.of(7)).value() == 7",
   "string(ip('2001:db8:0:0::1')) == '2001:db8::1' && ip.isCanonical('::1') && ip('224.0.0.1').isLinkLocalMulticast()",
+  "'\\ufeff\\u0085 a b\\u00a0'.trim() == '\\ufeff\\u0085 a b' && '\\u0085 a b\\t'.trim() == 'a b'",
   "strings.quote('a\"b') == '\"a\\\\\"b\"' && 'a-b-c'.split('-', 2) == ['a', 'b-c'] && 'tacocat'.substring(4) == 'cat'",
   "timestamp('2024-03-31T01:30:00Z').getHours('Europe/Berlin') == 3 && self.t.getHours('-01:30') == 1",
   "1u + 2u == 3u && dyn(1) == dyn(1.0) && {1: 'a'}[dyn(1u)] == 'a' && b'\\xff'.size() == 1",
@@ -352,6 +353,23 @@ describe("hostile rules end", () => {
     const issues = validate({ rule }, { ...many, s: "x".repeat(100_000) });
     expect(issues).toMatchObject([{ message: expect.stringMatching(/cost budget/) }]);
   });
+
+  test.each([
+    ["trim", "self.s.trim() != ''", ` a${" ".repeat(1_500_000)}b `],
+    ["getQuery", "url(self.s).getQuery()['a'].size() == 100000", `/?${"a&".repeat(100_000)}`],
+  ])("%s takes linear time", (_, rule, s) => {
+    expect(validate({ rule }, { s })).toEqual([]);
+  });
+
+  test.each(["self.s.charAt(0) != ''", "self.s != 'x'", "self.s.size() > 0", "!isURL(self.s)"])(
+    "a small cost for each read of a long text: %s",
+    (condition) => {
+      const rule = `self.l.all(a, self.l.all(b, a > 100 || ${condition}))`;
+      expect(validate({ rule }, { ...many, s: "y".repeat(3_000_000) })).toMatchObject([
+        { message: expect.stringMatching(/cost budget/) },
+      ]);
+    },
+  );
 
   test("a regular expression on a long text takes linear time", () => {
     expect(validate({ rule: "self.s.matches('^(a+)+$') || true" }, { s: `${"a".repeat(100_000)}!` })).toEqual([]);
