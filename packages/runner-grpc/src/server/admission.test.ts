@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { Admission } from "./admission.ts";
 
@@ -175,4 +175,45 @@ test("a message of any size is accepted as long as slots are free", () => {
   const admission = new Admission({ maxConcurrent: 2, maxQueued: 8, maxQueuedBytes: 100 });
   for (const bytes of [1_000, 1_000]) admission.admit().input(bytes);
   expect(() => admission.admit().input(1)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+});
+
+test("a call that would start after its deadline is refused at once, with the queue and a time to wait", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const admission = new Admission({ maxConcurrent: 2, maxQueued: 64 });
+  const run = async (ms: number): Promise<void> => {
+    const free = await admission.admit().slot(never);
+    vi.advanceTimersByTime(ms);
+    free();
+  };
+  const wait = (caller: string, timeoutMs: number): Promise<unknown> =>
+    admission.admit(caller, Date.now() + timeoutMs).slot(never);
+  // A run that pulls an image takes longer than the others, and bounds nothing.
+  for (const ms of [60_000, 4_000, 5_000]) await run(ms);
+  for (let slot = 0; slot < 2; slot++) await admission.admit().slot(never);
+  for (let call = 0; call < 6; call++) void wait("a", 65_000);
+  // Six calls wait before it, in three rounds of 4 s.
+  await expect(wait("a", 11_999)).rejects.toMatchObject({
+    code: "QueueFull",
+    retryable: true,
+    retryAfterMs: expect.any(Number),
+    message: expect.stringMatching(
+      /deadline: 6 calls wait before this one, at least 4000 ms each; try again in \d+ ms/,
+    ),
+  });
+  void wait("a", 12_000);
+  // The turn of another caller comes after one call.
+  void wait("b", 1);
+  expect(admission.counts).toEqual({ running: 2, waiting: 8 });
+});
+
+test("no call is refused for its deadline before a run has ended", async () => {
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 64 });
+  const ended = [await admission.admit().slot(never)];
+  for (let call = 0; call < 9; call++)
+    void admission
+      .admit("", Date.now() + 1)
+      .slot(never)
+      .then((free) => ended.push(free));
+  expect(admission.counts).toEqual({ running: 1, waiting: 9 });
 });

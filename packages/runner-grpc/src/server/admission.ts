@@ -7,6 +7,7 @@ export interface Ticket {
    * Acquires a slot for a run. Callers take turns; calls of one caller are in the order of requests.
    *
    * @returns releases the slot
+   * @throws RunnerGrpcError `QueueFull` if the queue is too long for the call's deadline
    * @throws the signal's reason
    */
   slot(signal: AbortSignal): Promise<() => void>;
@@ -36,6 +37,9 @@ const MAX_HINT_MS = 30_000;
 
 // Weight of the latest run in the moving average.
 const WEIGHT = 0.2;
+
+// Functions differ, and a run may pull an image. The quickest of so many runs is a bound for the next ones.
+const RECENT_RUNS = 16;
 
 /** What an {@link Admission} bounds. */
 export interface AdmissionLimits {
@@ -67,6 +71,7 @@ export class Admission {
   #slotless = 0;
   #queuedBytes = 0;
   #averageMs = FIRST_GUESS_MS;
+  readonly #recentMs: number[] = [];
   #closed: RunnerGrpcError | undefined;
 
   /** @param onLeave called when a call has left */
@@ -97,9 +102,10 @@ export class Admission {
    * Admits a call.
    *
    * @param caller identifies the caller
+   * @param deadline of the call, in milliseconds since the epoch
    * @throws RunnerGrpcError `QueueFull`, or the reason given to `close`
    */
-  admit(caller = ""): Ticket {
+  admit(caller = "", deadline: number = Number.POSITIVE_INFINITY): Ticket {
     if (this.#closed !== undefined) throw this.#closed;
     if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) {
       throw this.#full(`${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`);
@@ -118,7 +124,7 @@ export class Admission {
     };
     return {
       slot: async (signal) => {
-        const release = await this.#slot(caller, signal);
+        const release = await this.#slot(caller, deadline, signal);
         leaveQueue();
         return release;
       },
@@ -146,9 +152,10 @@ export class Admission {
     };
   }
 
-  async #slot(caller: string, signal: AbortSignal): Promise<() => void> {
+  async #slot(caller: string, deadline: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (!this.#isFree()) {
+      this.#checkDeadline(caller, deadline);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const abort = (): void => {
         this.#waiting.remove(caller, resolve);
@@ -167,10 +174,26 @@ export class Admission {
     return () => {
       if (ended) return;
       ended = true;
-      this.#averageMs += WEIGHT * (performance.now() - started - this.#averageMs);
+      this.#measure(performance.now() - started);
       this.#running--;
       this.#startWaiting();
     };
+  }
+
+  #measure(ms: number): void {
+    this.#averageMs += WEIGHT * (ms - this.#averageMs);
+    this.#recentMs.push(ms);
+    if (this.#recentMs.length > RECENT_RUNS) this.#recentMs.shift();
+  }
+
+  /** Refuses a call that would start after its deadline even if each run were as short as the quickest recent one. */
+  #checkDeadline(caller: string, deadline: number): void {
+    const ahead = this.#waiting.ahead(caller);
+    const rounds = Math.floor(ahead / this.#maxConcurrent);
+    const quickest = Math.min(...this.#recentMs);
+    if (rounds === 0 || this.#recentMs.length === 0 || rounds * quickest <= deadline - Date.now()) return;
+    const bound = `${ahead} calls wait before this one, at least ${Math.round(quickest)} ms each`;
+    throw this.#refusal(`the queue is too long for the call's deadline: ${bound}`);
   }
 
   #isFree(): boolean {
@@ -195,9 +218,13 @@ export class Admission {
   }
 
   #full(limits: string): RunnerGrpcError {
+    return this.#refusal(`the runner is full: it accepts ${limits}`);
+  }
+
+  #refusal(why: string): RunnerGrpcError {
     const expected = (this.#averageMs * (this.#waiting.size + 1)) / this.#maxConcurrent;
     const retryAfterMs = Math.round(Math.min(Math.max(expected, MIN_HINT_MS), MAX_HINT_MS));
-    const message = `the runner is full: it accepts ${limits}; try again in ${retryAfterMs} ms, or use another runner`;
+    const message = `${why}; try again in ${retryAfterMs} ms, or use another runner`;
     return new RunnerGrpcError("QueueFull", message, { retryAfterMs });
   }
 }

@@ -125,7 +125,8 @@ class InterceptedCall {
       const given = required && authenticate(metadata, required);
       metadata.remove("authorization");
       if (this.#isRun) {
-        this.#ticket = admission.admit(identifyCaller(streamOf(this.#call)?.session?.socket, given));
+        const caller = identifyCaller(streamOf(this.#call)?.session?.socket, given);
+        this.#ticket = admission.admit(caller, Number(this.#call.getDeadline()));
         this.#admitted.set(metadata, { ticket: this.#ticket, aborter: this.#aborter });
         this.#timer = messageTimer(this.#call, messageTimeoutMs);
         this.#countInput(this.#ticket);

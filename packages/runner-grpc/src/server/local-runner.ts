@@ -79,12 +79,13 @@ class AdmittedRunner implements LocalRunner {
 
   async #call(path: string, image: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     const { step, signal, onPhase, onStderr, ...asked } = options;
-    const ticket = this.#admit(input.length);
+    const timeoutMs = deadlineOf(asked);
+    const ticket = this.#admit(input.length, Date.now() + timeoutMs);
     const aborter = new AbortController();
     const abort = (): void => aborter.abort(aborted(image, step));
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted === true) abort();
-    const timer = setTimeout(() => aborter.abort(tooLate(image, step)), deadlineOf(asked));
+    const timer = setTimeout(() => aborter.abort(tooLate(image, step)), timeoutMs);
     try {
       const request = (): RequestedRun => {
         checkImage(image);
@@ -107,10 +108,10 @@ class AdmittedRunner implements LocalRunner {
     }
   }
 
-  #admit(inputBytes: number): Ticket {
+  #admit(inputBytes: number, deadline: number): Ticket {
     let ticket: Ticket | undefined;
     try {
-      ticket = this.#admission.admit();
+      ticket = this.#admission.admit(undefined, deadline);
       ticket.input(inputBytes);
       return ticket;
     } catch (error) {

@@ -92,7 +92,7 @@ export class PlainCall {
       throw new RunnerGrpcError("InvalidRequest", `the call's timeout must be at most ${MAX_TIMER_MS} ms`);
     }
     this.#deadline = Date.now() + timeoutMs;
-    this.#ticket = admission.admit(identifyCaller(this.#socket, given));
+    this.#ticket = admission.admit(identifyCaller(this.#socket, given), this.#deadline);
     this.#ticket.input(length);
   }
 
