@@ -47,10 +47,12 @@ export class RegistryTransport {
 
   /** @param host the registry, as image names spell it */
   constructor(host: string, options: RegistryOptions) {
-    const insecure = (options.insecureRegistries ?? []).map((one) => httpHost(canonicalRegistry(one)));
+    const named = (options.insecureRegistries ?? []).map(canonicalRegistry);
+    const insecure = named.map(httpHost);
     this.#insecure = new Set(insecure);
     this.#httpOnLoopback = options.httpOnLoopback ?? true;
-    this.#registry = new URL(`${this.#insecure.has(httpHost(host)) ? "http" : "https"}://${registryEndpoint(host)}/`);
+    // HOST:80 is another registry than HOST, which has the port 443.
+    this.#registry = new URL(`${named.includes(host) ? "http" : "https"}://${registryEndpoint(host)}/`);
     this.stallMs = options.stallTimeoutMs ?? DEFAULT_STALL_MS;
     this.#policy = new AddressPolicy(insecure);
     const limits = { headersTimeout: this.stallMs, bodyTimeout: this.stallMs, connections: MAX_CONNECTIONS };
