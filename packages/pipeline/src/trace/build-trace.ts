@@ -53,8 +53,8 @@ interface EntryOrigins {
  * number of steps: the run itself only stores references.
  *
  * Secrets are hidden: values of connection details, `data` and `stringData` of Secrets, and fields and environment
- * variables with names like `password` and `token`, and credentials of steps. The same values are hidden everywhere else
- * in fields, results and errors. Observed state and the functions' `config` are not part of a trace.
+ * variables with names like `password` and `token`, and credentials of steps. The same values are hidden everywhere
+ * else, in fields, results and errors. Observed state and the functions' `config` are not part of a trace.
  */
 export function buildTrace(input: TraceInput): Trace {
   const { records, composite, composition } = input;
