@@ -96,6 +96,17 @@ export function argumentAt(
   return { values: all[Math.min(given.length, all.length - 1)], given };
 }
 
+/** Joins `--flag`, `=` and a value, of which bash makes words of their own. */
+export function withJoinedFlags(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const flag = words[index] === "=" ? joined.pop() : undefined;
+    if (flag === undefined) joined.push(words[index] ?? "");
+    else joined.push(`${flag}=${words[++index] ?? ""}`);
+  }
+  return joined;
+}
+
 /** The value of a flag in a line; undefined if it is not given. */
 export function flagIn(words: readonly string[], ...names: readonly string[]): string | undefined {
   for (const [index, word] of words.entries()) {

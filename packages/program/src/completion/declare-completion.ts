@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type ArgumentValues, argumentAt, commandTree, type ListedValues } from "./command-tree.ts";
+import { type ArgumentValues, argumentAt, commandTree, type ListedValues, withJoinedFlags } from "./command-tree.ts";
 import { COMPLETE, completionScript, SHELLS } from "./completion-script.ts";
 
 /** How a program completes its command line. */
@@ -41,7 +41,8 @@ export function declareCompletion(program: Command, options: CompletionOptions):
     .argument("[words...]")
     .allowUnknownOption()
     .passThroughOptions()
-    .action(async (what: string, words: readonly string[]) => {
+    .action(async (what: string, line: readonly string[]) => {
+      const words = withJoinedFlags(line);
       const tree = commandTree(program, { ...options.arguments, completion: [SHELLS] });
       const { values, given } = argumentAt(tree, words);
       const kind = what === "arguments" ? values : (what as ListedValues);
