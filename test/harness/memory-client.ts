@@ -14,7 +14,7 @@ export interface MemoryWrite {
 export interface MemoryClient extends Client {
   readonly objects: Map<string, LiveObject>;
   readonly writes: MemoryWrite[];
-  /** Called before each write. An error that it throws is the reply. */
+  /** Called before each write, also one of a dry run. An error that it throws is the reply. */
   beforeWrite: (write: MemoryWrite) => void;
 }
 
@@ -42,8 +42,8 @@ export function memoryClient(initial: readonly LiveObject[], options: MemoryOpti
     if (found !== undefined) return found;
     throw new ApiError("NotFound", `${reference.kind} ${reference.name} not found`, { status: 404 });
   };
-  const before = (write: MemoryWrite): void => {
-    writes.push(structuredClone(write));
+  const before = (write: MemoryWrite, dryRun = false): void => {
+    if (!dryRun) writes.push(structuredClone(write));
     client.beforeWrite(write);
   };
   const store = (object: LiveObject, was: LiveObject | undefined): LiveObject => {
@@ -73,13 +73,14 @@ export function memoryClient(initial: readonly LiveObject[], options: MemoryOpti
       return store(merged(created(object, time), { ...rest, metadata: { ...metadata } }) as LiveObject, undefined);
     },
     update: () => Promise.reject(new TypeError("not needed so far")),
-    async apply(object, { fieldManager = "", subresource } = {}) {
+    async apply(object, { fieldManager = "", subresource, dryRun = false } = {}) {
       const key = keyOf(object);
       const was = objects.get(key);
-      before({ verb: "apply", object: titleOf(object), subresource, body: object });
+      before({ verb: "apply", object: titleOf(object), subresource, body: object }, dryRun);
       requireSame(object, was);
       const base = structuredClone(was ?? created(object, time));
-      return store(applied(base, structuredClone(object), fieldManager, subresource), was);
+      const result = applied(base, structuredClone(object), fieldManager, subresource);
+      return dryRun ? result : store(result, was);
     },
     async patch(reference, _, body, { subresource } = {}) {
       const was = existing(reference);
