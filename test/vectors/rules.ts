@@ -3,6 +3,7 @@ import { functionDetailTypes } from "./rules/connection-details.ts";
 import { conditionGenerations, keptSchema, reclaimPolicy, referenceNamespaces } from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { mergedObserved } from "./rules/merged-patches.ts";
+import { oneAccountFile } from "./rules/one-account-file.ts";
 import { namesAreStrings, textsKept } from "./rules/patches.ts";
 import { matchTrueFalse } from "./rules/readiness.ts";
 import {
@@ -76,6 +77,7 @@ export const rules: readonly Rule[] = [
   othersApplied,
   detailsBeforeReadiness,
   claimLabels,
+  oneAccountFile,
   sandbox,
   noCpuShares,
   limitsAboveZero,
