@@ -71,6 +71,20 @@ test("a digest is recorded once, also if the tag moves", async () => {
   expect(runtime("b")).toBeUndefined();
 });
 
+test("a revision gets back a runtime that is missing, while its others are healthy", async () => {
+  const other = "registry.example.org/fns/other:v1";
+  const { settle, find, registry, client } = world(compositionRevision("one", SOURCE, other));
+  registry.tags[other] = digestOf("c");
+  await settle();
+  expect(condition(find("CompositionRevision", "one"), "RuntimesHealthy")).toMatchObject({ status: "True" });
+  const missing = runtimeName("c", "fns-other");
+  await client.delete({ apiVersion: "pkg.crossplane.io/v1alpha1", kind: "FunctionRuntime", name: missing });
+  expect(find("FunctionRuntime", missing)).toBeUndefined();
+  expect(await settle()).toEqual([]);
+  expect(find("FunctionRuntime", missing)).toBeDefined();
+  expect(condition(find("CompositionRevision", "one"), "RuntimesHealthy")).toMatchObject({ status: "True" });
+});
+
 test("a digest is recorded before its runtime exists", async () => {
   const other = "registry.example.org/fns/other:v1";
   const { settle, client, registry } = world(compositionRevision("one", other));
