@@ -40,11 +40,18 @@ export async function runRollout(name: string, flags: RolloutFlags, output: Outp
     withCluster(flags, async (client) => {
       let last: string | undefined;
       for (;;) {
-        const revision = await withElapsedTime(
-          output,
-          () => title,
-          () => newestRevision(client, name, signal),
-        );
+        let revision: LiveObject | undefined;
+        try {
+          revision = await withElapsedTime(
+            output,
+            () => title,
+            () => newestRevision(client, name, signal),
+          );
+        } catch (error) {
+          if (last === undefined || !isApiError(error) || !error.retryable || signal.aborted) throw error;
+          await sleep(WATCH_MS, undefined, { signal });
+          continue;
+        }
         const phase = revision && show(rolloutOf(revision)?.["phase"] ?? "");
         // The time left changes with each look: it alone is no change.
         const key = printJson([
