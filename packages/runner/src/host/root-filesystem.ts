@@ -149,7 +149,9 @@ export class RootFilesystems {
     // mount(2) takes one page of options. Short links relative to the working directory fit hundreds of layers into
     // it, and need no quoting.
     const lower = request.layers.map((layer) => this.#link(layer)).reverse();
-    const options = `lowerdir=${lower.join(":")},upperdir=${upper},workdir=${work},userxattr`;
+    // Relative for the same reason: commas, colons and backslashes in the path of the cache are no separators.
+    const local = (path: string): string => `..${path.slice(this.#scratch.length)}`;
+    const options = `lowerdir=${lower.join(":")},upperdir=${local(upper)},workdir=${local(work)},userxattr`;
     try {
       mount("overlay", rootfs, "overlay", 0, options);
     } catch (error) {

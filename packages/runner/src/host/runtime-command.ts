@@ -44,7 +44,8 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest, barrier
   const options = [
     ...familyOptions[request.runtimeFamily](request.isolated),
     `--root=${scratch}/state`,
-    `--log=${paths.log}`,
+    // Without a type, crun takes the text before a colon as the type of the log.
+    `--log=${request.runtimeFamily === "crun" ? "file:" : ""}${paths.log}`,
     "--log-format=json",
     "run",
     ...(request.detach ? ["--detach"] : []),
