@@ -119,10 +119,10 @@ class GrpcRunnerClient implements RunnerClient {
     let error = errorOf(answer);
     // As gRPC does: another runner, or another connection, may take the call at once. Once only, because the runner
     // decides what it reports.
-    if (error?.undelivered === true && error.retryable && !isUnconnected(answer)) {
+    if (error?.undelivered === true && error.retryable && !isUnconnected(answer.failure)) {
       const second = await this.#send(call);
       // A runner that restarts refuses the call, then the connection. Only the first refusal has a time to wait.
-      if (!isUnconnected(second)) [answer, error] = [second, errorOf(second)];
+      if (!isUnconnected(second.failure)) [answer, error] = [second, errorOf(second)];
     }
     const { response, trailers } = answer;
     if (error?.stderr !== undefined) options.onStderr?.(error.stderr);
@@ -207,14 +207,15 @@ class GrpcRunnerClient implements RunnerClient {
   ): RunnerGrpcError {
     if (signal?.aborted === true) return fail("Aborted", `the call of ${image} was aborted`, signal.reason);
     if (this.#closed) return fail("Closed", `the client was closed while ${image} ran`);
-    if (this.#budget.exceeded)
+    // While nobody answers, the excess of an earlier connection says nothing.
+    if (this.#budget.exceeded && !isUnconnected(failure))
       return fail("Internal", `the runner at ${this.#endpoint.text}: ${new PeerLimitError().message}`, failure);
     const deadlinePassed = Date.now() >= deadline - DEADLINE_SLACK_MS;
     return errorOfCall(failure, { image, step, endpoint: this.#endpoint.text, deadlinePassed });
   }
 }
 
-function isUnconnected({ failure }: Answer): boolean {
+function isUnconnected(failure: ServiceError | null | undefined): boolean {
   return failure?.code === status.UNAVAILABLE && unconnectedMessage(failure.details, "") !== undefined;
 }
 
