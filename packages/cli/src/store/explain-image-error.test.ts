@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { connect } from "node:tls";
 import { ImageError } from "@xfn/oci-rootfs";
 import { expect, test } from "vitest";
 import { explainImageError } from "./explain-image-error.ts";
@@ -48,4 +51,19 @@ test("returns other errors unchanged", () => {
   const error = wrapped(new ImageError("DigestMismatch", "no", { image: "f" }));
   expect(explainImageError(error)).toBe(error);
   expect(explainImageError("text")).toBe("text");
+});
+
+test("a registry on this machine that closes on TLS gets a hint how to use http", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const cause = await new Promise<Error>((resolve) => connect(port, "127.0.0.1").on("error", resolve));
+  server.close();
+  const image = `localhost:${port}/f:v1`;
+  const error = explainImageError(new ImageError("RegistryUnavailable", "cannot connect", { image, cause }));
+  expect(error).toMatchObject({ details: [expect.stringContaining(`--insecure-registry localhost:${port}`)] });
 });

@@ -31,9 +31,12 @@ function registryHint(error: ImageError, registry: string): string | undefined {
     const files = credentialFiles().map(({ path }) => path);
     return `\`xfn login ${registry}\` stores credentials, as \`docker login ${registry}\` and \`podman login ${registry}\` do; xfn looks for them in ${files.join(", ")}`;
   }
-  let system = "";
-  for (let at = error.cause; at instanceof Error; at = at.cause) system = String((at as NodeJS.ErrnoException).code);
-  if (/^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER)$/.test(system))
+  let [system, reason] = ["", ""];
+  for (let at = error.cause; at instanceof Error; at = at.cause)
+    [system, reason] = [String((at as NodeJS.ErrnoException).code), at.message];
+  // Node has no code of its own for a server that closes the connection at the first bytes of TLS.
+  const closed = system === "ECONNRESET" && reason.includes("before secure TLS connection");
+  if (closed || /^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER)$/.test(system))
     return `use \`--insecure-registry ${registry}\` for a registry without TLS`;
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(system))
     return "use `--registry-ca FILE` to trust the authority of its certificate, or NODE_EXTRA_CA_CERTS=FILE for that of a proxy";
