@@ -207,7 +207,7 @@ class GrpcRunnerClient implements RunnerClient {
   ): RunnerGrpcError {
     if (signal?.aborted === true) return fail("Aborted", `the call of ${image} was aborted`, signal.reason);
     if (this.#closed) return fail("Closed", `the client was closed while ${image} ran`);
-    // While nobody answers, the excess of an earlier connection says nothing.
+    // While no runner answers, the excess of an earlier connection does not explain the failure.
     if (this.#budget.exceeded && !isUnconnected(failure))
       return fail("Internal", `the runner at ${this.#endpoint.text}: ${new PeerLimitError().message}`, failure);
     const deadlinePassed = Date.now() >= deadline - DEADLINE_SLACK_MS;
