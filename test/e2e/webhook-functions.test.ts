@@ -185,7 +185,7 @@ describe("a function that is a webhook", needs("openssl"), () => {
     answer = () => undefined;
     const error = await failure({ timeout: "200ms" });
     expect(error.message).toMatch(
-      /did not answer within 200 ms\. In the Composition: raise the step's webhook\.timeout/,
+      /did not answer within 200 ms .*\. In the Composition: raise the step's webhook\.timeout/,
     );
     expect(error.retryable).toBe(true);
   });

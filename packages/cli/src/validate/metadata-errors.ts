@@ -64,7 +64,7 @@ export function metadataErrors(
   const group = groupOf(textAt(value, "apiVersion"));
   const rules = {
     name: NAME_RULES.get(`${group}/${kind}`) ?? "subdomain",
-    needsName: valueAt(value, "metadata", "annotations", ENTRY_ANNOTATION) === undefined,
+    isComplete: valueAt(value, "metadata", "annotations", ENTRY_ANNOTATION) === undefined,
   };
   const errors = checkMetadata(value, rules).map((issue) => issueError(document, issue));
   const name = textAt(value, "metadata", "name");

@@ -154,7 +154,7 @@ class PatchChecker {
 
   #checkMetadata(base: JsonObject, at: JsonPath): void {
     // Crossplane ignores the name of a base.
-    for (const issue of checkMetadata(base, { name: "segment", needsName: false })) {
+    for (const issue of checkMetadata(base, { name: "segment", isComplete: false })) {
       const described = describeSchemaIssue(issue);
       this.#report([...at, ...issue.at], described.slice(described.indexOf(": ") + 2));
     }

@@ -14,10 +14,10 @@ export interface YamlIssue {
 }
 
 /**
- * Called for every key, list item and value with the index of its document, its path and its offset; for an unquoted
+ * Called for every key, list item and value with its path and its offset; for an unquoted
  * scalar also with its text.
  */
-export type Visitor = (document: number, path: JsonPath, offset: number, unquoted?: string) => void;
+export type Visitor = (path: JsonPath, offset: number, unquoted?: string) => void;
 
 type NodeEvent = Exclude<Event, DocumentEvent | PopEvent>;
 
@@ -41,7 +41,7 @@ export function construct(
   events: readonly Event[],
   limits: ResolvedLimits,
   visit?: Visitor,
-): { values: JsonValue[]; issues: YamlIssue[] } {
+): { values: JsonValue[]; issues: YamlIssue[]; starts: number[] } {
   const builder = new Builder(text, events, limits, visit);
   builder.build();
   return builder;
@@ -50,6 +50,8 @@ export function construct(
 class Builder {
   readonly values: JsonValue[] = [];
   readonly issues: YamlIssue[] = [];
+  /** The index of the first event of each document. */
+  readonly starts: number[] = [];
   readonly #text: string;
   readonly #events: readonly Event[];
   readonly #limits: ResolvedLimits;
@@ -76,6 +78,7 @@ class Builder {
 
   build(): void {
     while (this.#at < this.#events.length && !this.#stopped) {
+      this.starts.push(this.#at);
       this.#anchors.clear();
       this.#tagHandles.clear();
       for (const directive of (this.#events[this.#at++] as DocumentEvent).directives) {
@@ -104,7 +107,7 @@ class Builder {
   #node(event: NodeEvent): JsonValue {
     if (this.#visit !== undefined && startOf(event) >= 0) {
       const unquoted = isPlain(event) ? getScalarValue(this.#text, event) : undefined;
-      this.#visit(this.values.length, this.#path, this.#offset, unquoted);
+      this.#visit(this.#path, this.#offset, unquoted);
     }
     if (event.type === EVENT_ID.SCALAR) return this.#scalar(event);
     if (event.type === EVENT_ID.ALIAS) return this.#copy(this.#alias(event)?.value ?? null);
@@ -146,7 +149,7 @@ class Builder {
         for (const item of Array.isArray(base) ? base : [base]) bases.push({ base: item, start });
       } else {
         this.#path.push(name);
-        this.#visit?.(this.values.length, this.#path, start);
+        this.#visit?.(this.#path, start);
         if (name in object) this.#issue("DuplicateKey", "occurs twice in one mapping");
         object[name] = this.#node(this.#next());
         this.#path.pop();

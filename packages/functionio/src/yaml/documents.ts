@@ -22,7 +22,7 @@ export interface YamlDocument {
  */
 export function readYaml(input: string, limits: ResolvedLimits, source: string | undefined): YamlDocument[] {
   const { text, events, positionAt } = parseYaml(input, limits, source);
-  const { values, issues } = construct(text, events, limits);
+  const { values, issues, starts } = construct(text, events, limits);
   if (issues[0] !== undefined) {
     // A syntax error causes the problems after it.
     const { code } = issues.find((issue) => issue.code === "Syntax") ?? issues[0];
@@ -38,21 +38,24 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
     .filter(({ value }) => value !== null);
 
   /**
-   * Builds the values again up to the paths. Positions are needed rarely, and recording them would slow every reader.
+   * Builds the values of a document again up to the paths. Positions are needed rarely, and recording them would slow
+   * every reader.
    */
   function locate(index: number, wanted: readonly JsonPath[]): number[] {
     const locator = new PathLocator(wanted);
-    construct(text, events, limits, (document, path, offset) => {
-      if (document === index) locator.visit(path, offset);
-    });
+    construct(text, eventsOf(index), limits, (path, offset) => locator.visit(path, offset));
     return locator.offsets();
   }
 
   function unquoted(index: number, wanted: string): string | undefined {
     let found: string | undefined;
-    construct(text, events, limits, (document, path, _offset, scalar) => {
-      if (document === index && scalar !== undefined && formatPath(path) === wanted) found = scalar;
+    construct(text, eventsOf(index), limits, (path, _offset, scalar) => {
+      if (scalar !== undefined && formatPath(path) === wanted) found = scalar;
     });
     return found;
+  }
+
+  function eventsOf(index: number): typeof events {
+    return events.slice(starts[index], starts[index + 1]);
   }
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { MeteredStream } from "./metered-stream.ts";
 import { PeerBudget } from "./peer-budget.ts";
@@ -33,4 +34,15 @@ test("what a server sends before it closes the connection arrives, in pieces of 
   expect(Buffer.concat(chunks)).toEqual(resets());
   expect(chunks).toHaveLength(STREAMS);
   server.close();
+});
+
+test("a write to a connection that the server has closed is a reset, which clients of HTTP/2 take for a lost one", async () => {
+  const socket = new Duplex({
+    read: () => undefined,
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
+  });
+  const stream = new MeteredStream(socket, new PeerBudget("http2"));
+  stream.write("x");
+  const [error] = await once(stream, "error");
+  expect(error).toMatchObject({ code: "ECONNRESET" });
 });

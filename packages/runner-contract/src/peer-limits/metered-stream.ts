@@ -32,7 +32,7 @@ export class MeteredStream extends Duplex {
       else this.#deliver(pieces);
     });
     socket.on("end", () => this.#deliver([null]));
-    socket.on("error", (error) => this.destroy(error));
+    socket.on("error", (error) => this.destroy(lostConnection(error)));
     socket.on("close", () => {
       this.#socketClosed = true;
       if (this.#later.length === 0) this.destroy();
@@ -81,14 +81,14 @@ export class MeteredStream extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#budget.sent(chunk.length);
-    this.#socket.write(chunk, done);
+    this.#socket.write(chunk, (error) => done(error && lostConnection(error)));
   }
 
   // A library writes each frame in two pieces. Copying them takes less time than writing each.
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     const bytes = Buffer.concat(chunks.map(({ chunk }) => chunk));
     this.#budget.sent(bytes.length);
-    this.#socket.write(bytes, done);
+    this.#socket.write(bytes, (error) => done(error && lostConnection(error)));
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -99,4 +99,12 @@ export class MeteredStream extends Duplex {
     this.#socket.destroy();
     done(error);
   }
+}
+
+/** Libraries take a write to a connection that the peer has closed for a reset only if it has that code. */
+function lostConnection(error: Error & { code?: string }): Error {
+  if (error.code !== "EPIPE") return error;
+  return Object.assign(new Error(`the connection is closed: ${error.message}`, { cause: error }), {
+    code: "ECONNRESET",
+  });
 }

@@ -44,7 +44,14 @@ describe("a name", () => {
     expect(issues({})).toEqual([["metadata.name", "Required"]]);
     expect(issues({ metadata: { name: "", labels: { a: "b" } } })).toEqual([["metadata.name", "Required"]]);
     expect(issues({ metadata: { generateName: "a-" } })).toEqual([]);
-    expect(checkMetadata({}, { needsName: false })).toEqual([]);
+    expect(checkMetadata({}, { isComplete: false })).toEqual([]);
+  });
+
+  test("and so is the uid of an owner, but not of a resource that is only rendered", () => {
+    const owner = { apiVersion: "example.org/v1", kind: "XThing", name: "thing", uid: "" };
+    const object = { metadata: { name: "a", ownerReferences: [owner] } };
+    expect(checkMetadata(object).map(({ path }) => path)).toEqual(["metadata.ownerReferences[0].uid"]);
+    expect(checkMetadata(object, { isComplete: false })).toEqual([]);
   });
 });
 

@@ -8,8 +8,11 @@ import { labelValueProblems, type NameRule, nameProblems, qualifiedNameProblems 
 export interface MetadataRules {
   /** Default: `subdomain`, as for the kinds of CRDs. */
   readonly name?: NameRule;
-  /** Whether a name is missing without name and generateName. Default: true. */
-  readonly needsName?: boolean;
+  /**
+   * Whether the object is sent as it is, so that it needs a name or generateName, and the UIDs of its owners. Default:
+   * true. Rendered resources get both later.
+   */
+  readonly isComplete?: boolean;
 }
 
 /** The size of all annotations of an object that Kubernetes accepts. */
@@ -53,7 +56,7 @@ const OWNER_FIELDS: ReadonlyMap<string, FieldType> = new Map<string, FieldType>(
  */
 export function checkMetadata(
   object: JsonObject,
-  { name: rule = "subdomain", needsName = true }: MetadataRules = {},
+  { name: rule = "subdomain", isComplete = true }: MetadataRules = {},
 ): SchemaIssue[] {
   const check = new MetadataCheck();
   const metadata = object["metadata"] ?? {};
@@ -63,10 +66,10 @@ export function checkMetadata(
   }
   const at = ["metadata"];
   check.fields(metadata, at, FIELDS);
-  check.names(metadata, rule, needsName);
+  check.names(metadata, rule, isComplete);
   check.labels(metadata);
   check.annotations(metadata);
-  check.owners(metadata);
+  check.owners(metadata, isComplete);
   check.finalizers(metadata);
   return check.issues;
 }
@@ -114,13 +117,13 @@ class MetadataCheck {
       if (typeof text !== "string" && text !== null) this.type([...path, key], "string", text);
   }
 
-  names(metadata: JsonObject, rule: NameRule, needsName: boolean): void {
+  names(metadata: JsonObject, rule: NameRule, isComplete: boolean): void {
     const [name, prefix, namespace] = ["name", "generateName", "namespace"].map((field) => textAt(metadata, field));
     this.#name("generateName", prefix, rule, true);
     this.#name("name", name, rule, false);
     this.#name("namespace", namespace, "label", false);
     const missing = (metadata["name"] ?? "") === "" && (metadata["generateName"] ?? "") === "";
-    if (needsName && missing) this.add(["metadata", "name"], "Required", "name or generateName is required");
+    if (isComplete && missing) this.add(["metadata", "name"], "Required", "name or generateName is required");
   }
 
   #name(field: string, text: string | undefined, rule: NameRule, isPrefix: boolean): void {
@@ -151,7 +154,7 @@ class MetadataCheck {
     }
   }
 
-  owners(metadata: JsonObject): void {
+  owners(metadata: JsonObject, isComplete: boolean): void {
     let controllers = 0;
     for (const [index, owner] of listAt(metadata, "ownerReferences").entries()) {
       const at = ["metadata", "ownerReferences", index];
@@ -160,7 +163,7 @@ class MetadataCheck {
         continue;
       }
       this.fields(owner, at, OWNER_FIELDS);
-      for (const field of ["apiVersion", "kind", "name", "uid"])
+      for (const field of ["apiVersion", "kind", "name", ...(isComplete ? ["uid"] : [])])
         if ((owner[field] ?? "") === "") this.add([...at, field], "Required", "must not be empty");
       const apiVersion = textAt(owner, "apiVersion");
       if (apiVersion !== undefined && !/^(?:[^/]*\/)?[^/]+$/.test(apiVersion))
