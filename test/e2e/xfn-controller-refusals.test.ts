@@ -180,7 +180,7 @@ describe("XRs that fail permanently", needs("api-server"), () => {
     await expect.poll(async () => (await client.get(quota))["status"]).toHaveProperty("used");
     await create("crowd", { compositionRef: { name: "crowds" }, namespace: "team" });
     await expect.poll(() => conditions("Synced", "crowd")).toEqual({ crowd: "False Forbidden" });
-    expect(await message("crowd")).toMatch(/"[a-d]" \(ConfigMap team\/.*exceeded quota: team/);
+    expect(await message("crowd")).toMatch(/"[a-d]": forbidden: exceeded quota: team.*\(ConfigMap team\//);
     expect(await count()).toBe(before + 2);
     const failures = controller.log().filter(({ msg, key }) => msg === "reconcile failed" && key === "crowd");
     await controller.logged(({ key, failures: times }) => key === "crowd" && Number(times) > failures.length + 1);

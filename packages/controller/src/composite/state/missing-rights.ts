@@ -59,6 +59,8 @@ async function neededRights(context: ReconcileContext): Promise<Needed[]> {
   const account = context.composing ?? rights;
   if (account === undefined) return needed;
   const { composition } = await selectRevision(context, definition, xr, signal);
+  // The Composition's own account is not in use: to be allowed to use it is what is missing.
+  if (context.composing === undefined && composition.spec.serviceAccountRef !== undefined) return needed;
   const bases = composition.spec.resources.map(({ base }) => base);
   const kinds = new Map<string, ResourceKind>();
   const types = bases.map((base) => ({ apiVersion: textAt(base, "apiVersion"), kind: textAt(base, "kind") }));
