@@ -30,10 +30,12 @@ class CurrentBudget {
 
   meter(socket: Socket): void {
     const budget = new PeerBudget("http1");
-    meterSocket(socket, budget, "readable");
+    const charge = meterSocket(socket, budget, "readable");
     const read = socket.read.bind(socket);
     socket.read = (size?: number): unknown => {
       this.budget = budget;
+      // After a pause undici reads without an event.
+      charge();
       // undici would parse on after it has destroyed the socket.
       return socket.destroyed ? null : read(size ?? Math.min(socket.readableLength, MAX_READ_BYTES));
     };

@@ -31,8 +31,11 @@ const BYTES_PER_MS = 16;
 /** Content of a call that has ended may still be on its way, as much as a receive window has. */
 const IN_FLIGHT_BYTES: number = 4 * 1024 * 1024;
 
-/** The overhead of ordinary content: frame headers, chunk sizes, records of TLS. */
-const CONTENT_PER_OVERHEAD = 64;
+/**
+ * The overhead of ordinary content: frame headers, chunk sizes, records of TLS, and reads of one packet each, which
+ * has some 1,200 bytes in tunnels.
+ */
+const CONTENT_PER_OVERHEAD = 8;
 
 /** Servers of gRPC answer each frame of 16 KiB with two window updates and a ping. */
 const SENT_PER_OVERHEAD = 6;
