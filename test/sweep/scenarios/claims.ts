@@ -14,6 +14,7 @@ import {
   get,
   named,
   nop,
+  offered,
   patch,
   remove,
   theX,
@@ -93,7 +94,7 @@ export const CLAIMS: readonly Scenario[] = [
         name: "create an XR",
         act: (actor) =>
           actor.apply(composition(actor, { resources: [nop("a"), configMap("b")] }), {
-            ...named(actor, XTHINGS, "x"),
+            ...offered(named(actor, XTHINGS, "x")),
             spec: { namespace: NAMESPACE, size: "small", compositionRef: { name: `${actor.id}-c` } },
           }),
         expect: (actor) => expectEntries(actor, CONFIG_MAPS, "b"),
@@ -149,7 +150,7 @@ export const CLAIMS: readonly Scenario[] = [
           actor.apply(
             composition(actor, { resources: [configMap("a")] }),
             {
-              ...named(actor, XTHINGS, "x"),
+              ...offered(named(actor, XTHINGS, "x")),
               spec: { namespace: NAMESPACE, reclaimPolicy: "Delete", compositionRef: { name: `${actor.id}-c` } },
             },
             claimOfX(actor, "claim", { size: "large" }),

@@ -5,6 +5,12 @@ import { apiVersionOf, COMPOSITIONS, CONFIG_MAPS, GROUP, NAMESPACE, NOPS, SECRET
 import { entryOf, objectsAt, textAt } from "../objects.ts";
 import type { Actor, Step } from "../scenario.ts";
 
+/** An XR that claims of the scenarios' namespace may take. */
+export function offered<T extends { metadata: JsonObject }>(xr: T): T {
+  const annotations = { "apiextensions.crossplane.io/claimable-by": NAMESPACE };
+  return { ...xr, metadata: { ...xr.metadata, annotations } };
+}
+
 /** An object of a kind, by the last part of its name, which follows the run's id. */
 export function named(
   actor: Actor,

@@ -91,7 +91,7 @@ export const NAMESPACED: readonly Scenario[] = [
   }),
   {
     name: "a service account that may not create an object",
-    mayFail: /is forbidden/,
+    mayFail: /is forbidden| lacks /,
     steps: [
       {
         name: "create an XR",

@@ -12,7 +12,7 @@ import {
 } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
 import type { Actor, Scenario } from "../scenario.ts";
-import { all, composition, configMap, expectCondition, remove } from "./make.ts";
+import { all, composition, configMap, expectCondition, offered, remove } from "./make.ts";
 
 /** Kinds of this run only. */
 function kindsOf({ id }: Actor): { composite: ResourceKind; requirement: ResourceKind } {
@@ -31,6 +31,8 @@ function definition(actor: Actor): JsonObject {
     kind: INFRASTRUCTURE.kind,
     metadata: { name: `${plural}.${GROUP}` },
     spec: {
+      // The scenario composes ConfigMaps.
+      composedScope: "Any",
       crdSpecTemplate: {
         group: GROUP,
         version: "v1",
@@ -55,7 +57,10 @@ function instance({ id }: Actor, kind: ResourceKind, name: string, more: JsonObj
   return {
     apiVersion: `${GROUP}/v1`,
     kind: kind.kind,
-    metadata: { name: `${id}-${name}`, ...(kind.namespaced && { namespace: NAMESPACE }) },
+    metadata: {
+      name: `${id}-${name}`,
+      ...(kind.namespaced ? { namespace: NAMESPACE } : offered({ metadata: {} }).metadata),
+    },
     spec: { namespace: NAMESPACE, compositionRef: { name: `${id}-c` }, ...more },
   };
 }
