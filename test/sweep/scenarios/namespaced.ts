@@ -91,7 +91,7 @@ export const NAMESPACED: readonly Scenario[] = [
   }),
   {
     name: "a service account that may not create an object",
-    mayFail: /is forbidden| lacks /,
+    mayFail: /forbidden: User | lacks /,
     steps: [
       {
         name: "create an XR",
