@@ -1,5 +1,6 @@
 import { constants, createGunzip, createZstdDecompress } from "node:zlib";
 import { unsafe } from "./entry-path.ts";
+import { FrameBudget } from "./frame-budget.ts";
 import { WindowBudget, type WindowBudgetOptions } from "./window-budget.ts";
 import { type FramePart, isZstd, ZstdFrames } from "./zstd-frames.ts";
 
@@ -50,12 +51,14 @@ export async function* decompressed(
   const { decoder, frames } = found;
   // A decoder can fail after its last chunk. Without a listener, that error would end the process.
   decoder.on("error", () => undefined);
-  const budget = new WindowBudget(memory);
+  const windows = new WindowBudget(memory);
+  const frameBudget = new FrameBudget();
   // A pipeline would read ahead, but a chunk is valid only until the next one is requested.
   const feed = async (): Promise<void> => {
     for await (const chunk of rest()) {
       for (const part of frames?.parts(chunk) ?? [whole(chunk)]) {
-        budget.enter(part);
+        windows.enter(part);
+        if (frames !== undefined) frameBudget.check(frames.count);
         await new Promise<void>((resolve, reject) => {
           decoder.write(part.bytes, (error) => (error ? reject(error) : resolve()));
         });
@@ -71,7 +74,8 @@ export async function* decompressed(
   fed.catch(() => undefined);
   try {
     for await (const chunk of decoder) {
-      budget.add((chunk as Uint8Array).length);
+      windows.add((chunk as Uint8Array).length);
+      frameBudget.add((chunk as Uint8Array).length);
       yield chunk as Uint8Array;
       if (reuse) free(chunk as Uint8Array);
     }

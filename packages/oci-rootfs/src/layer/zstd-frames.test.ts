@@ -124,6 +124,27 @@ describe("zstd content", () => {
     expect((await read(Buffer.concat(frames))).equals(content)).toBe(true);
   });
 
+  test.each([
+    ["empty frames", empty],
+    ["skippable frames", skippableFrame(Buffer.alloc(0))],
+    ["frames of one byte", zstdCompressSync("a")],
+  ])("of more %s than its content explains is an error of the layer", async (_, frame) => {
+    const most = Array.from({ length: 9_990 }, () => frame);
+    expect((await read(Buffer.concat([a, ...most, b]))).length).toBeGreaterThanOrEqual(content.length);
+    const more = Array.from({ length: 12_000 }, () => frame);
+    await expect(read(Buffer.concat([a, ...more, b]))).rejects.toMatchObject({
+      code: "UnsafeLayer",
+      message: expect.stringContaining("zstd frames"),
+    });
+  });
+
+  test("of two frames for each small file, as zstd:chunked has them, comes out whole", async () => {
+    const header = zstdCompressSync(Buffer.alloc(512));
+    const file = zstdCompressSync("a");
+    const frames = Array.from({ length: 12_000 }, () => [header, file]).flat();
+    expect(await read(Buffer.concat(frames))).toHaveLength(12_000 * 513);
+  });
+
   test("of nothing but skippable frames is empty", async () => {
     expect(await read(Buffer.concat([skippable, skippable]))).toHaveLength(0);
   });

@@ -48,7 +48,13 @@ export class ZstdFrames {
   #isLastBlock = false;
   #hasChecksum = false;
   #frame = 0;
+  #skippable = 0;
   #windowBytes = 0;
+
+  /** The frames so far, with the skippable ones. */
+  get count(): number {
+    return this.#frame + this.#skippable;
+  }
 
   /** Splits the next chunk of the stream. @throws ImageError UnsafeLayer for bytes that are no frame */
   *parts(chunk: Uint8Array): Generator<FramePart, void> {
@@ -109,6 +115,7 @@ export class ZstdFrames {
       case "magic": {
         const magic = this.#header.readUInt32LE(0);
         if (isSkippable(magic)) {
+          this.#skippable += 1;
           this.#state = "skippable";
           this.#wanted = SKIPPABLE_HEADER_BYTES;
           return;
