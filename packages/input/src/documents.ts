@@ -1,12 +1,7 @@
-import { readdirSync } from "node:fs";
-import { extname, join } from "node:path";
 import { DocumentError, isObject, type JsonObject } from "@xfn/functionio";
 import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/functionio/document";
 import { InputError } from "./input-error.ts";
-import { readInput, STDIN, sourceName, statInput, unreadable } from "./read-input.ts";
-
-// A folder with more files is the wrong one, such as / or a checkout.
-const MAX_FILES = 1000;
+import { readInput, sourceName } from "./read-input.ts";
 
 /**
  * Reads all documents of a YAML or JSON file, or of stdin for `-`. Replaces lists of objects by their items, as kubectl
@@ -17,42 +12,6 @@ const MAX_FILES = 1000;
 export async function documentsOf(path: string): Promise<readonly ParsedDocument[]> {
   const bytes = await readInput(path);
   return asInputError(path, () => unwrapLists(readDocuments(bytes, { source: sourceName(path) })));
-}
-
-/**
- * Like {@link documentsOf}. For a folder, reads its `.yaml`, `.yml` and `.json` files by name, but not its subfolders.
- */
-export async function documentsOfAll(path: string): Promise<readonly ParsedDocument[]> {
-  return (await documentsByFile(path)).flatMap(({ documents }) => documents);
-}
-
-/**
- * Like {@link documentsOfAll}, with the file of each document: relative paths in a document are relative to its file.
- */
-export async function documentsByFile(
-  path: string,
-): Promise<readonly { readonly file: string; readonly documents: readonly ParsedDocument[] }[]> {
-  const files = path === STDIN || !statInput(path).isDirectory() ? [path] : yamlFiles(path);
-  const read: { file: string; documents: readonly ParsedDocument[] }[] = [];
-  for (const file of files) read.push({ file, documents: await documentsOf(file) });
-  return read;
-}
-
-function yamlFiles(folder: string): readonly string[] {
-  let names: string[];
-  try {
-    names = readdirSync(folder).filter((name) => [".yaml", ".yml", ".json"].includes(extname(name)));
-  } catch (error) {
-    throw unreadable(folder, error);
-  }
-  if (names.length === 0)
-    throw new InputError(`no YAML files in the folder ${sourceName(folder)} (.yaml, .yml or .json)`);
-  if (names.length > MAX_FILES)
-    throw new InputError(`${names.length} files in the folder ${sourceName(folder)}; at most ${MAX_FILES} are read`);
-  return names
-    .toSorted()
-    .map((name) => join(folder, name))
-    .filter((file) => !statInput(file).isDirectory());
 }
 
 /**

@@ -1,7 +1,16 @@
 import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { ParsedDocument } from "@xfn/functionio/document";
-import { documentsOf, InputError, STDIN, sourceName, statInput, unreadable } from "@xfn/input";
+import {
+  documentsOf,
+  InputError,
+  objectsIn,
+  STDIN,
+  sourceName,
+  statInput,
+  unreadable,
+  withoutObjects,
+} from "@xfn/input";
 import { usageError } from "../errors/cli-error.ts";
 
 // A folder with more files is the wrong one, such as / or a checkout.
@@ -11,20 +20,31 @@ const MAX_FOLDERS = 1000;
 
 /**
  * Reads all documents of a comma-separated list of files, folders and `-` for stdin. In folders and their subfolders,
- * reads `.yaml`, `.yml` and `.json` files by name.
+ * reads `.yaml`, `.yml` and `.json` files by name, and skips those without Kubernetes objects.
  *
  * @throws InputError with `file:line:column` lines
  */
 export async function readSources(list: string): Promise<readonly ParsedDocument[]> {
   const sources = sourcesOf(list);
   if (sources.length === 0) throw usageError("the list of files is empty");
-  const files = sources.flatMap((source) =>
-    source !== STDIN && statInput(source).isDirectory() ? filesOf(source) : [source],
+  const read = sources.map((source) =>
+    source !== STDIN && statInput(source).isDirectory() ? { folder: source, files: filesOf(source) } : { file: source },
   );
-  if (files.length > MAX_FILES) throw tooMany(list);
+  if (read.flatMap(({ files = [""] }) => files).length > MAX_FILES) throw tooMany(list);
   const documents: ParsedDocument[] = [];
-  for (const file of files) documents.push(...(await documentsOf(file)));
+  for (const { file, folder, files } of read)
+    documents.push(...(file === undefined ? await documentsBelow(folder, files) : await documentsOf(file)));
   return documents;
+}
+
+async function documentsBelow(folder: string, files: readonly string[]): Promise<readonly ParsedDocument[]> {
+  const found: (readonly ParsedDocument[])[] = [];
+  for (const file of files) {
+    const documents = await objectsIn(file);
+    if (documents !== undefined) found.push(documents);
+  }
+  if (found.length === 0) throw withoutObjects(folder);
+  return found.flat();
 }
 
 /** Whether a list reads stdin. */

@@ -483,6 +483,8 @@ describe("bad input", () => {
     mkdirSync(join(folder, "sub"), { recursive: true });
     writeFileSync(join(folder, "sub", "a.yaml"), "apiVersion: v1\nkind: A\nmetadata: {name: a}\n");
     symlinkSync(folder, join(folder, "sub", "loop"));
+    writeFileSync(join(folder, "package.json"), '{"name": "project"}');
+    writeFileSync(join(folder, "sub", "tsconfig.json"), "// settings\n{}");
     const { code, stdout } = await run(join(dir, "definition.yaml"), folder);
     expect({ code, total: /Total (\d+)/.exec(stdout)?.[1] }).toEqual({ code: 0, total: "1" });
   });

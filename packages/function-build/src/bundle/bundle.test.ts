@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FunctionClient, FunctionConnection } from "@xfn/function-grpc";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { MAX_SOURCE_BYTES } from "../files/plain-files.ts";
 import { BUNDLE_FILE, bundle } from "./bundle.ts";
 
 let dir: string;
@@ -152,6 +153,18 @@ test.each(["../../${file}", "./${file}"])("a pattern imports files of the folder
   await expect(bundle(dir, "function.ts")).rejects.toMatchObject({
     code: "Input",
     details: [expect.stringMatching(/\.json is outside the function's folder, and a pattern imports it/)],
+  });
+});
+
+test("does not read a JSON file that a pattern imports and that would fill the memory", async () => {
+  const dir = folder("large", {
+    "function.ts": "export default (file: string) => require(`./${file}.json`);",
+    "large.json": "",
+  });
+  truncateSync(join(dir, "large.json"), MAX_SOURCE_BYTES + 1);
+  await expect(bundle(dir, "function.ts")).rejects.toMatchObject({
+    code: "Input",
+    details: [expect.stringContaining("a source has at most")],
   });
 });
 

@@ -106,6 +106,7 @@ export function stablePaths(dir: string, { onLazyPart, onModule, onOutside }: Re
         const file = realpathSync(path);
         if (file.includes("/node_modules/")) return undefined;
         if (isInside(dir, file)) {
+          requirePlainFile(file);
           const inside = relative(dir, path);
           if (!isHidden(inside) && !isHidden(relative(dir, file))) return undefined;
           return {

@@ -5,7 +5,9 @@ import { readSettings } from "./typescript-settings.ts";
 
 /** Sources and settings that compilers and the bundler read whole. Generated code has some MiB. */
 export const MAX_SOURCE_BYTES: number = 16 * 1024 * 1024;
-const SOURCE = /\.(?:[cm]?[jt]sx?|json|jsonc|toml|ya?ml|mod|sum|lock)$|^\.(?:docker|git)ignore$/i;
+const SOURCE = /\.(?:[cm]?[jt]sx?|json|jsonc|toml|mod|sum|lock)$|^\.(?:docker|git)ignore$/i;
+/** Compilers and the bundler read these by their names. Other JSON files can be data that nothing imports. */
+const JSON_SETTINGS = /^(?:package|package-lock|tsconfig|jsconfig|asconfig)\.json$/i;
 
 /** Hidden files that builds read. Other hidden ones are not part of a function. */
 const READ_HIDDEN: ReadonlySet<string> = new Set([".dockerignore", ".gitignore"]);
@@ -18,9 +20,11 @@ const MAX_ENTRIES = 100_000;
  * Checks the files of a folder before any tool reads them: a compiler reads a link to /dev/zero until its memory is
  * full, and waits forever for a FIFO.
  *
+ * @returns the JSON files that are too large for a source, but may be data
  * @throws InputError for what is neither a file nor a folder, and for a source that is too large
  */
-export function requirePlainFiles(dir: string): void {
+export function requirePlainFiles(dir: string): readonly string[] {
+  const largeJson: string[] = [];
   let count = 0;
   const visit = (folder: string): void => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -32,22 +36,30 @@ export function requirePlainFiles(dir: string): void {
       if (name === PACKAGES) requirePackages(path);
       else if (!name.startsWith(".") || READ_HIDDEN.has(name)) {
         if (entry.isDirectory()) visit(path);
-        else requirePlainFile(path);
+        else if (!/\.json$/i.test(name) || JSON_SETTINGS.test(name)) requirePlainFile(path);
+        else if (plainSize(path) > MAX_SOURCE_BYTES) largeJson.push(path);
       }
     }
   };
   visit(dir);
   requireSettings(join(dir, "tsconfig.json"), new Set());
+  return largeJson;
 }
 
 /** @throws InputError as {@link requirePlainFiles}; not for a missing file, or a link to a folder */
 export function requirePlainFile(path: string): void {
-  const stat = statOf(path);
-  if (stat === undefined || stat.isDirectory()) return;
-  if (!stat.isFile()) throw new InputError(`${path} is neither a file nor a folder, so nothing can be built of it`);
+  const size = plainSize(path);
   const name = path.slice(path.lastIndexOf("/") + 1);
-  if (stat.size > MAX_SOURCE_BYTES && SOURCE.test(name))
-    throw new InputError(`${path} has ${stat.size} bytes; a source has at most ${MAX_SOURCE_BYTES}`);
+  if (size > MAX_SOURCE_BYTES && SOURCE.test(name))
+    throw new InputError(`${path} has ${size} bytes; a source has at most ${MAX_SOURCE_BYTES}`);
+}
+
+/** The bytes of a file; 0 if it is missing, or a link to a folder. */
+function plainSize(path: string): number {
+  const stat = statOf(path);
+  if (stat === undefined || stat.isDirectory()) return 0;
+  if (!stat.isFile()) throw new InputError(`${path} is neither a file nor a folder, so nothing can be built of it`);
+  return stat.size;
 }
 
 function requirePackages(folder: string, isScope = false): void {

@@ -42,12 +42,20 @@ const DECIDED = {
   rootDirs: null,
 } as const;
 
+/** A tsconfig.json. */
+export interface CheckProject {
+  readonly extends?: string;
+  readonly compilerOptions: object;
+  readonly include: readonly string[];
+  readonly files: readonly string[];
+}
+
 /**
  * A project of a function's entry and its imports; tests beside it are not checked.
  *
  * @param own - the folder's settings to extend; undefined for `strict`
  */
-export function checkProject(dir: string, entry: string, own: string | undefined): object {
+export function checkProject(dir: string, entry: string, own: string | undefined): CheckProject {
   const paths = { ...folderPaths(dir), ...sdkPaths(dir) };
   return {
     ...(own === undefined ? {} : { extends: own }),

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { MAX_SOURCE_BYTES } from "../files/plain-files.ts";
 import { checkProject } from "./check-project.ts";
 import { typeCheck } from "./type-check.ts";
 
@@ -37,6 +38,20 @@ test("is strict without a tsconfig, else uses the tsconfig", async () => {
   await expect(typeCheck(dir, "function.ts", signal)).rejects.toMatchObject({ code: "Input" });
   write("tsconfig.json", '{ "compilerOptions": { "strict": false } }\n');
   expect(await typeCheck(dir, "function.ts", signal)).toBe(undefined);
+});
+
+test("does not have the compiler read JSON if a file would fill its memory", async () => {
+  write("large.json", "");
+  truncateSync(join(dir, "large.json"), MAX_SOURCE_BYTES + 1);
+  write("small.json", '{"a": 1}');
+  // The compiler would report that large.json is no JSON.
+  const imports = 'import large from "./large.json";\nimport { a } from "./small.json";\n';
+  write("function.ts", `${imports}export default [large, a];\n`);
+  expect(await typeCheck(dir, "function.ts", signal)).toMatch(
+    /^the types of JSON files were not checked: .*large\.json/,
+  );
+  write("function.ts", "export const n: number = 'text';\nexport default n;\n");
+  await expect(typeCheck(dir, "function.ts", signal)).rejects.toMatchObject({ code: "Input" });
 });
 
 test("does not check tests beside the function", async () => {

@@ -4,10 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InputError } from "@xfn/input";
-import { checkProject } from "./check-project.ts";
+import { MAX_SOURCE_BYTES, requirePlainFiles } from "../files/plain-files.ts";
+import { type CheckProject, checkProject } from "./check-project.ts";
 
 // Bounds the compiler's output: a damaged type package can make it print without end.
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+
+/** Stands for all JSON files: those of more than 16 MiB would fill the compiler's memory. */
+const UNTYPED_JSON = 'declare module "*.json";\n';
 
 /** Errors about settings: without a place, or with one in a JSON file. */
 const SETTINGS_ERROR = /^(?:[^()]*\.json\(\d+,\d+\): )?error TS/;
@@ -21,18 +25,22 @@ const SETTINGS_ERROR = /^(?:[^()]*\.json\(\d+,\d+\): )?error TS/;
  */
 export async function typeCheck(dir: string, entry: string, signal: AbortSignal): Promise<string | undefined> {
   const own = join(dir, "tsconfig.json");
+  const [large] = requirePlainFiles(dir);
+  const check = (settings: string | undefined): Promise<readonly string[]> =>
+    errorsOf(dir, checkProject(dir, entry, settings), large === undefined, signal);
+  const untyped = large && `the types of JSON files were not checked: ${large} has more than ${MAX_SOURCE_BYTES} bytes`;
   if (existsSync(own)) {
-    const errors = await errorsOf(dir, checkProject(dir, entry, own), signal);
+    const errors = await check(own);
     const unusable = errors.find((line) => SETTINGS_ERROR.test(line));
     if (unusable === undefined) {
       report(errors, dir);
-      return undefined;
+      return untyped;
     }
-    report(await errorsOf(dir, checkProject(dir, entry, undefined), signal), dir);
+    report(await check(undefined), dir);
     return `types were checked as strict: tsconfig.json cannot be used (${unusable.replace(/^.*error /, "")})`;
   }
-  report(await errorsOf(dir, checkProject(dir, entry, undefined), signal), dir);
-  return undefined;
+  report(await check(undefined), dir);
+  return untyped;
 }
 
 function report(errors: readonly string[], dir: string): void {
@@ -43,12 +51,18 @@ function report(errors: readonly string[], dir: string): void {
 }
 
 /** The lines that the compiler prints for a project, none if it has no errors. */
-async function errorsOf(dir: string, project: object, signal: AbortSignal): Promise<readonly string[]> {
+async function errorsOf(
+  dir: string,
+  project: CheckProject,
+  readsJson: boolean,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   // In a temporary folder, because the function's folder may be read-only.
   const scratch = mkdtempSync(join(tmpdir(), "xfn-types-"));
   try {
-    const config = join(scratch, "tsconfig.json");
-    writeFileSync(config, JSON.stringify(project));
+    const [config, declaration] = [join(scratch, "tsconfig.json"), join(scratch, "json.d.ts")];
+    writeFileSync(declaration, UNTYPED_JSON);
+    writeFileSync(config, JSON.stringify(readsJson ? project : withoutJson(project, declaration)));
     const { code, output } = await run(["--project", config, "--pretty", "false"], dir, signal);
     const lines = output
       .split("\n")
@@ -58,6 +72,11 @@ async function errorsOf(dir: string, project: object, signal: AbortSignal): Prom
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+function withoutJson(project: CheckProject, declaration: string): CheckProject {
+  const compilerOptions = { ...project.compilerOptions, resolveJsonModule: false };
+  return { ...project, compilerOptions, files: [...project.files, declaration] };
 }
 
 function compiler(): string {
