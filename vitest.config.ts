@@ -104,6 +104,16 @@ export default defineConfig({
       },
       {
         test: {
+          // Checks of sources, documentation and packages: `npm run check` runs them.
+          name: "check",
+          isolate: false,
+          include: ["test/check/**/*.test.ts"],
+          testTimeout: TEST_TIMEOUT_MS,
+          hookTimeout: TEST_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
           // Each file has a worker of its own. With shared workers, `npm test` took a fifth longer.
           name: "e2e",
           expect: expectations,

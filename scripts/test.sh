@@ -77,6 +77,9 @@ if [ -z "$report" ]; then
   trap 'rm -f "$report"; clean_up' EXIT
 fi
 
+# `npm run check` runs the checks of sources.
+[ $# -gt 0 ] || set -- --project '!check'
+
 cd "$root"
 export PATH="${node%/*}:$PATH"
 status=0

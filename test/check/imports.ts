@@ -26,27 +26,54 @@ export function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(CHECKOUT, folder, "package.json"), "utf8")) as Manifest;
 }
 
+const found = new Map<string, readonly string[]>();
+
 /** Returns the files that match, relative to the checkout, sorted. */
 export function files(...patterns: string[]): string[] {
-  const skipped = (name: string): boolean => ["node_modules", "dist", "testdata"].includes(name.replace(/.*\//, ""));
-  return globSync(patterns, { cwd: CHECKOUT, exclude: skipped }).toSorted();
+  const key = patterns.join("\n");
+  const known = found.get(key) ?? globSync(patterns, { cwd: CHECKOUT, exclude: isSkipped }).toSorted();
+  found.set(key, known);
+  return [...known];
 }
 
-/** Returns the imports of a file, each specifier once. */
-export function importsOf(file: string): Import[] {
+function isSkipped(name: string): boolean {
+  return ["node_modules", "dist", "testdata"].includes(name.replace(/.*\//, ""));
+}
+
+const parsed = new Map<string, readonly Import[]>();
+
+/** Returns the imports of a file, each specifier once. Several tests ask for the same file. */
+export function importsOf(file: string): readonly Import[] {
+  const imports = parsed.get(file) ?? parseImports(file);
+  parsed.set(file, imports);
+  return imports;
+}
+
+/** A text without these has imports and exports at its top alone, which the parser lists. */
+const NESTED_IMPORT = /\bimport\s*\(|\bimport\.meta\.resolve\b/;
+
+function parseImports(file: string): Import[] {
   const text = readFileSync(join(CHECKOUT, file), "utf8");
-  const { module, program, errors } = parseSync(file, text);
-  if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
+  const result = parseSync(file, text);
+  if (result.errors.length > 0) throw new Error(`${file}: ${result.errors[0]?.message}`);
+  const { staticImports, staticExports } = result.module;
   const specifiers = [
-    ...module.staticImports.map((found) => found.moduleRequest.value),
-    ...module.staticExports.flatMap((found) => found.entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+    ...staticImports.map((one) => one.moduleRequest.value),
+    ...staticExports.flatMap((one) => one.entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
   ];
+  // The tree of a file takes far longer to build than its list.
+  if (NESTED_IMPORT.test(text)) specifiers.push(...nestedSpecifiers(result.program));
+  return [...new Set(specifiers)].map((specifier) => ({ file, specifier }));
+}
+
+function nestedSpecifiers(program: unknown): string[] {
+  const specifiers: string[] = [];
   visit(program, (node) => {
     const source = node["type"] === "ImportExpression" || node["type"] === "TSImportType" ? node["source"] : undefined;
-    const found = source ?? resolved(node);
-    if (isNode(found) && typeof found["value"] === "string") specifiers.push(found["value"]);
+    const named = source ?? resolved(node);
+    if (isNode(named) && typeof named["value"] === "string") specifiers.push(named["value"]);
   });
-  return [...new Set(specifiers)].map((specifier) => ({ file, specifier }));
+  return specifiers;
 }
 
 /** The argument of `import.meta.resolve`. */

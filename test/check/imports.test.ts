@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { circlesIn, importsOf, packageOf } from "./imports.ts";
 
 test("importsOf finds every kind of import, and ignores similar text", () => {
-  const found = importsOf("test/unit/testdata/every-kind.ts").map(({ specifier }) => specifier);
+  const found = importsOf("test/check/testdata/every-kind.ts").map(({ specifier }) => specifier);
   expect(found.toSorted()).toEqual([
     "./all.ts",
     "@scope/named/entry",
