@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -12,6 +13,9 @@ import { dirname, join } from "node:path";
 import type { RegistryAuth } from "@xfn/runner-contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Sandbox, sandbox } from "../../testing/sandbox.ts";
+import { takeLock } from "../base/link-lock.ts";
+import { ownName } from "../base/process-identity.ts";
+import { changeAuths } from "./auths-file.ts";
 import { dockerCredentials } from "./docker-config.ts";
 import { removeCredentials, storeCredentials } from "./stored-credentials.ts";
 
@@ -156,6 +160,72 @@ describe("a login", () => {
       "get r.example",
       "erase r.example",
     ]);
+  });
+});
+
+describe("at the same time as", () => {
+  const users = (file: string): string[] => Object.keys(JSON.parse(readFileSync(file, "utf8")).auths);
+
+  test("another login, a login waits and keeps the other entry", async () => {
+    const file = write(FILES[2], { auths: {} });
+    expect(takeLock(`${file}.lock`)).toBe(true);
+    const stored = storeCredentials({ registry: "r.example" }, ada, { env });
+    write(FILES[2], { auths: { "s.example": entry("other") } });
+    rmSync(`${file}.lock`);
+    await stored;
+    expect(users(file)).toEqual(["s.example", "r.example"]);
+    expect(readdirSync(dirname(file))).toEqual(["config.json"]);
+  });
+
+  test("another login that was killed, a login does not wait", async () => {
+    const file = write(FILES[2], { auths: {} });
+    const [host, namespace, pid] = ownName().split(".");
+    symlinkSync(`${host}.${namespace}.${pid}.1.0`, `${file}.lock`);
+    await storeCredentials({ registry: "r.example" }, ada, { env });
+    expect(readdirSync(dirname(file))).toEqual(["config.json"]);
+  });
+
+  test("a process that had the same id, a login needs no free name", async () => {
+    const file = write(FILES[2], { auths: {} });
+    writeFileSync(`${file}.${process.pid}.new`, "");
+    await storeCredentials({ registry: "r.example" }, ada, { env });
+    expect(readdirSync(dirname(file))).toEqual(["config.json", `config.json.${process.pid}.new`]);
+  });
+
+  test("docker login, which takes no lock, a login keeps its entry", async () => {
+    const path = write(FILES[2], { auths: {} });
+    let isFirst = true;
+    await changeAuths({ path }, (auths) => {
+      if (isFirst) write(FILES[2], { auths: { "s.example": entry("docker") } });
+      isFirst = false;
+      auths.set("r.example", entry("ada"));
+    });
+    expect(users(path)).toEqual(["s.example", "r.example"]);
+  });
+});
+
+describe("keys as old versions of Docker wrote them", () => {
+  const SPELLINGS = ["r.example/v1", "r.example/v2/", "https://r.example/v1/", "http://r.example/v2", "R.EXAMPLE:443"];
+
+  test.each(SPELLINGS)("%s is read, replaced and removed", async (key) => {
+    const file = write(FILES[2], { auths: { [key]: entry("old"), "s.example": {} } });
+    expect((await ask("r.example"))?.username).toBe("old");
+    await storeCredentials({ registry: "r.example" }, ada, { env });
+    expect(Object.keys(JSON.parse(readFileSync(file, "utf8")).auths)).toEqual(["s.example", "r.example"]);
+    write(FILES[2], { auths: { [key]: entry("old"), "s.example": {} } });
+    expect(await removeCredentials({ registry: "r.example" }, { env })).toEqual([file]);
+    expect(JSON.parse(readFileSync(file, "utf8")).auths).toEqual({ "s.example": {} });
+  });
+
+  test.each(["v1", "v2"])("a login at HOST/%s is one for the registry", async (path) => {
+    const file = await storeCredentials({ registry: "r.example", path }, ada, { env });
+    expect(Object.keys(JSON.parse(readFileSync(file, "utf8")).auths)).toEqual(["r.example"]);
+    expect(await removeCredentials({ registry: "r.example", path }, { env })).toEqual([file]);
+  });
+
+  test("an entry without credentials, which Docker writes beside those of a helper, is removed", async () => {
+    const file = write(FILES[2], { auths: { "r.example": {} } });
+    expect(await removeCredentials({ registry: "r.example" }, { env })).toEqual([file]);
   });
 });
 

@@ -2,20 +2,18 @@ import {
   closeSync,
   constants,
   existsSync,
-  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
-  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { ImageError } from "../base/errors.ts";
+import { isLocked, removeAbandonedLock, takeLock } from "../base/link-lock.ts";
 import { makeFolder } from "../base/make-folder.ts";
 import { mayBeRunning, ownName } from "../base/process-identity.ts";
 
@@ -99,17 +97,7 @@ export class Leases {
    * process.
    */
   collect<T>(work: (inUse: ReadonlySet<string>) => T): T {
-    const name = ownName();
-    this.#waitForCollector(() => {
-      try {
-        // Creates the lock and its content atomically, even if the process is killed.
-        symlinkSync(name, this.#lock);
-        return true;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-        throw error;
-      }
-    });
+    this.#waitForCollector(() => takeLock(this.#lock));
     try {
       return work(this.#inUse());
     } finally {
@@ -193,28 +181,14 @@ export class Leases {
     }
   }
 
-  #waitForCollector(take: () => boolean = () => !this.#isTaken()): void {
+  #waitForCollector(take: () => boolean = () => !isLocked(this.#lock)): void {
     for (let waited = 0; !take(); waited += LOCK_STEP_MS) {
-      if (this.#isAbandoned()) {
-        rmSync(this.#lock, { force: true });
-      } else if (waited >= LOCK_WAIT_MS) {
+      if (removeAbandonedLock(this.#lock)) continue;
+      if (waited >= LOCK_WAIT_MS) {
         const message = `another process is pruning the store; if no process is, remove ${this.#lock}`;
         throw new ImageError("StoreFailed", message, { retryable: true });
-      } else {
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_STEP_MS);
       }
-    }
-  }
-
-  #isTaken(): boolean {
-    return lstatSync(this.#lock, { throwIfNoEntry: false }) !== undefined;
-  }
-
-  #isAbandoned(): boolean {
-    try {
-      return !mayBeRunning(readlinkSync(this.#lock), this.#lock);
-    } catch {
-      return false;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_STEP_MS);
     }
   }
 
