@@ -1,7 +1,7 @@
 // Checks the English of comments, messages, test titles and documentation: npm run check:prose.
 //
 // Two rules, both from the style guide in CONTRIBUTING.md: no sentence over MAX_WORDS words, and none of the words
-// for which the field has a term (docs/glossary.md).
+// for which the field has a term (docs/reference/glossary.md).
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync } from "oxc-parser";
@@ -187,7 +187,7 @@ for (const file of list("packages/**/*.ts", "test/**/*.ts", "scripts/*.ts", "exa
 }
 for (const file of list(
   "*.md",
-  "docs/*.md",
+  "docs/**/*.md",
   "packages/*/README.md",
   "examples/**/*.md",
   "proto/*.md",

@@ -3,7 +3,7 @@ import { reportPause } from "./controller.bench.ts";
 import { cpuOf, ours, rssOf, startWorld, type World } from "./controller-world.ts";
 import { report } from "./figure.ts";
 
-// XFN_BENCH_XRS allows a quicker run. The figures in docs/benchmarks.md use the default.
+// XFN_BENCH_XRS allows a quicker run. The figures in docs/contributing/benchmarks.md use the default.
 const XRS = Number(process.env["XFN_BENCH_XRS"] ?? 20_000);
 const PART = 10;
 // A poll interval (--poll-interval 1m). XRs of templates alone are polled once an hour, evenly spread.

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Contender, cpuOf, ours, peer, rssOf, startWorld, type World } from "./controller-world.ts";
 import { type Figure, median, report } from "./figure.ts";
 
-// XFN_BENCH_RUNS allows a quick run. The figures in docs/benchmarks.md use the default.
+// XFN_BENCH_RUNS allows a quick run. The figures in docs/contributing/benchmarks.md use the default.
 const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 3);
 const XRS = 200;
 const MANY_XRS = 2_000;

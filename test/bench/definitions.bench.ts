@@ -6,8 +6,8 @@ import { applyWhenServed, cpuOf, isTrue, ours, rssOf, startWorld, until, type Wo
 import { definitionOf, GUARDED, LOCALS, scopedObjects, WIDES } from "./definition-objects.ts";
 import { median, report } from "./figure.ts";
 
-// XFN_BENCH_RUNS, XFN_BENCH_XRS and XFN_BENCH_DEFINITIONS allow a quick run. The figures in docs/benchmarks.md use the
-// defaults.
+// XFN_BENCH_RUNS, XFN_BENCH_XRS and XFN_BENCH_DEFINITIONS allow a quick run. The figures in
+// docs/contributing/benchmarks.md use the defaults.
 const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
 const XRS = Number(process.env["XFN_BENCH_XRS"] ?? 200);
 const DEFINITIONS = Number(process.env["XFN_BENCH_DEFINITIONS"] ?? 300);

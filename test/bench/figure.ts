@@ -1,4 +1,4 @@
-/** One measured figure: printed as one JSON line, and collected for docs/benchmarks.md. */
+/** One measured figure: printed as one JSON line, and collected for docs/contributing/benchmarks.md. */
 export interface Figure {
   /** Stable name, such as `call/busybox`. */
   name: string;

@@ -11,7 +11,7 @@ import { createAll } from "./create-all.ts";
 import { descendants } from "./descendants.ts";
 import { interleave, median, report } from "./figure.ts";
 
-// XFN_BENCH_RUNS allows a quick run. The figures in docs/benchmarks.md use the default.
+// XFN_BENCH_RUNS allows a quick run. The figures in docs/contributing/benchmarks.md use the default.
 const RUNS = Number(process.env["XFN_BENCH_RUNS"] ?? 5);
 const COMPOSITES = 200;
 /**

@@ -10,7 +10,7 @@ import { build, writeHello } from "./hello.ts";
 import { podman } from "./podman.ts";
 import { type BenchServer, childrenOf, memoryOf, startServer } from "./runner-server.ts";
 
-// XFN_BENCH_RUNS shortens the benchmark; figures in docs/benchmarks.md use the default.
+// XFN_BENCH_RUNS shortens the benchmark; figures in docs/contributing/benchmarks.md use the default.
 const runs = Number(process.env["XFN_BENCH_RUNS"] ?? 60);
 
 const busybox = "/bin/busybox";

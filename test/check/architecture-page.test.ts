@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 import { files, manifestOf } from "./imports.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/architecture.md"), "utf8");
+const page = readFileSync(join(CHECKOUT, "docs/contributing/architecture.md"), "utf8");
 
-test("docs/architecture.md has a row for each package with its imports", () => {
+test("docs/contributing/architecture.md has a row for each package with its imports", () => {
   const rows = sectionOf("Packages").matchAll(/^\| `([\w-]+)` \| ([^|]*) \|/gm);
   const listed = [...rows].map(([, name = "", imports = ""]) => [name, namesIn(imports).toSorted()]);
   const packages = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
@@ -14,14 +14,14 @@ test("docs/architecture.md has a row for each package with its imports", () => {
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(declared));
 });
 
-test("docs/architecture.md lists exactly the rooms of the packages", () => {
+test("docs/contributing/architecture.md lists exactly the rooms of the packages", () => {
   const listed = [...sectionOf("Rooms").matchAll(/^\| `([\w/-]+)` \|/gm)].map(([, room = ""]) => room);
   const sources = files("packages/*/src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
   const rooms = sources.filter((file) => !file.endsWith("/src/index.ts")).map(roomOf);
   expect(listed.toSorted()).toEqual([...new Set(rooms)].toSorted());
 });
 
-describe("each walk of docs/architecture.md", () => {
+describe("each walk of docs/contributing/architecture.md", () => {
   const walks = [...sectionOf("Walks").matchAll(/^\d\. \*\*(.*?)\*\*: (.*)$/gm)];
 
   test("is one of five", () => {

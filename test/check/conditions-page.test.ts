@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/conditions.md"), "utf8");
+const page = readFileSync(join(CHECKOUT, "docs/reference/conditions.md"), "utf8");
 
 /** The reasons in the first column of a section's tables. */
 function rowsOf(title: string): string[] {
@@ -21,7 +21,7 @@ function wordsOf(file: string, type: string): string[] {
   return words;
 }
 
-test("docs/conditions.md has all reasons of composites, and no others", () => {
+test("docs/reference/conditions.md has all reasons of composites, and no others", () => {
   const words = [
     ...wordsOf("controller/src/objects/composite-error.ts", "CompositeErrorCode"),
     ...wordsOf("controller/src/revision/selection-error.ts", "SelectionErrorCode"),
@@ -33,7 +33,7 @@ test("docs/conditions.md has all reasons of composites, and no others", () => {
   expect(rowsOf("Composites")).toEqual(words.toSorted());
 });
 
-test("docs/conditions.md has all reasons of claims, and no others", () => {
+test("docs/reference/conditions.md has all reasons of claims, and no others", () => {
   const words = wordsOf("controller/src/claim/claim-error.ts", "ClaimErrorCode");
   expect(rowsOf("Claims")).toEqual([...words, "CompositeNotSynced", "ReconcileError", "ReconcilePaused"].toSorted());
 });

@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/controller.md"), "utf8");
+const page = readFileSync(join(CHECKOUT, "docs/tasks/controller.md"), "utf8");
 const settings = /^## Settings\n(.*)/ms.exec(page)?.[1] ?? "";
 const flagsIn = (text: string): string[] => [...new Set(text.match(/--[a-z][a-z-]+/g))].toSorted();
 
-test("docs/controller.md has a row for each flag of xfn-controller start, and no others", () => {
+test("docs/tasks/controller.md has a row for each flag of xfn-controller start, and no others", () => {
   const help = execFileSync(process.execPath, [CONTROLLER_MAIN, "start", "--help"], { encoding: "utf8" });
   const lines = help.split("\n").filter((line) => !line.includes("--help"));
   const options = lines.flatMap((line) => /^ {2}(--[a-z-]+)/.exec(line)?.[1] ?? []);
@@ -23,7 +23,7 @@ const starts = fencedBlocks(page).flatMap(({ language, text }) =>
   language === "sh" && text.startsWith(START) ? [text] : [],
 );
 
-test("docs/controller.md starts the controller in blocks of sh, whose settings the next test checks", () => {
+test("docs/tasks/controller.md starts the controller in blocks of sh, whose settings the next test checks", () => {
   expect(starts.length).toBeGreaterThanOrEqual(3);
 });
 

@@ -7,8 +7,10 @@ import { files, manifestOf } from "./imports.ts";
 // Programs in backquotes in the first column of the tables, where all other names in backquotes are npm packages.
 const PROGRAMS = ["crun", "unshare", "docker-registry", "skopeo", "umoci"];
 
-test("docs/dependencies.md lists exactly the declared dependencies", () => {
-  const [used = ""] = readFileSync(join(CHECKOUT, "docs/dependencies.md"), "utf8").split("## Written by hand");
+test("docs/contributing/dependencies.md lists exactly the declared dependencies", () => {
+  const [used = ""] = readFileSync(join(CHECKOUT, "docs/contributing/dependencies.md"), "utf8").split(
+    "## Written by hand",
+  );
   const cells = used.split("\n").flatMap((line) => /^\| ([^|]*) \|/.exec(line)?.[1] ?? []);
   const named = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? ""));
   const folders = [".", ...files("packages/*/package.json").map((path) => path.replace("/package.json", ""))];

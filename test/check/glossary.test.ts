@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/glossary.md"), "utf8");
+const page = readFileSync(join(CHECKOUT, "docs/reference/glossary.md"), "utf8");
 const terms = [...page.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, term = ""]) => term);
 
-test("docs/glossary.md lists each term once, in alphabetical order", () => {
+test("docs/reference/glossary.md lists each term once, in alphabetical order", () => {
   expect(terms.length).toBeGreaterThan(100);
   // Letters alone count, so that "back-off" follows "back" and backquotes do not move a name.
   const letters = terms.map((term) =>

@@ -5,11 +5,11 @@ import process from "node:process";
 import { expect, test } from "vitest";
 import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/runner.md"), "utf8");
+const page = readFileSync(join(CHECKOUT, "docs/tasks/runner.md"), "utf8");
 const settings = /^## Settings\n(.*?)^## /ms.exec(page)?.[1] ?? "";
 const flagsIn = (text: string): string[] => [...new Set(text.match(/--[a-z][a-z-]+/g))].toSorted();
 
-test("docs/runner.md has a row for each flag of xfn-runner serve, and for no other", () => {
+test("docs/tasks/runner.md has a row for each flag of xfn-runner serve, and for no other", () => {
   const help = execFileSync(process.execPath, [RUNNER_MAIN, "serve", "--help"], { encoding: "utf8" });
   const lines = help.split("\n").filter((line) => !line.includes("--help"));
   const options = lines.flatMap((line) => /^ {2}(?:-\w, )?(--[a-z-]+)/.exec(line)?.[1] ?? []);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/security-model.md"), "utf8");
+const page = readFileSync(join(CHECKOUT, "docs/concepts/security-model.md"), "utf8");
 
 /** The tests that the page names: a file in backquotes, then titles or parts of titles in quotes. */
 function namedTests(line: string): { file: string; titles: string[] }[] {

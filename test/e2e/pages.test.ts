@@ -19,9 +19,9 @@ import { Workspace } from "../harness/workspace.ts";
 /** The pages, with the least number of their steps. */
 const PAGES = {
   "README.md": 12,
-  "docs/writing-functions.md": 45,
-  "docs/coming-from-crossplane.md": 3,
-  "docs/recordings.md": 3,
+  "docs/get-started/first-function.md": 45,
+  "docs/get-started/coming-from-crossplane.md": 3,
+  "docs/tasks/recordings.md": 3,
 };
 
 let workspace: Workspace;

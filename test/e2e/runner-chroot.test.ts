@@ -9,7 +9,7 @@ import { shellWorkspace } from "../harness/shell-workspace.ts";
 
 const CHROOT: RunOptions = { type: "Chroot", network: "Accessible" };
 
-// The promises of docs/security-model.md about functions of type: Chroot.
+// The promises of docs/concepts/security-model.md about functions of type: Chroot.
 describe("a function in a chroot", needs("root"), () => {
   const shared = shellWorkspace();
   let runner: Runner;

@@ -46,7 +46,8 @@ async function answersOf(runner: Runner): Promise<Answers> {
   return Object.fromEntries(answers) as Answers;
 }
 
-// The promises of docs/security-model.md with gVisor, which keeps some of them by other means than other runtimes.
+// The promises of docs/concepts/security-model.md with gVisor, which keeps some of them by other means than other
+// runtimes.
 describe("gVisor", needs("crun", "root", "runsc"), () => {
   const shared = shellWorkspace();
   let runner: Runner;

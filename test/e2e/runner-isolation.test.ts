@@ -8,7 +8,7 @@ import { askImage, RUNTIMES } from "../harness/runtime-images.ts";
 import { runnerOf, SHELL } from "../harness/shell-function.ts";
 import { shellWorkspace } from "../harness/shell-workspace.ts";
 
-// The promises of docs/security-model.md about a container, with each installed runtime.
+// The promises of docs/concepts/security-model.md about a container, with each installed runtime.
 describe.each(RUNTIMES)("a container of %s", (ociRuntime) => {
   describe("is isolated", needs("crun", ociRuntime), () => {
     const shared = shellWorkspace();

@@ -7,7 +7,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, exampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// The code of docs/testing.md, as a test beside those of examples/testing.
+// The code of docs/tasks/testing.md, as a test beside those of examples/testing.
 
 const FUNCTION = "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-firewall}";
 const PIPELINE = `apiVersion: apiextensions.crossplane.io/v1
@@ -20,7 +20,7 @@ spec:
   - {step: firewall, functionRef: {name: function-firewall}}
 `;
 
-describe("docs/testing.md", needs("crun"), () => {
+describe("docs/tasks/testing.md", needs("crun"), () => {
   let workspace: Workspace;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe("docs/testing.md", needs("crun"), () => {
     await workspace.write("databases/pipeline.yaml", PIPELINE);
     await workspace.write("databases/functions.yaml", `${FUNCTION}\nspec: {package: "${image}"}\n`);
     const record = "./xfn render databases/xr.yaml databases/composition.yaml --record databases/recording";
-    const page = await readFile(join(CHECKOUT, "docs", "testing.md"), "utf8");
+    const page = await readFile(join(CHECKOUT, "docs", "tasks", "testing.md"), "utf8");
     const code = fencedBlocks(page).filter(({ language }) => language === "ts");
     expect(code.length).toBeGreaterThan(3);
     expect(page).toContain(`$ ${record}\n`);

@@ -201,8 +201,8 @@ export function isOf({ metadata }: LiveObject, id: string): boolean {
 }
 
 /**
- * The violations of guarantees 1, 2 and 6 of docs/controller.md, one line each. Skips moments at which not all kinds
- * were watched, such as a restart of the server.
+ * The violations of guarantees 1, 2 and 6 of docs/tasks/controller.md, one line each. Skips moments at which not all
+ * kinds were watched, such as a restart of the server.
  */
 export function violations(changes: readonly Change[]): string[] {
   const lines: string[] = [];

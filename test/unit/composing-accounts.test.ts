@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { get, named, owner, referencesOf, secret, type World, widget, world, xr } from "../harness/composite-memory.ts";
 
 // The service accounts that Compositions name, in a memory that has users with rights. The test of
-// docs/multi-tenancy.md has an API server.
+// docs/tasks/multi-tenancy.md has an API server.
 
 const A = { namespace: "team", name: "a" };
 const B = { namespace: "team", name: "b" };

@@ -18,7 +18,7 @@ import { readDocuments } from "@xfn/functionio/document";
 import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-// Runs every example of docs/composition.md.
+// Runs every example of docs/reference/composition.md.
 //
 // The word after `yaml` is the type of a block. All examples share `xr`, `base` and `observed`. The next `patches` use
 // `patchSets`, `environment` and `environment-configs`. A `result`, `xr-result` or `error` is the result of the
@@ -38,7 +38,7 @@ interface Row {
   line: number;
 }
 
-const PAGE = readFileSync(join(CHECKOUT, "docs/composition.md"), "utf8");
+const PAGE = readFileSync(join(CHECKOUT, "docs/reference/composition.md"), "utf8");
 
 function blocksOf(page: string): { blocks: Block[]; rows: Row[] } {
   const blocks: Block[] = [];

@@ -103,7 +103,7 @@ function processesOf(host: Host, groups: Cgroups, enforceable: readonly string[]
   const processes = { id: "process-limit", title: "process limit" };
   if (enforceable.includes("pids"))
     return { ...processes, status: "ok", detail: "a control group bounds the processes of each function" };
-  // For root, RLIMIT_NPROC counts the processes of each function separately: see docs/security-model.md.
+  // For root, RLIMIT_NPROC counts the processes of each function separately: see docs/concepts/security-model.md.
   if (host.uid === 0)
     return { ...processes, status: "ok", detail: "RLIMIT_NPROC bounds the processes of each function" };
   return {

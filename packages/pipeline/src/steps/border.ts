@@ -11,7 +11,7 @@ import type {
 import type { Hints } from "./step.ts";
 
 // The border between desired state as a FunctionIO and the messages of function packages. Each holds what the other
-// cannot: docs/composition.md lists it.
+// cannot: docs/reference/composition.md lists it.
 
 /** Observed state for function packages. */
 export function observedState({ composite, resources = [] }: Observed): FunctionState {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
 import { float64Of, Hidden, type Masked, unmasked } from "./masked.ts";
 
-// Decides by position and name which fields contain secrets. docs/trace.md has the same rules for users.
+// Decides by position and name which fields contain secrets. docs/tasks/trace.md has the same rules for users.
 
 /** Called for each hidden text. `base64`: it is the `data` of a Secret, so the secret is the decoded value. */
 export type OnHidden = (text: string, base64: boolean) => void;

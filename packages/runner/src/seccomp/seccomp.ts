@@ -23,8 +23,8 @@ export interface SeccompSection {
 }
 
 /**
- * The system calls that a function may make (docs/security-model.md), for any OCI runtime. It names no architecture:
- * only the machine's own is allowed, and calls of others kill the process.
+ * The system calls that a function may make (docs/concepts/security-model.md), for any OCI runtime. It names no
+ * architecture: only the machine's own is allowed, and calls of others kill the process.
  */
 export const seccompProfile: SeccompSection = {
   defaultAction: "SCMP_ACT_ERRNO",
