@@ -7,7 +7,7 @@ import { readDocuments } from "@xfn/functionio/document";
 import type { StepRecord } from "@xfn/pipeline";
 import { buildTrace, type Trace } from "@xfn/pipeline/trace";
 import pico from "picocolors";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { printTrace } from "../trace/print-trace.ts";
 import { DEFAULT_PAGE, type TraceForm, writeTrace } from "./write-trace.ts";
 
@@ -154,7 +154,10 @@ describe("written", () => {
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "xfn-trace-"));
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+  afterEach(() => {
+    vi.restoreAllMocks();
+    rmSync(dir, { recursive: true, force: true });
+  });
 
   async function write(form: TraceForm, file?: string, trace = traced([templates(first)])): Promise<string> {
     const notes: string[] = [];
@@ -196,6 +199,24 @@ describe("written", () => {
     });
     writeFileSync(join(dir, "file"), "");
     await expect(write("json", join(dir, "file", "x"))).rejects.toMatchObject({ code: "Failed" });
+  });
+
+  test("a file of another user stays as it is, and the error is one line with the way out", async () => {
+    const file = join(dir, "theirs");
+    writeFileSync(file, "theirs");
+    vi.spyOn(process, "geteuid").mockReturnValue(statSync(file).uid + 1);
+    await expect(write("json", file)).rejects.toMatchObject({
+      code: "Failed",
+      message: `cannot write the trace to ${file} (EPERM): the file or its folder belongs to another user; choose another file with --trace-file`,
+    });
+    expect(readFileSync(file, "utf8")).toBe("theirs");
+  });
+
+  test("an earlier, longer trace is replaced", async () => {
+    const file = join(dir, "old");
+    writeFileSync(file, "x".repeat(1_000_000));
+    await write("json", file);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ version: 1 });
   });
 
   test("stdout is refused", async () => {

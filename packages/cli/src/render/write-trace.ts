@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { JsonObject } from "@xfn/functionio";
 import { printJson } from "@xfn/functionio/document";
@@ -31,6 +32,9 @@ export interface WriteTraceOptions {
 /** Like recordings, traces are for the user alone, whatever the umask is. */
 const PRIVATE = 0o600;
 
+/** A file of another user, or one in a sticky folder such as /tmp. */
+const FOREIGN: ReadonlySet<string> = new Set(["EPERM", "EACCES"]);
+
 /**
  * Writes a trace to stderr or to a file, never to stdout.
  *
@@ -49,20 +53,28 @@ export async function writeTrace(form: TraceForm, trace: Trace, options: WriteTr
   try {
     await writePrivately(file, text);
   } catch (error) {
-    const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    throw new CliError("Failed", `cannot write the trace to ${oneLine(file, 300)} (${reason}); see --trace-file`, {
-      cause: error,
-    });
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const hint = FOREIGN.has(code)
+      ? ": the file or its folder belongs to another user; choose another file with --trace-file"
+      : "; see --trace-file";
+    throw new CliError("Failed", `cannot write the trace to ${oneLine(file, 300)} (${code})${hint}`, { cause: error });
   }
   output.note(`xfn: trace written to ${oneLine(file, 300)}`);
 }
 
 /** A trace has the values of fields, and only those of Secrets are hidden. */
 async function writePrivately(file: string, text: string): Promise<void> {
-  const handle = await open(file, "w", PRIVATE);
+  // Without truncation: a file that is refused stays as it is.
+  const handle = await open(file, constants.O_WRONLY | constants.O_CREAT, PRIVATE);
   try {
-    // The mode of a file that exists stays otherwise. A pipe has none of interest.
-    if ((await handle.stat()).isFile()) await handle.chmod(PRIVATE);
+    const stats = await handle.stat();
+    // A pipe has no mode of interest.
+    if (stats.isFile()) {
+      // The owner can read the file whatever its mode is, and root may write to the files of all users.
+      if (stats.uid !== process.geteuid?.()) throw Object.assign(new Error("not the owner"), { code: "EPERM" });
+      await handle.chmod(PRIVATE);
+      await handle.truncate();
+    }
     await handle.writeFile(text);
   } finally {
     await handle.close();
