@@ -62,14 +62,27 @@ test("an error without a message, such as a closed stdout, prints nothing", () =
   expect(describeError(usageError(""), false).lines).toEqual([]);
 });
 
-test.each([
-  ["its code", Object.assign(new Error("write failed"), { code: "ENOSPC" })],
+const full = Object.assign(new Error("write failed"), { code: "ENOSPC" });
+const cyclic = new Error("outer", { cause: new Error("inner") });
+(cyclic.cause as Error).cause = cyclic;
+
+test.each<[string, unknown]>([
+  ["its code", full],
   ["a quota", Object.assign(new Error("write failed"), { code: "EDQUOT" })],
-  ["the text of a program", new Error("esbuild: write out.js: no space left on device")],
+  ["the cause of a cause", new Error("outer", { cause: new Error("inner", { cause: full }) })],
+  ["a cause that is data of another thread", { message: "write failed", code: "ENOSPC" }],
+  ["one of several errors", new AggregateError([cyclic, full], "both failed")],
 ])("a full disk, known by %s, is one line with the way out, without other advice", (_, cause) => {
   const details = ["`xfn build DIR -t f` builds an image of that name"];
   const { lines } = describeError(new CliError("Failed", "step a: cannot store f", { details, cause }), false);
   expect(lines).toEqual([expect.stringMatching(/^xfn: step a: cannot store f: no space left.*xfn images prune/)]);
+});
+
+test.each<[string, unknown]>([
+  ["a function or a server says so", new Error("step a: the bucket has no space left on device (ENOSPC)")],
+  ["its causes form a cycle", cyclic],
+])("an error is none of a full disk although %s", (_, error) => {
+  expect(describeError(error, false).lines.join()).not.toContain("images prune");
 });
 
 test("what a function writes about a full disk is not of this machine", () => {

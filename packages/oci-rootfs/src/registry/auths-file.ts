@@ -47,7 +47,7 @@ export async function changeAuths(
     renameSync(temporary, file);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error instanceof ImageError ? error : cannotWrite(file, (error as Error).message);
+    throw error instanceof ImageError ? error : cannotWrite(file, (error as Error).message, error);
   } finally {
     rmSync(lock, { force: true });
   }
@@ -58,7 +58,7 @@ async function waitForLock(lock: string, file: string, signal: AbortSignal | und
     try {
       return takeLock(lock);
     } catch (error) {
-      throw cannotWrite(file, (error as Error).message);
+      throw cannotWrite(file, (error as Error).message, error);
     }
   };
   for (let waited = 0; !take(); waited += LOCK_STEP_MS) {
@@ -102,10 +102,10 @@ function writableFile(path: string): string {
       throw cannotWrite(file, `other users can replace it; \`chmod go-w ${dirname(file)}\` prevents that`);
     return file;
   } catch (error) {
-    throw error instanceof ImageError ? error : cannotWrite(path, (error as Error).message);
+    throw error instanceof ImageError ? error : cannotWrite(path, (error as Error).message, error);
   }
 }
 
-function cannotWrite(file: string, why: string): ImageError {
-  return new ImageError("InvalidCredentials", `cannot store credentials in ${file}: ${why}`);
+function cannotWrite(file: string, why: string, cause?: unknown): ImageError {
+  return new ImageError("InvalidCredentials", `cannot store credentials in ${file}: ${why}`, { cause });
 }
