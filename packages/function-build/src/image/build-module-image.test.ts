@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { buildFunction } from "./build-function.ts";
 import type { BuildFunctionOptions } from "./build-options.ts";
 
-// Compilers are scripts here: test/e2e/examples.test.ts and docs/get-started/first-function.md have the one of Go.
+// Compilers are scripts here: test/e2e/examples.long.test.ts and docs/get-started/first-function.md have the one of Go.
 
 /** A command that does nothing: it exports a memory and `_start`. */
 const COMMAND = Buffer.from(

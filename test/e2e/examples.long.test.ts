@@ -69,11 +69,11 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
 
 // Examples with an API server, with the tests that run the commands of their READMEs.
 const ON_A_SERVER: readonly string[] = [
-  // test/e2e/xfn-controller-page.test.ts
+  // test/e2e/xfn-controller-page.long.cluster.test.ts
   "controller",
-  // test/e2e/controller-packages-page.test.ts
+  // test/e2e/controller-packages-page.long.cluster.test.ts
   "packages",
-  // test/e2e/provider-nop.test.ts
+  // test/e2e/provider-nop.cluster.test.ts
   "provider-nop",
 ];
 

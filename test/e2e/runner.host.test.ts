@@ -135,7 +135,7 @@ describe("runner", needs("crun"), () => {
     });
   });
 
-  // runner-isolation.test.ts has more, with each runtime.
+  // runner-isolation.host.test.ts has more, with each runtime.
   describe("isolation", () => {
     let runner: Runner;
     let state: Before;
