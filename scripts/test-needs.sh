@@ -15,7 +15,7 @@ command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null 
 python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
 # The long tests of root start a small virtual machine as a host with cgroup v2 alone.
 virtual_machine=
-if [ -n "${XFN_TEST_LONG-}" ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
+if [ "$XFN_TEST_SET" = long ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
   virtual_machine=yes
   command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
   command -v cpio >/dev/null || missing="$missing cpio"

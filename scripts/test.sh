@@ -1,7 +1,8 @@
 #!/bin/sh
 # npm test: sets up as ./xfn does, installs what the tests need besides, then runs all tests under Node 24.
 # npm test -- ARGS OF VITEST: runs these tests. It installs nothing more: a test whose needs are missing is skipped.
-# npm run test:long (XFN_TEST_LONG=only): runs the long tests, which npm test leaves out. XFN_TEST_LONG=too: runs all.
+# npm run test:long (XFN_TEST_SET=long): runs the long tests, which npm test leaves out. XFN_TEST_SET=host: runs those
+# that depend on the user.
 # XFN_TEST_REPORT=FILE keeps vitest's JSON report.
 set -eu
 unset CDPATH
@@ -23,40 +24,9 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Many calls, crashes, mutations and large values, other languages and tools, a virtual machine, new clones, and
-# commands as the documentation and the examples print them. They take as long as all others together.
-long='
-test/cgroup-v2/cgroup-v2.test.ts
-test/sweep/sweep.test.ts
-test/sweep/program.test.ts
-test/e2e/runner-grpc-soak.test.ts
-test/e2e/runner-grpc-interop.test.ts
-test/e2e/runner-memory.test.ts
-test/e2e/xfn-controller-memory.test.ts
-test/e2e/xfn-controller-flood.test.ts
-test/e2e/init.test.ts
-test/e2e/launcher.test.ts
-test/e2e/launcher-signals.test.ts
-test/e2e/layers-umoci.test.ts
-test/e2e/examples.test.ts
-test/e2e/pages.test.ts
-test/e2e/testing-page.test.ts
-test/e2e/trace-page.test.ts
-test/e2e/multi-tenancy-page.test.ts
-test/e2e/xfn-controller-page.test.ts
-test/e2e/controller-packages-page.test.ts
-packages/function-grpc/src/message/response-size.test.ts
-packages/functionio/src/function-io/output-limits.test.ts
-packages/oci-rootfs/src/store/crash.test.ts
-packages/oci-rootfs/src/store/mutated-layers.test.ts
-'
 if [ $# -eq 0 ]; then
+  export XFN_TEST_SET="${XFN_TEST_SET:-short}"
   . "$root/scripts/test-needs.sh"
-  case ${XFN_TEST_LONG-} in
-    only) set -- $long ;;
-    too) ;;
-    *) export XFN_TEST_EXCLUDE="${XFN_TEST_EXCLUDE-} $(echo $long)" ;;
-  esac
 fi
 
 # After the installations, which set and reset these traps.
@@ -76,9 +46,6 @@ if [ -z "$report" ]; then
   report=$(mktemp)
   trap 'rm -f "$report"; clean_up' EXIT
 fi
-
-# `npm run check` runs the checks of sources.
-[ $# -gt 0 ] || set -- --project '!check'
 
 cd "$root"
 export PATH="${node%/*}:$PATH"

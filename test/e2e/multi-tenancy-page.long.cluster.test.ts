@@ -13,8 +13,8 @@ import { matching, runUntil, type Shell, startShell } from "../harness/page-shel
 import { CHECKOUT } from "../harness/paths.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// Runs docs/tasks/multi-tenancy.md from top to bottom. The controller is the service account of deploy/, with its rights
-// and no others. Blocks `yaml FILE` are files. Commands `kubectl get` are repeated until their output matches.
+// Runs docs/tasks/multi-tenancy.md from top to bottom. The controller is the service account of deploy/, with its
+// rights and no others. Blocks `yaml FILE` are files. Commands `kubectl get` are repeated until their output matches.
 
 const page = fencedBlocks(readFileSync(join(CHECKOUT, "docs/tasks/multi-tenancy.md"), "utf8"));
 const commands = page.filter(({ language }) => language === "console").flatMap(({ text }) => consoleCommands(text));
