@@ -1,40 +1,32 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readDocuments } from "@xfn/functionio/document";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-const page = readFileSync(join(CHECKOUT, "docs/concepts/security-model.md"), "utf8");
-
-/** The tests that the page names: a file in backquotes, then titles or parts of titles in quotes. */
-function namedTests(line: string): { file: string; titles: string[] }[] {
-  return [...line.matchAll(/`([\w./-]+\.test\.ts)`((?:[;,]? "[^"]+")+)/g)].map(([, file = "", titles = ""]) => ({
-    file,
-    titles: [...titles.matchAll(/"([^"]+)"/g)].map(([, title = ""]) => title),
-  }));
+interface Promised {
+  readonly promise: string;
+  /** The mechanism. */
+  readonly by?: string;
+  /** Titles of tests, or parts of them, by file. A file without titles holds the promise as a whole. */
+  readonly tests: Readonly<Record<string, readonly string[]>>;
 }
 
-const lines = page.split("\n");
-const named = lines.flatMap(namedTests);
+const read = (path: string): string => readFileSync(join(CHECKOUT, path), "utf8");
 
-test.each(named)("$file has the tests that the security model names: $titles", ({ file, titles }) => {
-  const source = readFileSync(join(CHECKOUT, file), "utf8");
-  for (const title of titles) expect(source).toContain(title);
-});
+const [file] = readDocuments(read("test/security/promises.yaml"));
+const bySection = file?.value as unknown as Readonly<Record<string, readonly Promised[]>>;
+const promises = Object.values(bySection).flat();
 
-test("every promise of the security model names a test", () => {
-  const rows = tables(lines).filter(({ header }) => header.startsWith("| promise |"));
-  expect(rows.length).toBeGreaterThan(40);
-  for (const { row } of rows) expect([row, namedTests(row).length]).not.toContain(0);
-});
-
-/** The rows of all tables, each with its table's header. */
-function tables(all: readonly string[]): { header: string; row: string }[] {
-  const rows: { header: string; row: string }[] = [];
-  let header: string | undefined;
-  for (const line of all) {
-    if (!line.startsWith("|")) header = undefined;
-    else if (header === undefined) header = line;
-    else if (!line.startsWith("|---")) rows.push({ header, row: line });
+test.each(promises)("tests hold: $promise", ({ tests }) => {
+  expect(Object.keys(tests)).not.toEqual([]);
+  for (const [file, titles] of Object.entries(tests)) {
+    const source = read(file);
+    for (const title of titles) expect(source).toContain(title);
   }
-  return rows;
-}
+});
+
+test("tests hold the promises of each section of docs/concepts/security-model.md, and of no other", () => {
+  const headings = [...read("docs/concepts/security-model.md").matchAll(/^##+ (.*)$/gm)].map(([, title]) => title);
+  expect([...Object.keys(bySection), "What is not promised"].toSorted()).toEqual(headings.toSorted());
+});
