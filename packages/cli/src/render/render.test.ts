@@ -238,6 +238,21 @@ describe("a composition of templates alone", () => {
     expect(stderr).toContain("cannot connect to 127.0.0.1:1");
   });
 
+  test("in mode Pipeline with the port 0 of a function is exit code 2, and the message names the annotation", async () => {
+    const path = write("pipeline.yaml", composition(`  mode: Pipeline\n${PIPELINE}`));
+    const annotations =
+      "{render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: 127.0.0.1:0}";
+    const functions = write(
+      "functions.yaml",
+      `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: f, annotations: ${annotations}}\nspec: {package: x.y/z}\n`,
+    );
+    const { code, stderr } = await render(files[0] ?? "", path, functions);
+    expect(stderr).toMatch(
+      /runtime-development-target must be HOST:PORT.*port from 1 to 65535, not "127.0.0.1:0"\n.*functions.yaml:1:1/,
+    );
+    expect(code).toBe(2);
+  });
+
   test.each([
     ["--context-values", "nothing"],
     ["--context-files", "key=/no/such/file"],

@@ -54,7 +54,7 @@ export function endpointOf(source: string): FunctionTarget | undefined {
   const target = isPackage ? undefined : parseTarget(source);
   if (target !== undefined) return target;
   throw new TypeError(
-    `${JSON.stringify(source)} is neither an endpoint (HOST:PORT, dns:///HOST:PORT, https://HOST:PORT, unix:/PATH) nor ` +
+    `${JSON.stringify(source)} is neither an endpoint (HOST:PORT, dns:///HOST:PORT, https://HOST:PORT, unix:/PATH; a port is 1 to 65535) nor ` +
       "a package with its registry and version (registry.example.org/functions/a:v1, oci:DIR)",
   );
 }

@@ -181,6 +181,7 @@ test.each([
   [["a=crossplane-contrib/function-a:v1"], "neither an endpoint"],
   [["a=function-a"], "neither an endpoint"],
   [["a=localhost:65536"], "neither an endpoint"],
+  [["a=localhost:0"], "a port is 1 to 65535"],
   [["a=https://localhost"], "neither an endpoint"],
   [["a=localhost:1", "a=localhost:2"], "a is given twice"],
 ])("the Functions %j are refused", (sources, problem) => {

@@ -285,6 +285,19 @@ describe("a call ends", () => {
     await expect(run(connection)).rejects.toMatchObject({ code: "ConnectionLost" });
   });
 
+  test.each(["http://127.0.0.1:0", "http://127.0.0.1:65536", "http://127.0.0.1", "https://127.0.0.1:1", "127.0.0.1:1"])(
+    "at once, for the address %s",
+    (address) => {
+      expect(() => new FunctionConnection(address)).toThrow(/expected http:\/\/HOST:PORT .* from 1 to 65535/);
+    },
+  );
+
+  test("by port 80, which URLs leave out", async () => {
+    const connection = new FunctionConnection("http://127.0.0.1:80");
+    const error: unknown = await run(connection).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "ConnectionLost", cause: { port: 80 } });
+  });
+
   test.each([
     [
       "answers with a page",

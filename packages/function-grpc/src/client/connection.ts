@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { MeteredStream, PeerBudget } from "@xfn/runner-contract/peer-limits";
 import { FunctionCallError } from "../errors/function-call-error.ts";
 import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
+import { parseTarget } from "./dial.ts";
 import { unaryCall } from "./unary-call.ts";
 
 /**
@@ -21,7 +22,11 @@ export class FunctionConnection {
   readonly #budget = new PeerBudget("http2");
   #failure: unknown;
 
-  /** Speaks HTTP/2 without TLS over a socket that is connected, or to `http://HOST:PORT`. */
+  /**
+   * Speaks HTTP/2 without TLS over a socket that is connected, or to `http://HOST:PORT`.
+   *
+   * @throws {TypeError} for another address
+   */
   constructor(socket: Duplex | string) {
     const stream = new MeteredStream(typeof socket === "string" ? connectTo(socket) : socket, this.#budget);
     this.#session = connect("http://function", {
@@ -71,6 +76,10 @@ export class FunctionConnection {
 }
 
 function connectTo(address: string): Duplex {
-  const { hostname, port } = new URL(address);
-  return connectTcp({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) });
+  const target = address.startsWith("http://") ? parseTarget(address) : undefined;
+  if (target === undefined)
+    throw new TypeError(
+      `${JSON.stringify(address)} is not the address of a server without TLS: expected http://HOST:PORT with the port, from 1 to 65535, on which the function listens`,
+    );
+  return connectTcp({ ...target.address });
 }

@@ -26,7 +26,7 @@ export function parseTarget(text: string): FunctionTarget | undefined {
   }
   const [, scheme, host = "", digits = ""] = TARGET.exec(text) ?? [];
   const port = Number(digits);
-  if (host === "" || port > MAX_PORT) return undefined;
+  if (host === "" || port === 0 || port > MAX_PORT) return undefined;
   return { text, address: { host, port }, isSecure: scheme === "https" };
 }
 

@@ -1,4 +1,5 @@
 import type { PullPolicy } from "@xfn/composition";
+import { parseTarget } from "@xfn/function-grpc";
 import { isObject, type JsonValue } from "@xfn/functionio";
 import { FunctionPackageError } from "./function-package-error.ts";
 
@@ -50,7 +51,7 @@ export function readFunctionDocument(
   const pullPolicy = policy(annotations.get(DOCKER_PULL_POLICY) ?? text(spec?.["packagePullPolicy"]), name);
   const env = environmentOf(annotations.get(DOCKER_ENV), name);
   const ignored = [...annotations.keys()].filter((key) => key.startsWith(DOCKER) && !KNOWN.includes(key));
-  const target = isRunning ? (text(annotations.get(TARGET)) ?? DEFAULT_TARGET) : undefined;
+  const target = isRunning ? targetOf(text(annotations.get(TARGET)) ?? DEFAULT_TARGET, name) : undefined;
   return { name, image, pullPolicy, target, env, ...(ignored.length > 0 && { ignored }) };
 }
 
@@ -66,6 +67,13 @@ function isDevelopment(runtime: string | undefined, name: string): boolean {
   if (runtime === "Development") return true;
   throw invalid(
     `Function ${name}: ${RUNTIME_ANNOTATION} is ${JSON.stringify(runtime)}; known are Development, and Docker, which means a container without Docker here`,
+  );
+}
+
+function targetOf(target: string, name: string): string {
+  if (parseTarget(target) !== undefined) return target;
+  throw invalid(
+    `Function ${name}: ${TARGET} must be HOST:PORT, the address on which the function listens, with a port from 1 to 65535, not ${JSON.stringify(target)}`,
   );
 }
 
