@@ -92,6 +92,23 @@ test("YAML that starts with a brace is YAML", () => {
   expect(readDocuments('{"a": 1}\n---\nb: 2\n').map(({ value }) => value)).toEqual([{ a: 1 }, { b: 2 }]);
 });
 
-test("the limits hold for a stream as a whole", () => {
-  expect(() => readDocuments('{"a":1}'.repeat(20), { limits: { maxValues: 10 } })).toThrow(/more than 10/);
+describe("a stream of JSON", () => {
+  const deep = (levels: number): string => `{"a":1} ${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+
+  test.each([
+    ["values, all objects together", '{"a":1}'.repeat(20), { maxValues: 10 }, "TooManyValues", /more than 10/],
+    ["size, all objects together", '{"a":1}'.repeat(20), { maxBytes: 100 }, "TooLarge", /larger than 100 bytes/],
+    ["depth, each object alone", deep(501), {}, "TooDeep", /^1:2509: is nested deeper than 500$/],
+    ["objects", "{}\n".repeat(100_001), {}, "TooManyValues", /^100001:1: is one of more than 100000 JSON objects/],
+  ])("has a limit of %s", (_, text, limits, code, message) => {
+    expect(() => readDocuments(text, { limits })).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+
+  test("up to its limits is read whole", () => {
+    expect(readDocuments(deep(500))).toHaveLength(2);
+    expect(readDocuments("{}\n".repeat(100_000))).toHaveLength(100_000);
+    expect(readDocuments("{}".repeat(3), { limits: { maxStreamedObjects: 3 } })).toHaveLength(3);
+  });
 });

@@ -24,7 +24,7 @@ export const UNNAMED_ISSUE: Issue = { path: "", message: "is one of many problem
  * - `MultipleDocuments` more than one document
  * - `TooLarge` more bytes than the limit
  * - `TooDeep` nested deeper than the limit
- * - `TooManyValues` more fields and items than the limit
+ * - `TooManyValues` more fields and items, or objects in a stream of JSON, than the limit
  * - `TooManyAliases` more YAML aliases, or more values from them, than the limit
  * - `UnsupportedTag` a YAML tag without a JSON form
  * - `DuplicateKey` a key twice in an object

@@ -12,7 +12,8 @@ export interface StreamedJson {
 
 /**
  * Reads JSON objects that follow each other without a separator, as `jq` and `kubectl get -o json` in a loop print
- * them, and as kubectl reads them. The caller has checked the limits for the whole text.
+ * them, and as kubectl reads them. The caller has checked the size and the number of values of the whole text. Each
+ * object has the limit of depth, and the stream that of objects.
  *
  * @returns undefined for another text, which can be YAML
  * @throws {DocumentError} with positions in the whole text, once the first value shows that the text is a stream
@@ -23,15 +24,25 @@ export function readJsonStream(
   source: string | undefined,
 ): StreamedJson[] | undefined {
   const values: StreamedJson[] = [];
-  for (let start = nextValue(text, 0); start < text.length; ) {
-    const end = endOfObject(text, start);
+  let base: Position = { line: 1, column: 1 };
+  let end = 0;
+  for (let start = nextValue(text, 0); start < text.length; start = nextValue(text, end)) {
+    // From the end of the value before: a count from the start of the text, for each value, would take minutes.
+    base = after(base, positionAt(text.slice(end, start), start - end));
+    // `{a: 1}` before a `---` is one document of YAML.
+    if (values.length === 1 && text[start] !== "{") return undefined;
+    if (values.length === limits.maxStreamedObjects) {
+      const message = `is one of more than ${limits.maxStreamedObjects} JSON objects in a row; make them the items of a List, or split the text`;
+      throw new DocumentError("TooManyValues", [{ path: "", message, ...base }], source);
+    }
+    end = endOfObject(text, start);
     const part = text.slice(start, end);
     try {
       const value = parseJson(part, limits, source);
-      const from = start;
+      const from = base;
       values.push({
         value,
-        positionsOf: (paths) => positionsInJson(part, paths).map((position) => after(positionAt(text, from), position)),
+        positionsOf: (paths) => positionsInJson(part, paths).map((position) => after(from, position)),
       });
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
@@ -40,9 +51,7 @@ export function readJsonStream(
       parseJson(text.slice(0, start).replace(/[^\n]/g, " ") + part, limits, source);
       throw error;
     }
-    start = nextValue(text, end);
-    // `{a: 1}` before a `---` is one document of YAML.
-    if (values.length === 1 && text[start] !== "{") return undefined;
+    base = after(base, positionAt(part, part.length));
   }
   return values;
 }

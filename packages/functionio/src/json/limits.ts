@@ -9,6 +9,8 @@ export interface ParseLimits {
    * times. Default: as many as the size allows.
    */
   maxValues?: number;
+  /** Number of JSON objects that follow each other in one text. Default {@link MAX_STREAMED_OBJECTS}. */
+  maxStreamedObjects?: number;
   /** Size of YAML in UTF-16 code units. Default {@link MAX_YAML_LENGTH}. */
   maxYamlLength?: number;
   /** Number of fields and list items of YAML, which needs several times the memory of JSON. Default: `maxValues`. */
@@ -31,6 +33,9 @@ const MAX_YAML_LENGTH: number = 16 * 1024 * 1024;
  */
 export const MAX_DEPTH: number = 500;
 
+/** 100,000 objects: a loop of `kubectl get` prints thousands. 100 MiB of `{}` would be 50 million, in 30 GB of memory. */
+export const MAX_STREAMED_OBJECTS: number = 100_000;
+
 /** 1,000 aliases: hand-written files use tens. An alias bomb needs only a few; the next bound stops it. */
 export const MAX_ALIASES: number = 1000;
 
@@ -49,6 +54,7 @@ export function resolveLimits(limits: ParseLimits | undefined): ResolvedLimits {
     maxBytes: limits?.maxBytes ?? MAX_TEXT_BYTES,
     maxDepth: limits?.maxDepth ?? MAX_DEPTH,
     maxValues: limits?.maxValues ?? Infinity,
+    maxStreamedObjects: limits?.maxStreamedObjects ?? MAX_STREAMED_OBJECTS,
     maxYamlLength: limits?.maxYamlLength ?? MAX_YAML_LENGTH,
     maxYamlValues: limits?.maxYamlValues ?? limits?.maxValues ?? Infinity,
     maxAliases: limits?.maxAliases ?? MAX_ALIASES,
