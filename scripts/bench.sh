@@ -4,7 +4,7 @@ set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
-setup writable
+setup development
 
 missing=
 for package in busybox-static:busybox crun:crun docker-registry:docker-registry skopeo:skopeo umoci:umoci; do

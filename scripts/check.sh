@@ -4,7 +4,7 @@ set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
-setup writable
+setup development
 need_home
 
 cd "$root"

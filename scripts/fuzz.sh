@@ -6,7 +6,7 @@ set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
-setup writable
+setup development
 
 cd "$root"
 export PATH="${node%/*}:$PATH"

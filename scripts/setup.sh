@@ -1,6 +1,7 @@
 # Sets up a checkout: Node, npm packages, build. ./xfn and scripts/test.sh source it, with $root set to the checkout.
 #
-# Callers that write into the checkout call `setup writable`, others `setup`. It sets
+# `setup` installs only the packages that the programs need. Callers that need the development tools, and write into the
+# checkout, call `setup development`. It sets
 #   $node    the absolute path of the Node to run with
 #   $root    the checkout to run from: the same one, or a copy in the user's cache if this one is read-only
 #   $origin  the original checkout
@@ -161,13 +162,15 @@ children_of() {
 # npm unpacks in place, so that the size of node_modules shows its progress.
 count_megabytes() {
   set -- $(du -sk "$root/node_modules" 2>/dev/null)
-  printf ', %s of about 594 MB' "$((${1:-0} / 1024))"
+  printf ', %s of about %s MB' "$((${1:-0} / 1024))" "$megabytes"
 }
 
 setup() {
   origin=$root
+  development=
+  [ "${1-}" != development ] || development=yes
   find_cache
-  [ "${1-}" = writable ] || ! current || return 0
+  [ -n "$development" ] || ! current || return 0
   if ! writable; then
     copy_checkout
     current && return 0
@@ -207,6 +210,7 @@ list() {
 properties='%p %T@ %s\n'
 
 current() {
+  [ -z "$development" ] || has_development_tools || return 1
   [ -r "$root/.xfn/state" ] && IFS= read -r recorded <"$root/.xfn/state" || return 1
   use_node "$recorded"
   [ -x "$node" ] || return 1
@@ -219,6 +223,11 @@ current() {
 listed_state() {
   printf '%s\n' "$recorded_node"
   cd "$root" && find $source_paths "$recorded_node" $product_paths ! -name '*.test.ts' -type f -printf "$properties"
+}
+
+# Only complete installations count: npm writes its record last, and the state has the record's time.
+has_development_tools() {
+  [ -e "$root/node_modules/vitest/package.json" ]
 }
 
 # A Node that was installed into the checkout is recorded relative to it.
@@ -392,13 +401,32 @@ prepare() {
   find_npm
   find_node
   before=$(source_files)
-  if ! "$node" "$root/scripts/installed.ts"; then
-    with_progress "installing packages (npm ci)" count_megabytes "npm could not install the packages" \
-      run_npm "$root" ci || exit 1
+  # A checkout that has the tools keeps them.
+  ! has_development_tools || development=yes
+  if ! installed; then
+    if [ -n "$development" ]; then
+      install_packages "installing packages and development tools" 594 --include=dev
+    else
+      install_packages "installing packages" 196 --omit=dev --omit=peer
+    fi
   fi
-  with_progress "building (tsc -b)" : "the build failed" build || exit 1
+  with_progress "building" : "the build failed" build || exit 1
   failure="cannot write to $root/.xfn"
   explained record || exit 1
+}
+
+# install_packages TITLE MEGABYTES OPTION...
+install_packages() {
+  packages_title=$1
+  megabytes=$2
+  shift 2
+  with_progress "$packages_title (npm ci)" count_megabytes "npm could not install the packages" \
+    run_npm "$root" ci "$@" || exit 1
+}
+
+installed() {
+  [ -z "$development" ] || has_development_tools || return 1
+  "$node" "$root/scripts/installed.ts" ${development:+--development}
 }
 
 record() {
@@ -406,8 +434,9 @@ record() {
     mv "$root/.xfn/state.new" "$root/.xfn/state"
 }
 
+# Checks no types, which takes as long as everything else: `npm run check` does.
 build() (
-  cd "$root" && "$node" node_modules/typescript/bin/tsc -b && "$node" scripts/bundle-all.ts || return
+  cd "$root" && "$node" node_modules/typescript/bin/tsc -b --noCheck && "$node" scripts/bundle-all.ts || return
   # npm packs a license only from the package's own folder
   for package in packages/*; do cp -f LICENSE "$package" || return; done
 )
@@ -467,7 +496,7 @@ run_npm() (
   export npm_config_fetch_retry_mintimeout="${npm_config_fetch_retry_mintimeout:-2000}"
   export npm_config_fetch_retry_maxtimeout="${npm_config_fetch_retry_maxtimeout:-5000}"
   cd "$folder"
-  npm --prefix "$folder" "$@" --include=dev --include=optional --ignore-scripts --no-audit --no-fund \
+  npm --prefix "$folder" "$@" --include=optional --ignore-scripts --no-audit --no-fund \
     --no-progress --loglevel=error
 )
 

@@ -5,7 +5,7 @@ set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
-setup writable
+setup development
 
 command -v crun >/dev/null || {
   can_apt || die "needed: crun; as root: $(install_command crun)"

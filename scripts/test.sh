@@ -8,7 +8,7 @@ set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
-setup writable
+setup development
 need_home
 
 # The kernel of a virtual machine, if an earlier run has downloaded it.

@@ -6,7 +6,7 @@ set -eu
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 . "$root/scripts/setup.sh"
-setup writable
+setup development
 
 # npm runs scripts at the root: resolve DIR from the user's directory.
 cd "${INIT_CWD:-$PWD}"

@@ -31,7 +31,7 @@ describe("./xfn in a fresh clone", () => {
     const calls = checkout.calls();
     expect(installs(calls)).toHaveLength(1);
     expect(calls.at(-1)).toBe("tsc");
-    expect(result.stderr.split("\n")).toEqual(["xfn: installing packages (npm ci)", "xfn: building (tsc -b)", ""]);
+    expect(result.stderr.split("\n")).toEqual(["xfn: installing packages (npm ci)", "xfn: building", ""]);
   });
 
   test("does and prints nothing the second time", async () => {
@@ -44,6 +44,11 @@ describe("./xfn in a fresh clone", () => {
   test("returns the program's exit code", async () => {
     checkout.write("packages/cli/src/main.ts", "process.exit(2)");
     expect((await checkout.xfn([])).code).toBe(2);
+  });
+
+  test("installs no development tools", async () => {
+    await checkout.xfn([]);
+    expect(installs(checkout.calls())).toEqual([expect.stringMatching("--omit=dev --omit=peer")]);
   });
 
   test("can be called through a link", async () => {

@@ -38,6 +38,7 @@ beforeEach(async () => {
   checkout.write("scripts/api-server.ts", SERVER);
   // The stand-in for npm keeps what is in node_modules.
   checkout.write("node_modules/vitest/vitest.mjs", VITEST);
+  checkout.write("node_modules/vitest/package.json", "{}");
   rmSync(join(checkout.tools, "crun"));
   mkdirSync(join(checkout.root, "databases"));
   // Set up, as after `./xfn`.
@@ -58,6 +59,29 @@ describe("npm test with arguments", () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "0 passed, 0 failed, 0 skipped\n", stderr: "" });
     const vitest = expect.stringMatching(`^vitest run ${args.join(" ")} --reporter=default`);
     expect(checkout.calls()).toEqual([vitest, "cluster any time", "set all"]);
+  });
+});
+
+describe("the development tools", () => {
+  const installs = (): string[] => checkout.calls().filter((call) => call.includes(" ci "));
+
+  test("are installed by npm test, once, and kept by ./xfn", async () => {
+    checkout.write("server", "");
+    rmSync(join(checkout.root, "node_modules/vitest/package.json"));
+    const { code, stderr } = await npmTest();
+    expect(code, stderr).toBe(0);
+    expect(installs()).toEqual([expect.stringContaining("--include=dev")]);
+    await npmTest();
+    expect(installs()).toEqual([]);
+    checkout.write("package-lock.json", '{ "packages": { "node_modules/a": { "version": "2.0.0" } } }');
+    await checkout.xfn([]);
+    expect(installs()).toEqual([expect.stringContaining("--include=dev")]);
+  });
+
+  test("are not there after an installation that was killed", async () => {
+    rmSync(join(checkout.root, "node_modules/.package-lock.json"));
+    expect((await npmTest("x")).code).toBe(0);
+    expect(installs()).toEqual([expect.stringContaining("--include=dev")]);
   });
 });
 
