@@ -49,6 +49,18 @@ describe("xfn init", { timeout: 300_000 }, () => {
     for (const script of ["test", "check", "validate"]) expectSuccess(run("npm", ["run", script], project));
   });
 
+  test.each(["commonjs", undefined])("makes a function whose types pass with the type %s in package.json", (type) => {
+    const project = join(folder, "a-function");
+    const file = join(project, "package.json");
+    const before = readFileSync(file, "utf8");
+    try {
+      writeFileSync(file, JSON.stringify({ ...(JSON.parse(before) as object), type }));
+      for (const script of ["test", "check"]) expectSuccess(run("npm", ["run", script], project));
+    } finally {
+      writeFileSync(file, before);
+    }
+  });
+
   test("makes a function that answers by itself, and a project that refuses an older Node", () => {
     const project = join(folder, "a-function");
     const xr = { apiVersion: "example.org/v1", kind: "XAFunction", metadata: { name: "x" }, spec: { names: ["ada"] } };

@@ -47,7 +47,7 @@ const SETTINGS: SettingsOf<BuildFlags> = {
 const HELP = `
 DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
 executable, or the source of a WebAssembly module. The entry is --entrypoint, else an executable file named function, else the "exports" or "main" of package.json, else
-function.ts, src/function.ts, index.ts, src/index.ts, function.js or index.js, else the only executable file.
+function.ts, src/function.ts, index.ts, src/index.ts, function.js, index.js, function.mjs or function.cjs, else the only executable file.
 
 Without --base, the base image is made from this machine: Node, Python, a shell with its tools, or the shared libraries of the
 program. A static program needs none of them. node_modules, tests and hidden files such as .env are left out, and what .dockerignore

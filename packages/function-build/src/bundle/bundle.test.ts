@@ -156,6 +156,24 @@ test.each(["../../${file}", "./${file}"])("a pattern imports files of the folder
   });
 });
 
+test.each([
+  ["module", "module.exports = compose(handler);"],
+  ["commonjs", "module.exports = compose(handler);"],
+  ["commonjs", 'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = compose(handler);'],
+  ["module", 'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = compose(handler);'],
+])("serves a function in CommonJS, in a folder of type %s: %s", async (type, exported) => {
+  const dir = folder("commonjs", {
+    "package.json": JSON.stringify({ type }),
+    "function.cjs": `const { compose } = require("@xfn/functionio/sdk");
+      const handler = ({ desired }) => desired.apply("a", { apiVersion: "v1", kind: "ConfigMap" });\n${exported}`,
+  });
+  const { files } = await bundle(dir, "function.cjs");
+  const program = join(dir, "bundle.cjs");
+  writeFileSync(program, files.get(BUNDLE_FILE) ?? "");
+  const { stdout, stderr } = spawnSync(process.execPath, [program], { input: IO, encoding: "utf8" });
+  expect(stdout, stderr).toContain('"name":"a"');
+});
+
 test("does not read a JSON file that a pattern imports and that would fill the memory", async () => {
   const dir = folder("large", {
     "function.ts": "export default (file: string) => require(`./${file}.json`);",

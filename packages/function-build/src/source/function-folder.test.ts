@@ -26,6 +26,8 @@ test.each([
   [["src/function.ts", "index.ts"], "src/function.ts"],
   [["src/index.ts"], "src/index.ts"],
   [["index.js"], "index.js"],
+  [["function.cjs"], "function.cjs"],
+  [["function.mjs", "function.cjs"], "function.mjs"],
 ])("of %j the entry is %s", (files, entry) => {
   for (const file of files) write(file);
   expect(inspectFolder(dir)).toMatchObject({ kind: "script", entry });
