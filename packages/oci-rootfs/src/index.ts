@@ -3,6 +3,8 @@
  * README.md for examples.
  */
 
+import "./base/require-node.ts";
+
 export type { RegistryAuth } from "@xfn/runner-contract";
 export { ImageError, type ImageErrorCode, type ImageErrorLocation, type ImageErrorOptions } from "./base/errors.ts";
 export { pidNamespace, processStartTime } from "./base/process-identity.ts";

@@ -3,6 +3,8 @@
  * stored images do not load an HTTP client. See README.md for examples.
  */
 
+import "./base/require-node.ts";
+
 export type { SourceManifest } from "./image/image-source.ts";
 export type { Referrer } from "./image/registry-page.ts";
 export type { BlobUpload, UploadOutcome } from "./registry/blob-upload.ts";

@@ -15,6 +15,8 @@ export interface ProgramStart {
    * if it throws: no cache. Node's own choice is a folder of all users.
    */
   readonly compileCacheDir?: () => string | undefined;
+  /** Tunes V8, before any module of the program is loaded. Not called by an older Node, which may lack what it needs. */
+  readonly prepare?: () => void;
   /** Whether messages about internal errors include the stack. */
   readonly stacks: boolean;
   /** Imports the program. The compile cache helps only modules that are imported after it is enabled. */
@@ -22,13 +24,14 @@ export interface ProgramStart {
 }
 
 /** Checks the release of Node, enables the compile cache, runs the program and sets the exit code. */
-export async function startProgram({ name, compileCacheDir, stacks, load }: ProgramStart): Promise<void> {
+export async function startProgram({ name, compileCacheDir, prepare, stacks, load }: ProgramStart): Promise<void> {
   const say = (text: string): void => void process.stderr.write(`${name}: ${text}\n`);
   if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
     say(`needs Node ${OLDEST_NODE} or newer, but runs on ${process.version}; install it from https://nodejs.org`);
     process.exitCode = ExitCode.failed;
     return;
   }
+  prepare?.();
   enableCompileCache(compileCacheDir);
   const describe = (error: unknown): string => {
     if (!(error instanceof Error)) return String(error);

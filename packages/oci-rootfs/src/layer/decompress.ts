@@ -1,4 +1,5 @@
-import { constants, createGunzip, createZstdDecompress } from "node:zlib";
+// Older releases of Node lack zstd, and must get as far as the message of `base/require-node.ts`.
+import zlib, { constants, createGunzip } from "node:zlib";
 import { unsafe } from "./entry-path.ts";
 import { FrameBudget } from "./frame-budget.ts";
 import { WindowBudget, type WindowBudgetOptions } from "./window-budget.ts";
@@ -95,7 +96,7 @@ function free({ buffer, byteOffset, byteLength }: Uint8Array): void {
 }
 
 interface Decoder {
-  readonly decoder: ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
+  readonly decoder: ReturnType<typeof createGunzip> | ReturnType<typeof zlib.createZstdDecompress>;
   /** Splits the packed bytes; undefined for gzip, whose members node:zlib joins. */
   readonly frames?: ZstdFrames;
 }
@@ -104,7 +105,7 @@ function decoderFor(head: Buffer): Decoder | undefined {
   if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return { decoder: createGunzip({ chunkSize: CHUNK_BYTES }) };
   if (head.length < 4 || !isZstd(head.readUInt32LE(0))) return undefined;
   const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG };
-  return { decoder: createZstdDecompress({ chunkSize: CHUNK_BYTES, params }), frames: new ZstdFrames() };
+  return { decoder: zlib.createZstdDecompress({ chunkSize: CHUNK_BYTES, params }), frames: new ZstdFrames() };
 }
 
 function whole(bytes: Uint8Array): FramePart {

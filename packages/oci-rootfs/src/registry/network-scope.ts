@@ -1,3 +1,4 @@
+import "../base/require-node.ts";
 import { BlockList, isIP } from "node:net";
 
 /** The part of the network that an address belongs to. */

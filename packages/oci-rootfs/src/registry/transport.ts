@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { getCACertificates } from "node:tls";
+import tls from "node:tls";
 import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import { buildConnector, type Dispatcher } from "undici";
 import { ImageError } from "../base/errors.ts";
@@ -58,7 +58,8 @@ export class RegistryTransport {
     const limits = { headersTimeout: this.stallMs, bodyTimeout: this.stallMs, connections: MAX_CONNECTIONS };
     const { certificateAuthorities = [] } = options;
     // The `ca` option replaces the system's authorities and NODE_EXTRA_CA_CERTS, so they are added here.
-    const ca = certificateAuthorities.length === 0 ? [] : [...getCACertificates("default"), ...certificateAuthorities];
+    const ca =
+      certificateAuthorities.length === 0 ? [] : [...tls.getCACertificates("default"), ...certificateAuthorities];
     // HTTP/2 would be read in native code, which counts no overhead.
     const secure = { timeout: this.stallMs, allowH2: false, ...(ca.length > 0 && { ca }) };
     const connect = buildConnector(secure);

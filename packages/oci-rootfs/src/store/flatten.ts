@@ -1,3 +1,4 @@
+import "../base/require-node.ts";
 import {
   chmodSync,
   constants,

@@ -1,3 +1,4 @@
+import "../base/require-node.ts";
 import { parentPort, Worker } from "node:worker_threads";
 
 /** A small young generation is collected more often, and with it used buffers, which do not count as heap. */

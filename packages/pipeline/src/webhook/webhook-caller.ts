@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { finished } from "node:stream/promises";
-import { getCACertificates } from "node:tls";
+import tls from "node:tls";
 import { isMetadataAddress } from "@xfn/oci-rootfs/network-scope";
 import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { HEADERS_BYTES, type PeerBudget, PeerLimitError, peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
@@ -94,7 +94,7 @@ function post(
       method: "POST",
       agent,
       signal,
-      ca: caBundle === undefined ? getCACertificates("default") : [caBundle],
+      ca: caBundle === undefined ? tls.getCACertificates("default") : [caBundle],
       headers: {
         "user-agent": "xfn",
         accept: "application/json, application/yaml",

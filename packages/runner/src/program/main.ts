@@ -5,9 +5,6 @@ import { startProgram } from "@xfn/program/start";
 import { disableMaglev, exposeGc, tuneForLoading } from "@xfn/program/v8-tuning";
 import { compiledCodeDir } from "../cache-dir.ts";
 
-tuneForLoading();
-disableMaglev();
-exposeGc();
 // `xfn-runner serve --help | head` closes stdout early. Report it by the exit code only.
 process.stdout.on("error", () => {
   process.exitCode = ExitCode.failed;
@@ -15,6 +12,11 @@ process.stdout.on("error", () => {
 await startProgram({
   name: "xfn-runner",
   compileCacheDir: compiledCodeDir,
+  prepare: () => {
+    tuneForLoading();
+    disableMaglev();
+    exposeGc();
+  },
   stacks: true,
   load,
 });
