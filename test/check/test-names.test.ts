@@ -26,12 +26,3 @@ test("tests that need an API server are named cluster", () => {
   expect(needing.length).toBeGreaterThan(20);
   expect(needing.filter((path) => !has("cluster")(path))).toEqual([]);
 });
-
-test("tests that ask who runs them are named host", () => {
-  // The virtual machine runs the program as both users by itself.
-  const asking = TESTS.filter(
-    (path) => /\bneeds\([^)]*"ordinary-user"/.test(textOf(path)) && !path.startsWith("test/cgroup-v2/"),
-  );
-  expect(asking.length).toBeGreaterThan(5);
-  expect(asking.filter((path) => !has("host")(path))).toEqual([]);
-});
