@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { type NopSpec, textAt } from "./nop-resource.ts";
 
 /** The conditions of a resource at a point in time, and the time until the next change. */

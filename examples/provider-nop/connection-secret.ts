@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { objectAt, objectsAt, readSpec } from "./nop-resource.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 
 export const API_VERSION = "nop.crossplane.io/v1alpha1";

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { type Client, type Informer, isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { conditionsAt } from "./conditions.ts";
 import { writeConnectionSecret } from "./connection-secret.ts";

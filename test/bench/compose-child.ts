@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { compileTemplates, documentOf, parseComposition } from "@xfn/composition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 
 const [composition = "", xr = ""] = process.argv.slice(2);
 const { resources, patchSets } = parseComposition(documentOf(read(composition))).spec;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { compileTemplates, documentOf, parseComposition, type TemplatesSpec } from "@xfn/composition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { printYaml, readDocuments } from "@xfn/functionio/document";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
+import { printYaml, readDocuments } from "@xfn/json/document";
 import { render, type StepRecord } from "@xfn/pipeline";
 import { buildTrace } from "@xfn/pipeline/trace";
 import { interleave, median, report, timed } from "./figure.ts";
@@ -215,7 +215,7 @@ async function desiredComposite(): Promise<void> {
 async function parse(): Promise<void> {
   const one = printYaml(tenPatchesEach(10)).length / 10;
   const text = printYaml(tenPatchesEach(Math.round(1e6 / one)));
-  const resolve = createRequire(createRequire(import.meta.url).resolve("@xfn/functionio"));
+  const resolve = createRequire(createRequire(import.meta.url).resolve("@xfn/json"));
   const yaml = resolve("js-yaml") as { load: (text: string) => unknown };
   const result = await interleave(
     runs,

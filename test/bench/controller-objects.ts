@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 
 /** The composites of the benchmark. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApiServer, findBinaries, startApiServer } from "@xfn/dev-cluster";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import {
   type ConnectedClient,
   connect,

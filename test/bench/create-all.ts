@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { type ConnectedClient, type LiveObject, type ResourceKind, startInformers } from "@xfn/kubernetes";
 import { isTrue } from "./controller-world.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { apiOf } from "./controller-objects.ts";
 

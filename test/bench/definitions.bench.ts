@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { compositeCrd } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { type LiveObject, type ResourceKind, startInformers } from "@xfn/kubernetes";
 import { applyWhenServed, cpuOf, isTrue, ours, rssOf, startWorld, until, type World } from "./controller-world.ts";
 import { definitionOf, GUARDED, LOCALS, scopedObjects, WIDES } from "./definition-objects.ts";

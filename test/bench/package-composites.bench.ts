@@ -1,6 +1,6 @@
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { type ConnectedClient, connect, loadKubeconfig, type ResourceKind } from "@xfn/kubernetes";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { buildGrpcImage } from "../harness/grpc-function.ts";

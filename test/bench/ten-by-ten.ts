@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 
 /**
  * A Composition of resources with ten patches each, every patch with a map and a fmt transform.

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { printYaml } from "@xfn/functionio/document";
+import { printYaml } from "@xfn/json/document";
 import { median, report } from "./figure.ts";
 
 const cli = fileURLToPath(new URL("../../packages/cli/dist/xfn.js", import.meta.url));

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CHECKOUT } from "../harness/paths.ts";
 import {
   circlesIn,
   closureOf,
@@ -17,19 +19,23 @@ import {
 // Which of our packages each may import: the way that data flows (docs/contributing/architecture.md).
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   units: [],
-  functionio: [],
-  composition: ["units", "functionio"],
+  errors: [],
+  json: [],
+  functionio: ["json"],
+  composition: ["errors", "json", "units", "functionio"],
   "runner-contract": [],
   // Only its tests of Compositions run containers by themselves.
-  pipeline: ["functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract", "runner"],
+  pipeline: ["errors", "json", "functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract", "runner"],
   "oci-rootfs": ["runner-contract"],
   "runner-grpc": ["units", "runner-contract"],
-  "function-grpc": ["functionio", "composition", "runner-contract"],
+  "function-grpc": ["json", "functionio", "composition", "runner-contract"],
   program: ["units"],
   wasm: ["runner-contract"],
-  runner: ["units", "functionio", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program", "wasm"],
-  kubernetes: ["units", "functionio"],
+  runner: ["json", "units", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program", "wasm"],
+  kubernetes: ["json", "units"],
   controller: [
+    "errors",
+    "json",
     "functionio",
     "composition",
     "pipeline",
@@ -43,11 +49,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "program",
     "input",
   ],
-  input: ["functionio", "program"],
-  package: ["functionio", "oci-rootfs"],
-  "function-build": ["functionio", "function-grpc", "oci-rootfs", "package", "input", "wasm"],
-  "dev-cluster": ["functionio", "runner"],
+  input: ["json", "program"],
+  package: ["json", "oci-rootfs"],
+  "function-build": ["errors", "json", "functionio", "function-grpc", "oci-rootfs", "package", "input", "wasm"],
+  "dev-cluster": ["json", "runner"],
   cli: [
+    "json",
     "functionio",
     "composition",
     "pipeline",
@@ -65,8 +72,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-// Entries of functionio that run in any JavaScript runtime.
-const PORTABLE_ENTRIES = [".", "./document", "./types"];
+// Entries that run in any JavaScript runtime, whose dependencies are these packages alone.
+const PORTABLE_ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  errors: ["."],
+  json: [".", "./text", "./document"],
+  functionio: [".", "./types", "./testing"],
+};
+
+const NODE_GLOBAL = /\b(?:process|Buffer|require|__dirname)\b[.(]/;
 
 const PACKAGES = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
 const MANIFESTS = new Map<string, Manifest>(PACKAGES.map((name) => [`@xfn/${name}`, manifestOf(`packages/${name}`)]));
@@ -145,19 +158,26 @@ describe.each(PACKAGES)("packages/%s", (name) => {
   });
 });
 
-test("functionio's portable entries need no part of Node, nor a dependency that does", () => {
-  const entries = entrySources("functionio", (entry) => PORTABLE_ENTRIES.includes(entry));
-  expect(entries).not.toEqual([]);
-  const wrong = importsIn(closureOf(entries)).filter(({ specifier }) => isBuiltin(specifier));
-  expect(wrong.map(show)).toEqual([]);
-});
+test.each(Object.keys(PORTABLE_ENTRIES))(
+  "%s: portable entries need no part of Node, nor a package that does",
+  (name) => {
+    const entries = entrySources(name, (entry) => PORTABLE_ENTRIES[name]?.includes(entry) === true);
+    expect(entries).not.toEqual([]);
+    const imports = importsIn(closureOf(entries));
+    expect(imports.filter(({ specifier }) => isBuiltin(specifier)).map(show)).toEqual([]);
+    const globals = closureOf(entries).filter((file) => NODE_GLOBAL.test(readFileSync(join(CHECKOUT, file), "utf8")));
+    expect(globals).toEqual([]);
+    const ours = packagesIn(imports).filter((other) => other.startsWith("@xfn/"));
+    expect(ours.filter((other) => !(other.replace("@xfn/", "") in PORTABLE_ENTRIES))).toEqual([]);
+  },
+);
 
 test("who runs functions in its own process loads nothing of the server's: neither gRPC, nor logs, metrics or traces", () => {
   // These two are for programs that serve a runner to themselves.
   const entries = entrySources("runner", (entry) => entry !== "./in-process" && entry !== "./settings");
   expect(entries).not.toEqual([]);
   const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
-  expect(loaded).toEqual(["@xfn/functionio", "@xfn/oci-rootfs", "@xfn/runner-contract", "@xfn/wasm"]);
+  expect(loaded).toEqual(["@xfn/json", "@xfn/oci-rootfs", "@xfn/runner-contract", "@xfn/wasm"]);
 });
 
 test("examples import public entries, and nothing from outside their own folder", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 

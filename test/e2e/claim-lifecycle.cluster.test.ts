@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type ApiErrorCode, type Client, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { API, at, type ClaimWorld, nameOf, provideClaimWorld } from "../harness/claims.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { at, type ClaimWorld, nameOf, provideClaimWorld, ready } from "../harness/claims.ts";
 import { conditionsOf } from "../harness/conditions.ts";

@@ -1,7 +1,7 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
 import { claimReconciler, definitionReconciler } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { at, type ClaimWorld, provideClaimWorld } from "../harness/claims.ts";

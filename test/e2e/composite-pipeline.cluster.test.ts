@@ -1,5 +1,5 @@
 import { ConnectedFunctions, type NamedFunction, type PackageHost } from "@xfn/controller/functions";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ResponseCache } from "@xfn/pipeline";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { installCrds } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { connect, loadKubeconfig } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";

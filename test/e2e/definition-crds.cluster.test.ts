@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { controllerCrds, InstallError, installCrds, restoreCrds } from "@xfn/controller";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { type ConnectedClient, connect, loadKubeconfig, type RequestOutcome, startInformers } from "@xfn/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";

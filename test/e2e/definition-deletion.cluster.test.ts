@@ -1,5 +1,5 @@
 import { definitionReconciler } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type Outcome } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { conditionsOf } from "../harness/conditions.ts";

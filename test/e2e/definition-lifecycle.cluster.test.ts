@@ -1,5 +1,5 @@
 import { definitionReconciler } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { connect, type LiveObject, loadKubeconfig } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { conditionsOf } from "../harness/conditions.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import {
   type ConnectedClient,
   type ConnectOptions,

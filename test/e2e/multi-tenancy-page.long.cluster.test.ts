@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { findBinaries } from "@xfn/dev-cluster";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";

@@ -1,5 +1,5 @@
 import { revisionReconciler } from "@xfn/controller";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type FunctionServer,

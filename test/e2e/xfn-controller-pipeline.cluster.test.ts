@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type FunctionServer,

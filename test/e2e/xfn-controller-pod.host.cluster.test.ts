@@ -3,8 +3,8 @@ import { chmod, chown, mkdir, readFile, symlink, writeFile } from "node:fs/promi
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";

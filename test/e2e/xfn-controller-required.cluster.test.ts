@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   type FunctionServer,

@@ -1,5 +1,5 @@
 import { compileSchema } from "@xfn/composition/schema";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 
 // Only the types that an API server enforces. The value of a field may be absurd, but a text is never a number.
 

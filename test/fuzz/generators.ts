@@ -1,5 +1,5 @@
 import { Float64, float64, type GoValue } from "@xfn/composition";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import fc, { type Arbitrary } from "fast-check";
 
 /** Keys of known attacks, and ordinary ones. */

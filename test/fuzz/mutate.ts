@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Float64, type GoValue } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import fc, { type Arbitrary } from "fast-check";
 import { readVectorFile, type VectorCase } from "../vectors/vector-file.ts";
 import { copy, key, put, text, value } from "./generators.ts";

@@ -1,7 +1,7 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
 import { type Context, claimReconciler, definitionReconciler } from "@xfn/controller";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { startApiServer, type TestApiServer } from "./api-server.ts";

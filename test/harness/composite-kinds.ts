@@ -1,5 +1,5 @@
 import { compositeCrd } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { TestApiServer } from "./api-server.ts";
 
 /** The definition of the tests: XDatabase of example.org, with any spec and status. */

@@ -1,7 +1,7 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
 import { type Context, compositeReconciler } from "@xfn/controller";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { Cache, LiveObject, Outcome } from "@xfn/kubernetes";
 import { DEFINITION } from "./composite-kinds.ts";
 import { type MemoryClient, memoryClient } from "./memory-client.ts";

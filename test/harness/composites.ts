@@ -1,7 +1,7 @@
 import { documentOf, parseComposition } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
 import { type ComposedWatches, type Context, compositeReconciler } from "@xfn/controller";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import {
   type Cache,
   type Client,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 
 /** A condition of an object; empty if it has none of the type. */
 export function condition(object: JsonObject | undefined, type: string): JsonObject {

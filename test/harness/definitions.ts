@@ -1,5 +1,5 @@
 import { type Context, controllerCrds, definitionReconciler, installCrds } from "@xfn/controller";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import {
   type Cache,
   type Client,

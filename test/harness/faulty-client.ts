@@ -1,4 +1,4 @@
-import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, type LiveObject, type ObjectReference, type WriteOptions } from "@xfn/kubernetes";
 
 /**

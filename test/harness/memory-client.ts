@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 
 /** A requested write. */

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { startApiServer, type TestApiServer } from "./api-server.ts";
 import {

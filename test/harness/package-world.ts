@@ -7,7 +7,7 @@ import {
   packageReconciler,
   packageRevisionReconciler,
 } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { PackageError, parsePackage, SignatureError } from "@xfn/package";

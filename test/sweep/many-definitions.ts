@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { type Client, connect, isApiError, loadKubeconfig, type ResourceKind } from "@xfn/kubernetes";
 import type { TestApiServer } from "../harness/api-server.ts";
 import { startController } from "../harness/controller-program.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 
 /** The value at a path of an object. */
 export function at(value: JsonValue | undefined, ...path: readonly (string | number)[]): JsonValue | undefined {

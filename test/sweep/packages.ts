@@ -1,6 +1,6 @@
 import type { Context } from "@xfn/controller";
 import { NO_REQUIREMENTS } from "@xfn/function-grpc";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { type PackageKind, parsePackage } from "@xfn/package";
 import { apiVersionOf, COMPOSITIONS, CRDS, NAMESPACE, XTHINGS } from "./kinds.ts";
 

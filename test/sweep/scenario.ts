@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Client } from "@xfn/kubernetes";
 
 /** The user of a scenario. */

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import type { LiveObject } from "@xfn/kubernetes";
 import { at, controllerOf, entryOf, objectsAt, referencesPath, textAt } from "./objects.ts";
 

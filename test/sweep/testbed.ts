@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installCrds } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { JsonObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { type Client, connect, isApiError, loadKubeconfig } from "@xfn/kubernetes";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { CHECKOUT } from "../harness/paths.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type ApiErrorCode, type LiveObject } from "@xfn/kubernetes";
 import { type InProcessFunction, inProcessRunner } from "@xfn/pipeline/in-process";
 import { expect, test } from "vitest";

@@ -1,7 +1,7 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
 import { type Context, claimReconciler, definitionReconciler } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { DEFINITION } from "../harness/composite-kinds.ts";

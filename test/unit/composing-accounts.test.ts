@@ -1,5 +1,5 @@
 import type { Context } from "@xfn/controller";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { get, named, owner, referencesOf, secret, type World, widget, world, xr } from "../harness/composite-memory.ts";

@@ -12,9 +12,9 @@ import {
   selectEnvironment,
   type Transform,
 } from "@xfn/composition";
-import type { ConnectionDetail, JsonObject, JsonValue, KubernetesObject, ReadinessCheck } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { ConnectionDetail, ReadinessCheck } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 

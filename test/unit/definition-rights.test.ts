@@ -1,5 +1,5 @@
 import { type Context, definitionReconciler } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { DEFINITION } from "../harness/composite-kinds.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { get, named, WIDGET, type World, widget, world, xr } from "../harness/composite-memory.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { condition } from "../harness/conditions.ts";

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { Context } from "@xfn/controller";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { condition } from "../harness/conditions.ts";

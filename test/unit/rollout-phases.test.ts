@@ -1,5 +1,6 @@
 import { type Context, rolloutReconciler } from "@xfn/controller";
-import { isObject, type JsonObject, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError, type Cache, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { inProcessRunner } from "@xfn/pipeline/in-process";
 import { expect, test } from "vitest";

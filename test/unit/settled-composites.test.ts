@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
 import { get, named, type World, widget, world, xr } from "../harness/composite-memory.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { get, named, owner, referencesOf, unnamed, WIDGET, widget, world, xr } from "../harness/composite-memory.ts";

@@ -1,5 +1,5 @@
 import { Float64 } from "@xfn/composition";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 
 /**
  * Whether two JSON values are equal. Compares numbers by value, not by Go type, because a document turns the float64

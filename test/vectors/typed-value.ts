@@ -1,5 +1,5 @@
 import { Float64, float64, type GoValue, goKind } from "@xfn/composition";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 
 // Values that carry their Go type: {"t": "int64", "v": "7"}. Bytes that are not UTF-8 are {"t": "string", "b64": ...};
 // the engine represents each byte of invalid UTF-8 as a lone surrogate, U+DC80 to U+DCFF.

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { float64 } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 
 /** A recorded case: its input in the fields of its file, and the reference's outcome. */
 export interface VectorCase extends JsonObject {

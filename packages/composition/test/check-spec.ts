@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import type { CompositionSpec } from "../src/api/composition.ts";
 import { checkComposition } from "../src/api/parse-composition.ts";
 import type { Finding } from "../src/reader/composition-error.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { Patch, ResourceTemplate } from "../src/api/template.ts";
 import type { TemplatesSpec } from "../src/templates/compile-spec.ts";
 import { compileTemplates } from "../src/templates/compile-templates.ts";

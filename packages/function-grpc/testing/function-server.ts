@@ -1,5 +1,5 @@
 import { type handleUnaryCall, Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import {
   type Resource,
   RunFunctionRequest,

@@ -1,6 +1,5 @@
 // FunctionIO v1alpha1: types, parsing, printing and accumulation. Nothing here needs Node.
 export { type Accumulated, accumulate } from "./function-io/accumulate.ts";
-export { firstDifference } from "./function-io/difference.ts";
 export {
   API_VERSION,
   type ConnectionDetail,
@@ -11,8 +10,6 @@ export {
   type ExplicitConnectionDetail,
   type FunctionIO,
   KIND,
-  type KubernetesObject,
-  type ObjectMeta,
   type Observed,
   type ObservedComposite,
   type ObservedResource,
@@ -22,31 +19,13 @@ export {
   type Severity,
   severityOf,
 } from "./function-io/functionio.ts";
+export { FunctionIOError } from "./function-io/functionio-error.ts";
 export { type OutputLimits, outputLimits } from "./function-io/output-limits.ts";
 export { type EntryState, entryState } from "./function-io/overlay.ts";
 export { type ParseOptions, parseFunctionIO } from "./function-io/parse.ts";
 export { printFunctionIO } from "./function-io/print.ts";
-export {
-  DocumentError,
-  type DocumentErrorCode,
-  describeIssue,
-  describeIssues,
-  FunctionIOError,
-  type Issue,
-} from "./json/errors.ts";
-export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./json/json-value.ts";
-export {
-  MAX_ALIAS_VALUES,
-  MAX_ALIASES,
-  MAX_DEPTH,
-  MAX_ISSUES,
-  MAX_TEXT_BYTES,
-  type ParseLimits,
-} from "./json/limits.ts";
-export { someOf } from "./json/some-of.ts";
 export { fromResourceList } from "./resource-list/from-resource-list.ts";
 export { type ParseResourceListOptions, parseResourceList } from "./resource-list/parse-resource-list.ts";
 export { type ResourceList, type ResourceListForm } from "./resource-list/resource-list.ts";
 export { toResourceList } from "./resource-list/to-resource-list.ts";
-export { newObject } from "./sdk/json.ts";
 export { SYSTEM_CONDITIONS } from "./sdk/pipeline-state.ts";

@@ -1,6 +1,7 @@
 // What the tests of FunctionIO's parser share.
+
+import { FunctionIOError } from "../src/function-io/functionio-error.ts";
 import { type ParseOptions, parseFunctionIO } from "../src/function-io/parse.ts";
-import { FunctionIOError } from "../src/json/errors.ts";
 
 /** The first lines of a FunctionIO in YAML. */
 export const HEAD = "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\n";

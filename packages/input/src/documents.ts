@@ -1,5 +1,5 @@
-import { DocumentError, isObject, type JsonObject } from "@xfn/functionio";
-import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/functionio/document";
+import { DocumentError, isObject, type JsonObject } from "@xfn/json";
+import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/json/document";
 import { InputError } from "./input-error.ts";
 import { readInput, sourceName } from "./read-input.ts";
 

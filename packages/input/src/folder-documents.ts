@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { extname, join } from "node:path";
-import { isObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { documentsOf } from "./documents.ts";
 import { InputError, isInputError } from "./input-error.ts";
 import { STDIN, sourceName, statInput, unreadable } from "./read-input.ts";

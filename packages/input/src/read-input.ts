@@ -1,6 +1,6 @@
 import { closeSync, createReadStream, openSync, readSync, type Stats, statSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { MAX_TEXT_BYTES } from "@xfn/functionio";
+import { MAX_TEXT_BYTES } from "@xfn/json";
 import { oneLine } from "@xfn/program/terminal-text";
 import { InputError, isInputError } from "./input-error.ts";
 

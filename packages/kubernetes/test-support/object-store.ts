@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { ApiError } from "../src/client/api-error.ts";
 import type { Client, LiveObject, ObjectReference } from "../src/client/client.ts";
 

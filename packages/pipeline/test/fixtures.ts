@@ -1,7 +1,9 @@
 // What the tests of this package share: an XR, a Composition, and functions in this process.
 import { type Composition, parseComposition } from "@xfn/composition";
-import { type FunctionIO, type JsonValue, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { printJson, readDocuments } from "@xfn/functionio/document";
+import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
+import { type JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
 import { PipelineError } from "../src/outcome/pipeline-error.ts";
 import type { FunctionConnector, PipelineInput } from "../src/steps/pipeline-input.ts";

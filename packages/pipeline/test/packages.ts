@@ -1,6 +1,6 @@
 // Pipelines of handlers, which stand for function packages, and of FunctionIO functions.
 import type { FunctionRequest, FunctionResponse } from "@xfn/function-grpc";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
 import type { PipelineInput } from "../src/steps/pipeline-input.ts";
 import { type PipelineResult, runPipeline } from "../src/steps/run-pipeline.ts";

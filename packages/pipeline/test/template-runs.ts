@@ -1,5 +1,5 @@
 // What the tests of runs with templates share.
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
 import type { PipelineInput } from "../src/steps/pipeline-input.ts";
 import { bucket, compositionOf, xr } from "./fixtures.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { random } from "../../sweep/random.ts";
 import { Expressions } from "./expressions.ts";
 import { FORMS } from "./forms.ts";

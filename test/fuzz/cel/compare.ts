@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkSchema, compileSchema, type Schema, SchemaError, type SchemaIssue } from "@xfn/composition/schema";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { type Case, placed } from "./cases.ts";
 import { type Cause, causesOf, type Server } from "./server.ts";
 

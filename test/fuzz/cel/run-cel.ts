@@ -1,4 +1,4 @@
-import { printJson } from "@xfn/functionio/document";
+import { printJson } from "@xfn/json/text";
 import { startApiServer } from "../../harness/api-server.ts";
 import { cases } from "./cases.ts";
 import { Comparison, type Disagreement } from "./compare.ts";

@@ -1,6 +1,7 @@
 import { Agent, request } from "node:https";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { parseTrustedJson } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 
 /** The answer of an API server. */
 export interface Answer {

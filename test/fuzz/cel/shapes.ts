@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 
 /** A schema for `self`, with values that are valid without rules, and some that are not. */
 export interface Shape {

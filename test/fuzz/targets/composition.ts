@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { checkComposition, compileTemplates, documentOf, type TemplatesSpec } from "@xfn/composition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { child } from "../../vectors/rule.ts";
 import { asServed } from "../api-server.ts";
 import { mutatedValue, vectorInputs } from "../mutate.ts";

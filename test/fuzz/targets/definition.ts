@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { documentOf } from "@xfn/composition";
 import { checkDefinition, claimCrd, compositeCrd } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { mutatedValue, vectorInputs } from "../mutate.ts";
 import { type Target, target } from "../target.ts";
 import { assertClean } from "./field-path.ts";

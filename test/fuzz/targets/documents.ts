@@ -7,7 +7,8 @@ import {
   printFunctionIO,
   toResourceList,
 } from "@xfn/functionio";
-import { printJson, printYaml, readDocuments } from "@xfn/functionio/document";
+import { printYaml, readDocuments } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import fc, { type Arbitrary } from "fast-check";
 import { object, text } from "../generators.ts";
 import { mutatedText } from "../mutate.ts";

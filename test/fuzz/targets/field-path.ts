@@ -12,7 +12,7 @@ import {
   parseFieldPath,
   setFieldPath,
 } from "@xfn/composition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import fc, { type Arbitrary } from "fast-check";
 import { copy, key, object, text, value } from "../generators.ts";
 import { mutatedText } from "../mutate.ts";

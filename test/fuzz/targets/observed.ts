@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { extractConnectionDetails, isReady } from "@xfn/composition";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
 import { parseFunctionIO } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { mutatedValue, vectorInputs } from "../mutate.ts";
 import { type Target, target } from "../target.ts";
 import { assertClean } from "./field-path.ts";

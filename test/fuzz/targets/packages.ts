@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { JsonObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import {
   checkPackage,
   dependencyStatus,

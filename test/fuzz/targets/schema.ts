@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { checkSchema, compileSchema } from "@xfn/composition/schema";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { isTypedError } from "../../vectors/adapter.ts";
 import { child, list } from "../../vectors/rule.ts";

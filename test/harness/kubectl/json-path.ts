@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { NotImitated } from "./not-imitated.ts";
 
 /** Selects values from a value. A missing field selects none. */

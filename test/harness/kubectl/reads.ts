@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { CommandLine } from "./command-line.ts";
 import { printJsonPath } from "./json-path.ts";
 import { NotImitated } from "./not-imitated.ts";

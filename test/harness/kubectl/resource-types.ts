@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { type ConnectedClient, isApiError, type ResourceKind } from "@xfn/kubernetes";
 import { NotImitated } from "./not-imitated.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import type { CommandLine } from "./command-line.ts";
 import { printJsonPath } from "./json-path.ts";

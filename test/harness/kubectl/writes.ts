@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { parseJsonDocument, readDocuments } from "@xfn/functionio/document";
+import { isObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { parseJsonDocument, readDocuments } from "@xfn/json/document";
 import { type ConnectedClient, isApiError, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { CommandLine } from "./command-line.ts";
 import { NotImitated } from "./not-imitated.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { CONFIG_MAPS, NAMESPACE, NOPS, SECRETS, THINGS, XTHINGS } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";

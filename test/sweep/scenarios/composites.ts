@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { CONFIG_MAPS, NAMESPACE, NOPS, SECRETS, XTHINGS } from "../kinds.ts";
 import { at, textAt } from "../objects.ts";
 import { PROVIDERS_ZONE } from "../provider.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { apiVersionOf, CONFIG_MAPS, CRDS, DEFINITIONS as DEFINITION, GROUP, NAMESPACE } from "../kinds.ts";
 import type { Actor, Scenario, Step } from "../scenario.ts";

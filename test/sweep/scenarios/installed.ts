@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 import {
   COMPOSITIONS,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { apiVersionOf, COMPOSITIONS, CONFIG_MAPS, GROUP, NAMESPACE, NOPS, SECRETS, THINGS, XTHINGS } from "../kinds.ts";
 import { entryOf, objectsAt, textAt } from "../objects.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { APPS, COMPOSER, CONFIG_MAPS, GROUP, GUARDS, NAMESPACE } from "../kinds.ts";
 import { at, objectsAt, textAt } from "../objects.ts";

@@ -1,5 +1,6 @@
 import { extractConnectionDetails } from "@xfn/composition";
-import type { ConnectionDetail, JsonObject } from "@xfn/functionio";
+import type { ConnectionDetail } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Adapter } from "../adapter.ts";
 
 /** Connection details of one composed resource, for a template or for a function. */

@@ -1,5 +1,5 @@
 import { claimCrd, compositeCrd } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { Adapter } from "../adapter.ts";
 
 /** Converts a CompositeResourceDefinition to the CRD of the composite resource, or of its claim. */

@@ -18,7 +18,7 @@ import {
   parseFieldPath,
   setFieldPath,
 } from "@xfn/composition";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import type { Adapter } from "../adapter.ts";
 import type { VectorCase } from "../vector-file.ts";
 

@@ -1,5 +1,5 @@
 import { checkComposition, documentOf } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { Adapter } from "../adapter.ts";
 import { recorded, type VectorCase } from "../vector-file.ts";
 import { reconciles } from "./reconcile.ts";

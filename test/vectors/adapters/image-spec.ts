@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { documentOf, parseComposition } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { type ImageConfig, processConfig } from "@xfn/oci-rootfs";
 import { cpuQuota, runtimeSpec } from "@xfn/runner";
 import type { Adapter } from "../adapter.ts";

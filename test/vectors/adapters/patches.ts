@@ -5,7 +5,7 @@ import {
   type RenderedTemplates,
   type ResourceTemplate,
 } from "@xfn/composition";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import type { Adapter } from "../adapter.ts";
 import type { VectorCase } from "../vector-file.ts";
 

@@ -1,5 +1,6 @@
 import { isReady } from "@xfn/composition";
-import type { JsonObject, ReadinessCheck } from "@xfn/functionio";
+import type { ReadinessCheck } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Adapter } from "../adapter.ts";
 
 /** Evaluates the readiness checks of a template or a function for one composed resource. */

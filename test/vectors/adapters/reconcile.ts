@@ -1,7 +1,7 @@
 import { documentOf, Float64 } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
 import { type Context, compositeReconciler } from "@xfn/controller";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { ApiError, type Cache, type LiveObject } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { memoryClient } from "../../harness/memory-client.ts";

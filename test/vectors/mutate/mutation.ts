@@ -1,5 +1,5 @@
 import { Float64 } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { Random } from "../../sweep/random.ts";
 import type { VectorCase } from "../vector-file.ts";
 

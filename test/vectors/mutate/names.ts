@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import type { Random } from "../../sweep/random.ts";
 import { child, list } from "../rule.ts";
 import { parseLossless, type VectorCase } from "../vector-file.ts";

@@ -1,6 +1,6 @@
 import { FieldPathError, Float64, parseFieldPath } from "@xfn/composition";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { type Random, shuffled } from "../../sweep/random.ts";
 import { same } from "../same.ts";
 import type { VectorCase } from "../vector-file.ts";

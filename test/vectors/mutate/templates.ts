@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { shuffled } from "../../sweep/random.ts";
 import { child, list } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";

@@ -1,5 +1,5 @@
 import { FieldPathError, parseFieldPath } from "@xfn/composition";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { shuffled } from "../../sweep/random.ts";
 import { child, list } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import type { Random } from "../../sweep/random.ts";
 import { isPlain, pick } from "./mutation.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { connectionDetails } from "../adapters/connection-details.ts";
 import { attempt, list, type Rule } from "../rule.ts";
 

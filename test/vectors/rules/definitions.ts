@@ -1,5 +1,5 @@
 import { Float64 } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { child, list, type Rule } from "../rule.ts";
 
 // Keywords that an API server accepts beside properties, and the reference drops at the roots of spec and status.

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { child, type Rule } from "../rule.ts";
 import type { Expected, VectorCase } from "../vector-file.ts";
 

@@ -6,7 +6,7 @@ import {
   parseFieldPath,
   setFieldPath,
 } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { child, list, type Rule } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";
 

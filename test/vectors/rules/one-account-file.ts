@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { child, list, type Rule } from "../rule.ts";
 import type { Expected, VectorCase } from "../vector-file.ts";
 

@@ -1,5 +1,5 @@
 import { type RenderedTemplates, TemplateError } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { patches, renderPatches } from "../adapters/patches.ts";
 import { attempt, child, type Rule } from "../rule.ts";
 import type { VectorCase } from "../vector-file.ts";

@@ -1,5 +1,5 @@
 import { type GoValue, getFieldPath, goKind, isNotFound } from "@xfn/composition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { readiness } from "../adapters/readiness.ts";
 import { attempt, list, type Rule } from "../rule.ts";
 import type { Expected } from "../vector-file.ts";

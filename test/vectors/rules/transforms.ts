@@ -1,5 +1,5 @@
 import { float64 } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { patches } from "../adapters/patches.ts";
 import { transforms } from "../adapters/transforms.ts";
 import { attempt, child, list, type Rule } from "../rule.ts";

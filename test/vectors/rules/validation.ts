@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { child, list, type Rule } from "../rule.ts";
 import { isBooleanCheck } from "./readiness.ts";
 import { convertsJson, joins } from "./transforms.ts";

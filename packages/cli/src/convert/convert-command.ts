@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { DocumentError } from "@xfn/functionio";
 import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
+import { DocumentError } from "@xfn/json";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { messageOf } from "../errors/message-of.ts";

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type Composition, compileTemplates, parseComposition, TemplateError } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { printJson, printYaml, readDocuments, unwrapLists } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { printYaml, readDocuments, unwrapLists } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { describe, expect, test } from "vitest";
 import { type Conversion, convertText, type PlacedProblem } from "./convert-text.ts";
 

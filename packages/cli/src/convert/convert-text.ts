@@ -1,7 +1,7 @@
 import { checkComposition, type Finding } from "@xfn/composition";
 import { checkDefinition } from "@xfn/composition/definition";
-import { formatPath, isObject } from "@xfn/functionio";
-import { listItems, type ParsedDocument, readDocuments, unwrapLists } from "@xfn/functionio/document";
+import { formatPath, isObject } from "@xfn/json";
+import { listItems, type ParsedDocument, readDocuments, unwrapLists } from "@xfn/json/document";
 import { isMap, isSeq, parseAllDocuments, Scalar, visit, type YAMLMap } from "yaml";
 import { describeFinding } from "../input/composition-file.ts";
 import type { Problem } from "./problem.ts";

@@ -1,4 +1,4 @@
-import type { JsonPath } from "@xfn/functionio";
+import type { JsonPath } from "@xfn/json";
 
 /** Something of a document that its other form cannot express. */
 export interface Problem {

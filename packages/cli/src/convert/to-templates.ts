@@ -1,4 +1,4 @@
-import type { JsonPath } from "@xfn/functionio";
+import type { JsonPath } from "@xfn/json";
 import { isMap, type Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import { TARGET_POLICIES } from "./explicit-templates.ts";
 import type { Problem } from "./problem.ts";

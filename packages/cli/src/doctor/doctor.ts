@@ -1,4 +1,4 @@
-import { escapeUnsafe } from "@xfn/functionio/document";
+import { escapeUnsafe } from "@xfn/json/text";
 import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls } from "@xfn/program/terminal-text";
 import { cacheDir } from "@xfn/runner/cache-dir";
@@ -6,8 +6,7 @@ import { colours } from "../terminal/colours.ts";
 import type { Output } from "../terminal/output.ts";
 import type { Check, CheckStatus, DoctorReport } from "./check.ts";
 import { diagnose } from "./diagnose.ts";
-import type { Host } from "./host.ts";
-import { thisHost } from "./host.ts";
+import { type Host, thisHost } from "./host.ts";
 
 export interface DoctorOptions {
   readonly output: "text" | "json";

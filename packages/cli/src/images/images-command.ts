@@ -1,4 +1,4 @@
-import { escapeUnsafe } from "@xfn/functionio/document";
+import { escapeUnsafe } from "@xfn/json/text";
 import type { PruneResult, Store, StoredImage } from "@xfn/oci-rootfs";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { readDocuments } from "@xfn/functionio/document";
 import { generateTypes } from "@xfn/functionio/types";
+import { readDocuments } from "@xfn/json/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { messageOf } from "../errors/message-of.ts";

@@ -7,9 +7,9 @@ import {
   type PackageStep,
   parseComposition,
 } from "@xfn/composition";
-import { isObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
 import { asInputError, documentsOf, InputError, positionOf, sourceName } from "@xfn/input";
+import { isObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { oneLine } from "@xfn/program/terminal-text";
 
 /** A Composition with the document that it was read from, which has the positions of its fields. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 
 /** The value at a path of field names; undefined if there is none. */
 export function valueAt(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {

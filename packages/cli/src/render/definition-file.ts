@@ -1,7 +1,7 @@
 import { applyDefaults, DEFINITION_FORMS, DEFINITION_KIND, layoutOf, scopeOf } from "@xfn/composition/definition";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { describeFinding } from "../input/composition-file.ts";
 import { lowerDocuments } from "../validate/lower-documents.ts";
 import { metadataErrors } from "../validate/metadata-errors.ts";

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
 import { documentsByFile, InputError, positionOf, sourceName } from "@xfn/input";
+import { isObject, type JsonObject } from "@xfn/json";
 
 const KIND = "EnvironmentConfig";
 

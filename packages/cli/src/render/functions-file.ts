@@ -1,6 +1,6 @@
 import type { CompositionFunction, PullPolicy } from "@xfn/composition";
-import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsByFile, InputError, positionOf } from "@xfn/input";
+import type { ParsedDocument } from "@xfn/json/document";
 import {
   duplicateName,
   type FunctionPackage,

@@ -1,5 +1,5 @@
 import { parseComposition } from "@xfn/composition";
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { expect, test } from "vitest";
 import { stepNetworkHint } from "./network-of-step.ts";

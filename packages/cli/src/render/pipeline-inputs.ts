@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
 import { asInputError, documentsOfAll, readInput, sourceName } from "@xfn/input";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import type { RenderInput } from "@xfn/pipeline";
 import { CliError } from "../errors/cli-error.ts";
 import { keyAndValue } from "../flags/key-value.ts";

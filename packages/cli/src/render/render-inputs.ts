@@ -1,7 +1,7 @@
 import { type Composition, checkConnectionKeys, isPackageStep, type PipelineStep } from "@xfn/composition";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
 import { documentsOfAll, singleDocument, sourceName } from "@xfn/input";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import type { KindSchemas } from "@xfn/pipeline";
 import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { CliError, usageError } from "../errors/cli-error.ts";

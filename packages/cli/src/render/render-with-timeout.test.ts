@@ -1,5 +1,5 @@
 import { parseComposition } from "@xfn/composition";
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
 import type { RenderInputs } from "./render-inputs.ts";

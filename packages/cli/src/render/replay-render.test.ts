@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseComposition } from "@xfn/composition";
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { render } from "@xfn/pipeline";
 import { RunRecorder, writeRecording } from "@xfn/pipeline/recording";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import type { RenderInput, SecretReference } from "@xfn/pipeline";
 
 type Required = NonNullable<RenderInput["required"]>;

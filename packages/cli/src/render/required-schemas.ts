@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
-import { parseJsonDocument } from "@xfn/functionio/document";
 import { asInputError, InputError, sourceName, unreadable } from "@xfn/input";
+import { isObject, type JsonObject } from "@xfn/json";
+import { parseJsonDocument } from "@xfn/json/document";
 import { findSchema } from "@xfn/pipeline";
 
 /** Finds the OpenAPI schema of a kind. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseComposition } from "@xfn/composition";
 import type { Desired } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import type { StepRecord } from "@xfn/pipeline";
 import { buildTrace, type Trace } from "@xfn/pipeline/trace";
 import pico from "picocolors";

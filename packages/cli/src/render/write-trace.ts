@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import type { JsonObject } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import type { JsonObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import type { Trace } from "@xfn/pipeline/trace";
 import { oneLine } from "@xfn/program/terminal-text";
 import pico from "picocolors";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Client } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { findKind } from "./find-kind.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
 import { textAt, valueAt } from "../input/read-fields.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import pico from "picocolors";
 import { expect, test } from "vitest";
 import { printTree } from "./print-tree.ts";

@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { printJson, printYaml } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { oneLine } from "@xfn/program/terminal-text";
 import { textAt } from "../input/read-fields.ts";
 import type { colours } from "../terminal/colours.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { ApiError, type Client, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { textAt, valueAt } from "../input/read-fields.ts";
 import type { Limit } from "./limit.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { textAt, valueAt } from "../input/read-fields.ts";
 
 /** An object with the objects that it refers to. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { type Client, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";

@@ -6,8 +6,9 @@ import {
   printFunctionIO,
   severityOf,
 } from "@xfn/functionio";
-import { escapeUnsafe, printYaml } from "@xfn/functionio/document";
 import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
+import { printYaml } from "@xfn/json/document";
+import { escapeUnsafe } from "@xfn/json/text";
 import { oneLine } from "@xfn/program/terminal-text";
 import { DEFAULT_OUTPUT_BYTES, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { CliError } from "../errors/cli-error.ts";

@@ -1,5 +1,5 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { isObject, type JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import type { TraceEntryId, TraceOrigin } from "@xfn/pipeline/trace";
 
 // Formats parts of a trace, for the terminal and for the page.

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { DEFINITION_KIND, isForm } from "@xfn/composition/definition";
-import { isObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
 import { generateTypes } from "@xfn/functionio/types";
 import { asInputError, InputError, positionOf, sourceName } from "@xfn/input";
+import { isObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError } from "../errors/cli-error.ts";
 import { messageOf } from "../errors/message-of.ts";

@@ -1,6 +1,6 @@
 import { compileSchema } from "@xfn/composition/schema";
-import { isObject, type JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject, type JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { kindKey } from "./documents.ts";
 import type { Extensions, KnownKind } from "./schemas.ts";
 

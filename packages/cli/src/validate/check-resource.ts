@@ -1,8 +1,8 @@
 import { type Composition, checkComposition, checkConnectionKeys, type Finding } from "@xfn/composition";
 import { checkPublication, MAX_COMPOSITE_NAME_LENGTH, PUBLICATION_KIND } from "@xfn/composition/definition";
 import { checkPatches } from "@xfn/composition/schema";
-import { isObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { textAt } from "../input/read-fields.ts";
 import { identityOf, isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import { metadataErrors, withMetadata } from "./metadata-errors.ts";

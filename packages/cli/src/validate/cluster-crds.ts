@@ -1,4 +1,4 @@
-import type { ParsedDocument } from "@xfn/functionio/document";
+import type { ParsedDocument } from "@xfn/json/document";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { type ClusterFlags, withCluster } from "../cluster/with-cluster.ts";
 import { interruptible } from "../terminal/interrupt.ts";

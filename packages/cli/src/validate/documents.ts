@@ -1,7 +1,7 @@
 import type { Finding } from "@xfn/composition";
 import { DEFINITION_FORMS, DEFINITION_KIND, PUBLICATION_KIND } from "@xfn/composition/definition";
-import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { textAt } from "../input/read-fields.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { JsonObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyDefinition } from "../render/definition-file.ts";
 

@@ -1,6 +1,6 @@
 import { isForm, lowerDefinition, PUBLICATION_KIND } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject, type JsonObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { textAt } from "../input/read-fields.ts";
 import { isKind } from "./documents.ts";
 

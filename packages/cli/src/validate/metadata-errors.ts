@@ -1,6 +1,6 @@
 import { checkMetadata, type NameRule } from "@xfn/composition/schema";
-import { isObject } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { textAt, valueAt } from "../input/read-fields.ts";
 import { positionOf } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";

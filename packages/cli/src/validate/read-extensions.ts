@@ -1,6 +1,5 @@
-import type { ParsedDocument } from "@xfn/functionio/document";
-import { readDocuments, unwrapLists } from "@xfn/functionio/document";
 import { asInputError } from "@xfn/input";
+import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/json/document";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { PackageFlags } from "../xpkg/package-stream.ts";

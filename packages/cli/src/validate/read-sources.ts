@@ -1,6 +1,5 @@
 import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { extname, join } from "node:path";
-import type { ParsedDocument } from "@xfn/functionio/document";
 import {
   documentsOf,
   InputError,
@@ -11,6 +10,7 @@ import {
   unreadable,
   withoutObjects,
 } from "@xfn/input";
+import type { ParsedDocument } from "@xfn/json/document";
 import { usageError } from "../errors/cli-error.ts";
 
 // A folder with more files is the wrong one, such as / or a checkout.

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 
 // The format of `crossplane resource validate -o json` (crossplane/cli v2.5), with the position of each error.
 

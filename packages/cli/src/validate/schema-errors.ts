@@ -1,6 +1,6 @@
 import { describeSchemaIssue, type Schema, type SchemaIssue } from "@xfn/composition/schema";
-import { formatPath, type JsonPath } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { formatPath, type JsonPath } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { secretFields } from "@xfn/pipeline/trace";
 import { positionOf } from "./documents.ts";
 import type { FieldError } from "./result.ts";

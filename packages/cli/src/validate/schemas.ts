@@ -11,8 +11,8 @@ import {
   PUBLICATION_KIND,
 } from "@xfn/composition/definition";
 import { checkRules, checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
-import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { textAt } from "../input/read-fields.ts";
 import { isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import { publishedNames } from "./lower-documents.ts";

@@ -1,5 +1,5 @@
-import { formatPath, isObject, type JsonPath } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { formatPath, isObject, type JsonPath } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { textAt, valueAt } from "../input/read-fields.ts";
 import { kindKey } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";

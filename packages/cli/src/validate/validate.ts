@@ -1,5 +1,5 @@
-import type { ParsedDocument } from "@xfn/functionio/document";
 import { InputError, sourceName } from "@xfn/input";
+import type { ParsedDocument } from "@xfn/json/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";

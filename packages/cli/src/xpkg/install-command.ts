@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { isApiError } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { dnsLabel, isPackageName, PACKAGE_GROUP, PACKAGE_KINDS, type PackageKind } from "@xfn/package";
 import { usageError } from "../errors/cli-error.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
 import { type PackageObject, printed, referenceOf } from "./package-object.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { kindOf } from "../values/json.ts";
 import { type ObjectSchema, validations } from "./object.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import type { FindingCode } from "../reader/composition-error.ts";
 import { FieldReader, type Findings } from "../reader/field-reader.ts";
 import {

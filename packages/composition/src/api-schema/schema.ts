@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import type { FieldReader } from "../reader/field-reader.ts";
 
 /** Checks a field in a document, and has the schema with which an API server checks the same field. */

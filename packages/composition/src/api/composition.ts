@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/json";
 import type { ServiceAccountReference } from "./service-account.ts";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./template.ts";
 

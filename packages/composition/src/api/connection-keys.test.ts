@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { checkConnectionKeys } from "./connection-keys.ts";
 import { parseComposition } from "./parse-composition.ts";

@@ -1,4 +1,4 @@
-import type { ParsedDocument } from "@xfn/functionio/document";
+import type { ParsedDocument } from "@xfn/json/document";
 import type { Finding } from "../reader/composition-error.ts";
 import { Findings } from "../reader/field-reader.ts";
 import type { Composition } from "./composition.ts";

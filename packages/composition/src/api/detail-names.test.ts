@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { expect, test } from "vitest";
 import { checkComposition } from "./parse-composition.ts";
 

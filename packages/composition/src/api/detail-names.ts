@@ -1,4 +1,5 @@
-import { type ConnectionDetail, isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { type ConnectionDetail } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { FieldReader } from "../reader/field-reader.ts";
 
 /** The name under which a connection detail is published: `name`, else its key in the connection secret. */

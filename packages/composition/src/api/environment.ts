@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { list } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, object } from "../api-schema/object.ts";
 import { COUNT, choice, custom, expected, name, required, type Schema, text } from "../api-schema/schema.ts";

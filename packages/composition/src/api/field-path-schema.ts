@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { custom, type Schema, text } from "../api-schema/schema.ts";
 import { type FieldPath, FieldPathError, MAX_INDEX, parseFieldPath } from "../field-path/field-path.ts";
 import type { FieldReader } from "../reader/field-reader.ts";

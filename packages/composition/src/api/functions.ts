@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { parseQuantity, type Quantity } from "@xfn/units";
 import { eachDuplicate, list, map } from "../api-schema/list.ts";
 import { embeddedObject, type ObjectSchema, object } from "../api-schema/object.ts";

@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import type { Schema } from "../api-schema/schema.ts";
 import { CALLED_PACKAGE_REFERENCE, IMAGE_REFERENCE, isPackageReference, PACKAGE_REFERENCE } from "./image-reference.ts";

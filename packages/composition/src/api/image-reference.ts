@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { name, type TextSchema, textThat } from "../api-schema/schema.ts";
 
 // The references of images and packages, in the grammar of the OCI distribution specification ("Pulling manifests").

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { isObject } from "../values/json.ts";
 
 /** Where the spec of an XR has the fields that controllers read and write, such as `compositionRef`. */

@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CompositionError, type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue, ObjectMeta } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue, ObjectMeta } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { map } from "../api-schema/list.ts";
 import { conforms, object } from "../api-schema/object.ts";
 import { ANY, custom, name, required, text } from "../api-schema/schema.ts";
@@ -56,7 +56,7 @@ export interface ParseCompositionOptions {
 }
 
 /**
- * Reads a Composition from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
+ * Reads a Composition from a YAML or JSON document (see `readDocuments` of @xfn/json/document).
  *
  * @throws {CompositionError} with all errors of the file: field path, line and column
  */

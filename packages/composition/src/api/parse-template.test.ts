@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { type CheckedSpec, checkSpec, HEAD } from "../../test/check-spec.ts";
 import { checkComposition } from "./parse-composition.ts";

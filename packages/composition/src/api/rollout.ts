@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import { map } from "../api-schema/list.ts";
 import { type ObjectSchema, object } from "../api-schema/object.ts";
 import { custom, required, type Schema, text } from "../api-schema/schema.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { named, type ObjectOpenApi, type ObjectSchema, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";

@@ -1,4 +1,5 @@
-import type { ConnectionDetail, JsonObject, JsonValue, ReadinessCheck } from "@xfn/functionio";
+import type { ConnectionDetail, ReadinessCheck } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import type { MergeOptions } from "../field-path/merge.ts";
 
 // Patch-and-transform: the types of checked files and of objects from an API server, with the field names of Crossplane

@@ -1,4 +1,5 @@
-import { type ConnectionDetail, isObject, type JsonValue, type ReadinessCheck } from "@xfn/functionio";
+import { type ConnectionDetail, type ReadinessCheck } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { eachDuplicate, list } from "../api-schema/list.ts";
 import { embeddedObject, object } from "../api-schema/object.ts";
 import {

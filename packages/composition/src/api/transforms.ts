@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { list, map } from "../api-schema/list.ts";
 import { type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, choice, custom, expected, INTEGER, required, text } from "../api-schema/schema.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { applySchemaDefaults } from "../schema/structural/default.ts";
 import { nodeOf } from "../schema/structural/node.ts";
 import { isObject } from "../values/json.ts";

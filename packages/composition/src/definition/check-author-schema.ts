@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath } from "@xfn/functionio";
+import type { JsonObject, JsonPath } from "@xfn/json";
 import { closest } from "../reader/closest.ts";
 import type { Findings } from "../reader/field-reader.ts";
 import { checkStructure } from "../schema/structural/check-structure.ts";

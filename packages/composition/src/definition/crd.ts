@@ -1,10 +1,10 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import { formatPath, type JsonObject, type JsonPath, type JsonValue, newObject } from "@xfn/json";
 import type { Finding } from "../reader/composition-error.ts";
 import type { TypeReport } from "../schema/structural/api-types.ts";
 import { isOwnDefaultValid } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
 import { nodeOf } from "../schema/structural/node.ts";
-import { emptyObject, isObject } from "../values/json.ts";
+import { isObject } from "../values/json.ts";
 import { DEFINITION_API_VERSION, DEFINITION_FORMS, DEFINITION_KIND, FORM_API_VERSION } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { definitionType } from "./definition-type.ts";
@@ -176,7 +176,7 @@ function decodeDefinition(xrd: JsonObject, report: TypeReport): Omit<DecodedDefi
     const path = ["spec", "versions", index, "schema", "openAPIV3Schema"];
     const schema = version.schema?.openAPIV3Schema;
     if (schema === undefined) report.wrong(path, "is missing; give the schema of the composite resource");
-    else version.schema = { openAPIV3Schema: (schemaProps(schema, path, report) ?? emptyObject()) as JsonObject };
+    else version.schema = { openAPIV3Schema: (schemaProps(schema, path, report) ?? newObject()) as JsonObject };
   }
   return definition;
 }
@@ -225,7 +225,7 @@ function crd(
 function merged(...maps: readonly (JsonObject | undefined)[]): JsonObject | undefined {
   const present = maps.filter((one) => one !== undefined);
   if (present.length === 0) return undefined;
-  const all = emptyObject();
+  const all = newObject();
   for (const one of present) for (const key of Object.keys(one)) all[key] = one[key] as JsonValue;
   return all;
 }
@@ -264,7 +264,7 @@ function wholeSchema(author: JsonObject, { fields, status }: Pick<Flavour, "fiel
 function part(root: JsonObject, field: "spec" | "status", injected: Readonly<JsonObject>): JsonObject {
   const rootProperties = root["properties"];
   const given = isObject(rootProperties) ? rootProperties[field] : undefined;
-  const author = isObject(given) ? given : emptyObject();
+  const author = isObject(given) ? given : newObject();
   const result: JsonObject = { type: "object" };
   for (const keyword of [...SHARED_KEYWORDS, ...KEPT_KEYWORDS]) {
     const value = author[keyword];
@@ -272,7 +272,7 @@ function part(root: JsonObject, field: "spec" | "status", injected: Readonly<Jso
     if (value !== undefined && value !== false) result[keyword] = value;
   }
   const authorProperties = author["properties"];
-  result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, injected) ?? emptyObject();
+  result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, injected) ?? newObject();
   // An API server rejects a CRD with an invalid default. Crossplane drops this one, valid or not.
   if (result["default"] !== undefined && !isOwnDefaultValid(nodeOf(result, []))) delete result["default"];
   return result;

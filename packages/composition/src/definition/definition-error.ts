@@ -1,4 +1,4 @@
-import { describeIssues } from "@xfn/functionio";
+import { describeIssues } from "@xfn/json";
 import { type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";
 
 /** A CompositeResourceDefinition is invalid. Lists all errors. */

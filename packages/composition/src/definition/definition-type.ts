@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import { type JsonObject, newObject } from "@xfn/json";
 import {
   type ApiField,
   type ApiType,
@@ -14,7 +14,6 @@ import {
   struct,
   text,
 } from "../schema/structural/api-types.ts";
-import { emptyObject } from "../values/json.ts";
 
 // The API server's types of a CompositeResourceDefinition, some of which CustomResourceDefinitions share.
 
@@ -85,7 +84,7 @@ const strings: ApiType = map(anyText, () => "");
 export const definitionType: ApiType = fields(
   ["apiVersion", text],
   ["kind", text],
-  ["metadata", fields(["name", text], ["uid", text], ["labels", strings], ["annotations", strings]), emptyObject()],
+  ["metadata", fields(["name", text], ["uid", text], ["labels", strings], ["annotations", strings]), newObject()],
   [
     "spec",
     fields(

@@ -1,4 +1,4 @@
-import type { JsonObject, ObjectMeta } from "@xfn/functionio";
+import type { JsonObject, ObjectMeta } from "@xfn/json";
 import type { ServiceAccountReference } from "../api/service-account.ts";
 
 /** The API version in which the API server stores a CompositeResourceDefinition. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath } from "@xfn/functionio";
+import type { JsonObject, JsonPath } from "@xfn/json";
 import { SERVICE_ACCOUNT, type ServiceAccountReference } from "../api/service-account.ts";
 import { texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { isObject } from "../values/json.ts";
 import type { Definition, DefinitionScope } from "./definition.ts";
 import { claimFieldOf, layoutOf } from "./scope.ts";

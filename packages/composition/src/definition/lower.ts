@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { emptyObject, isObject } from "../values/json.ts";
+import { type JsonObject, type JsonValue, newObject } from "@xfn/json";
+import { isObject } from "../values/json.ts";
 import { DEFINITION_FORMS } from "./definition.ts";
 
 /** Options of {@link lowerDefinition}. */
@@ -24,7 +24,7 @@ export function lowerDefinition(written: JsonObject, { isPublished = false }: Lo
   const isInfrastructure = written["kind"] === "InfrastructureDefinition";
   const template = objectIn(spec, "crdSpecTemplate");
   const author = objectIn(template, "validation")["openAPIV3Schema"];
-  const names = template["names"] ?? emptyObject();
+  const names = template["names"] ?? newObject();
   const version: JsonObject = {
     name: template["version"] ?? "",
     served: true,
@@ -66,13 +66,13 @@ const SCHEMAS: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf"]);
 /** Reads the type `int`, which the design writes, as `integer`. */
 function withIntegers(schema: JsonValue): JsonValue {
   if (!isObject(schema)) return schema;
-  const result = emptyObject();
+  const result = newObject();
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "type" && value === "int") result[keyword] = "integer";
     else if (SCHEMA.has(keyword)) result[keyword] = withIntegers(value);
     else if (SCHEMAS.has(keyword) && Array.isArray(value)) result[keyword] = value.map(withIntegers);
     else if (keyword === "properties" && isObject(value)) {
-      const properties = emptyObject();
+      const properties = newObject();
       for (const [field, one] of Object.entries(value)) properties[field] = withIntegers(one);
       result[keyword] = properties;
     } else result[keyword] = value;
@@ -101,5 +101,5 @@ export function authorTypes(schema: JsonValue | undefined, path: readonly string
 
 function objectIn(object: JsonObject, field: string): JsonObject {
   const value = Object.hasOwn(object, field) ? object[field] : undefined;
-  return isObject(value) ? value : emptyObject();
+  return isObject(value) ? value : newObject();
 }

@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { checkDefinition, parseDefinition } from "./parse-definition.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { map } from "../api-schema/list.ts";
 import { conforms, type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, name, required, text, textThat } from "../api-schema/schema.ts";
@@ -156,7 +156,7 @@ export interface ParseDefinitionOptions extends LowerOptions {
 }
 
 /**
- * Reads a definition of any kind from a YAML or JSON document (see `readDocuments` of @xfn/functionio/document).
+ * Reads a definition of any kind from a YAML or JSON document (see `readDocuments` of @xfn/json/document).
  * Reports all errors for which an API server would reject the definition or its CRDs: names, versions, schemas that are
  * not structural, invalid defaults. CEL rules are not compiled.
  *

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Layout } from "../api/machinery.ts";
 import { isObject } from "../values/json.ts";
 import type { Definition, DefinitionScope } from "./definition.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { SERVICE_ACCOUNT } from "../api/service-account.ts";
 import { eachDuplicate, list, map, texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";

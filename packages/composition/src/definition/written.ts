@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { DefinitionScope, DefinitionSpec, DefinitionVersion, KindNames } from "./definition.ts";
 
 // The spec of a CompositeResourceDefinition as its author writes it. Fields with a default may be absent.

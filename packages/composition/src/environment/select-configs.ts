@@ -1,4 +1,4 @@
-import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
 import type { EnvironmentLabelSelector, EnvironmentSelector } from "../api/template.ts";
 import { FieldPathError, getFieldPath, isNotFound } from "../field-path/field-path.ts";
 import { printed } from "../transform/text/compile-format.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import type { Composition } from "../api/composition.ts";
 import type { EnvironmentConfiguration, EnvironmentSelector, Patch } from "../api/template.ts";

@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, type KubernetesObject, newObject, setField } from "@xfn/json";
 import type { Composition } from "../api/composition.ts";
 import type { EnvironmentConfiguration } from "../api/template.ts";
 import { FieldPathError } from "../field-path/field-path.ts";
 import { documentValue } from "../field-path/value.ts";
 import { asDouble, Float64, float64, type GoValue } from "../values/go-value.ts";
-import { emptyObject, isObject, setField } from "../values/json.ts";
+import { isObject } from "../values/json.ts";
 import { textOf } from "../values/object-fields.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { matchesConfig, selectConfigs } from "./select-configs.ts";
@@ -64,7 +64,7 @@ export function mergeEnvironment(
 ): JsonObject {
   const { environment = {} } = composition.spec;
   const known = configs.filter(isConfig);
-  let merged: JsonObject = emptyObject();
+  let merged: JsonObject = newObject();
   if (isObject(environment.defaultData)) merged = mergedWith(merged, environment.defaultData, "defaultData");
   for (const name of names) {
     const config = known.find((one) => one.metadata?.name === name);
@@ -162,7 +162,7 @@ function withFloats(value: GoValue): GoValue {
   // Lists and objects contain Float64s for numbers, which the type JsonValue does not express.
   if (Array.isArray(value)) return value.map((item) => withFloats(item) as JsonValue);
   if (!isObject(value)) return value;
-  const object = emptyObject();
+  const object = newObject();
   for (const [key, field] of Object.entries(value)) setField(object, key, withFloats(field) as JsonValue);
   return object;
 }

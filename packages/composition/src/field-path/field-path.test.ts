@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Float64 } from "../values/go-value.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, newObject } from "@xfn/json";
 import { Float64, type GoValue } from "../values/go-value.ts";
-import { emptyObject, isObject, kindOf, MAX_VALUE_DEPTH } from "../values/json.ts";
+import { isObject, kindOf, MAX_VALUE_DEPTH } from "../values/json.ts";
 import { type FieldPath, FieldPathError, findFieldPath, formatFieldPath } from "./field-path.ts";
 import { setFieldPath } from "./set.ts";
 
@@ -90,7 +90,7 @@ class Merge {
 
   #objects(there: JsonObject, value: JsonObject, depth: number): JsonObject {
     if (depth > MAX_VALUE_DEPTH) throw this.#error("InvalidValue", `is nested deeper than ${MAX_VALUE_DEPTH} levels`);
-    const merged = Object.assign(emptyObject(), there);
+    const merged = Object.assign(newObject(), there);
     for (const [key, field] of Object.entries(value)) {
       const old = merged[key];
       if (field === null) {

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, newObject, setField } from "@xfn/json";
 import type { GoValue } from "../values/go-value.ts";
-import { emptyObject, isObject, setField } from "../values/json.ts";
+import { isObject } from "../values/json.ts";
 import { type FieldPath, type FieldPathSegment, indexTooLarge, MAX_INDEX, wrongType } from "./field-path.ts";
 import { documentValue } from "./value.ts";
 
@@ -46,7 +46,7 @@ function build(path: FieldPath, from: number, value: JsonValue): JsonValue {
       setElement(list, segment, built);
       built = list;
     } else {
-      const object = emptyObject();
+      const object = newObject();
       object[segment] = built;
       built = object;
     }

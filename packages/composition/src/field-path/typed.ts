@@ -1,6 +1,6 @@
-import type { JsonValue } from "@xfn/functionio";
+import { type JsonValue, newObject } from "@xfn/json";
 import { asDouble, asInt64, type GoValue, goKind } from "../values/go-value.ts";
-import { emptyObject, isObject, kindOf } from "../values/json.ts";
+import { isObject, kindOf } from "../values/json.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, getFieldPath } from "./field-path.ts";
 
 // Typed values of fields. All functions throw FieldPathErrors like getFieldPath, and `WrongType` for a value of another
@@ -48,7 +48,7 @@ export function getStringArray(root: JsonValue, path: string | FieldPath): strin
 export function getStringObject(root: JsonValue, path: string | FieldPath): { [key: string]: string } {
   const value = getFieldPath(root, path);
   if (!isObject(value)) throw notA("an object", value, path);
-  const strings = emptyObject() as { [key: string]: string };
+  const strings = newObject() as { [key: string]: string };
   for (const [key, field] of Object.entries(value)) {
     if (typeof field !== "string") throw notA("an object of strings", field, path);
     strings[key] = field;

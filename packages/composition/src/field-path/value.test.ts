@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { printGoJson } from "../values/go-json.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, newObject } from "@xfn/json";
 import { Float64, type GoValue, int64, isInt64 } from "../values/go-value.ts";
-import { emptyObject, MAX_VALUE_DEPTH } from "../values/json.ts";
+import { MAX_VALUE_DEPTH } from "../values/json.ts";
 import { FieldPathError } from "./field-path.ts";
 
 /**
@@ -58,7 +58,7 @@ class Copy {
     }
     const keys = Object.keys(value);
     this.#count(keys.length);
-    const copy = emptyObject();
+    const copy = newObject();
     for (const key of keys) {
       copy[key.isWellFormed() ? key : key.toWellFormed()] = this.#any(value[key] as JsonValue, depth);
     }

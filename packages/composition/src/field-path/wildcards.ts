@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { isObject, kindOf } from "../values/json.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, wrongType } from "./field-path.ts";
 

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
-import type { ConnectionDetail, JsonObject } from "@xfn/functionio";
+import type { ConnectionDetail } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { ConnectionDetails, extractConnectionDetails } from "./connection-details.ts";
 

@@ -1,4 +1,5 @@
-import type { ConnectionDetail, JsonObject } from "@xfn/functionio";
+import type { ConnectionDetail } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/field-path.ts";
 import { GoJsonError, printGoJson } from "../values/go-json.ts";
 

@@ -1,4 +1,5 @@
-import type { JsonObject, ReadinessCheck } from "@xfn/functionio";
+import type { ReadinessCheck } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { Float64 } from "../values/go-value.ts";
 import { conditionStatus, isReady, isReadyUnobserved } from "./readiness.ts";

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, ReadinessCheck } from "@xfn/functionio";
+import type { ReadinessCheck } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/field-path.ts";
 import { asInt64, goKind } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";

@@ -1,4 +1,4 @@
-import { describeIssues, type Issue } from "@xfn/functionio";
+import { describeIssues, type Issue } from "@xfn/json";
 
 /**
  * - `Required`: a field is missing

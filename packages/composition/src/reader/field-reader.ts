@@ -1,5 +1,5 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { formatPath, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { goKind } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import { closest } from "./closest.ts";

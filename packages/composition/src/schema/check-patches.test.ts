@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { documentOf, parseComposition } from "../api/parse-composition.ts";
 import { checkPatches } from "./check-patches.ts";

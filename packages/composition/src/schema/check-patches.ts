@@ -1,5 +1,5 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import type { Composition } from "../api/composition.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path/field-path.ts";
 import { closest } from "../reader/closest.ts";

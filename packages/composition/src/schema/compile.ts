@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
 import type { FieldPath } from "../field-path/field-path.ts";
 import { checkRulesOf } from "./cel/check-rules.ts";
 import { compileAllRules } from "./cel/run-rules.ts";

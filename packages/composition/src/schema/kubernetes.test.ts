@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { expect, test } from "vitest";
 import { compileSchema } from "./compile.ts";
 import { describeSchemaIssue } from "./structural/issue.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isObject } from "../values/json.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { compileFormat } from "../transform/text/compile-format.ts";
 import type { GoValue } from "../values/go-value.ts";
 import { isObject } from "../values/json.ts";

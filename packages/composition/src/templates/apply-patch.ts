@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { type FieldPath, FieldPathError, findFieldPath, getFieldPath } from "../field-path/field-path.ts";
 import { mergeFieldPath, mergeValues } from "../field-path/merge.ts";
 import { setFieldPath } from "../field-path/set.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { base, existing, failure, from, patched, render, spec, template, thrown, to } from "../../test/templates.ts";
 import type { Combine, Patch } from "../api/template.ts";

@@ -1,8 +1,8 @@
-import type { JsonObject } from "@xfn/functionio";
+import { type JsonObject, newObject } from "@xfn/json";
 import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "../api/template.ts";
 import { FieldPathError } from "../field-path/field-path.ts";
 import { documentValue } from "../field-path/value.ts";
-import { emptyObject, isObject } from "../values/json.ts";
+import { isObject } from "../values/json.ts";
 import { type CompiledPatch, compilePatch } from "./compile-patch.ts";
 import { inlinePatchSets } from "./inline-patch-sets.ts";
 import { itemsOf, textOrNone } from "./items-of.ts";
@@ -80,7 +80,7 @@ function compileBase(given: JsonObject, source: string): JsonObject | TemplateEr
   if (!hasKind(given)) return new TemplateError("InvalidBase", path, "has no kind, or an invalid apiVersion");
   try {
     const base = documentValue(given) as JsonObject;
-    const metadata = base["metadata"] ?? (base["metadata"] = emptyObject());
+    const metadata = base["metadata"] ?? (base["metadata"] = newObject());
     if (!isObject(metadata)) return new TemplateError("InvalidBase", `${path}.metadata`, "is not an object");
     for (const field of ["name", "namespace", "generateName"]) delete metadata[field];
     return base;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import {
   base,

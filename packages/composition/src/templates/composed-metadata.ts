@@ -1,6 +1,6 @@
-import type { JsonObject } from "@xfn/functionio";
+import { type JsonObject, newObject } from "@xfn/json";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../api/labels.ts";
-import { emptyObject, isObject, kindOf } from "../values/json.ts";
+import { isObject, kindOf } from "../values/json.ts";
 import { textsOf, type WrongText } from "../values/metadata-texts.ts";
 import { field, textOf } from "../values/object-fields.ts";
 
@@ -26,7 +26,7 @@ export function wrongNameType(resource: JsonObject): string | undefined {
 /** Reads the inherited fields. A missing field, or one that is no string, is empty. */
 export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   const metadata = field(composite, "metadata");
-  const meta = isObject(metadata) ? metadata : emptyObject();
+  const meta = isObject(metadata) ? metadata : newObject();
   const { texts: labels } = textsOf(meta, "labels");
   return {
     composite: textOf(labels, LABEL_COMPOSITE),
@@ -71,7 +71,7 @@ export function setComposedMetadata(resource: JsonObject, entry: string, identit
 
 function setController(metadata: JsonObject, identity: CompositeIdentity): boolean {
   const { uid } = identity;
-  const controller = emptyObject();
+  const controller = newObject();
   controller["apiVersion"] = identity.apiVersion;
   controller["kind"] = identity.kind;
   controller["name"] = identity.name;
@@ -95,7 +95,7 @@ function setController(metadata: JsonObject, identity: CompositeIdentity): boole
 
 /** An owner reference with the fields that Kubernetes knows. */
 function ownerReference(owner: JsonObject): JsonObject {
-  const reference = emptyObject();
+  const reference = newObject();
   for (const name of ["apiVersion", "kind", "name", "uid"]) reference[name] = textOf(owner, name);
   for (const name of ["controller", "blockOwnerDeletion"]) {
     const value = field(owner, name);

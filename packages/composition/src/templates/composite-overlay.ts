@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, newObject, setField } from "@xfn/json";
 import type { FieldPath, FieldPathSegment } from "../field-path/field-path.ts";
 import type { MergeOptions } from "../field-path/merge.ts";
 import type { GoValue } from "../values/go-value.ts";
-import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json.ts";
+import { isObject, MAX_VALUE_DEPTH } from "../values/json.ts";
 import { field } from "../values/object-fields.ts";
 
 /**
@@ -28,7 +28,7 @@ export class CompositeOverlay {
   /** The recorded fields with their current values. Undefined if there are none. */
   of(composite: JsonObject): JsonObject | undefined {
     if (this.#root.fields.size === 0) return undefined;
-    const overlay = emptyObject();
+    const overlay = newObject();
     for (const name of ["apiVersion", "kind"]) {
       const value = field(composite, name);
       if (value !== undefined) overlay[name] = value;
@@ -73,7 +73,7 @@ function fill(overlay: JsonObject, node: Node, now: JsonObject): JsonObject {
   for (const [key, inner] of node.fields) {
     const value = field(now, String(key));
     if (value === undefined || (!inner.whole && inner.fields.size === 0)) continue;
-    setField(overlay, String(key), inner.whole || !isObject(value) ? value : fill(emptyObject(), inner, value));
+    setField(overlay, String(key), inner.whole || !isObject(value) ? value : fill(newObject(), inner, value));
   }
   return overlay;
 }

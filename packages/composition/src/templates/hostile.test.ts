@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Patch, ResourceTemplate } from "../api/template.ts";

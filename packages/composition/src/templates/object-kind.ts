@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 
 /**
  * The kind of an object as Kubernetes reads it: empty if it is missing, or if the apiVersion is invalid (more than one

@@ -1,8 +1,8 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { type JsonObject, type KubernetesObject, newObject } from "@xfn/json";
 import { LABEL_COMPOSITE } from "../api/labels.ts";
 import { type FieldPath, formatFieldPath } from "../field-path/field-path.ts";
 import { documentValue } from "../field-path/value.ts";
-import { emptyObject, isObject } from "../values/json.ts";
+import { isObject } from "../values/json.ts";
 import type { WrongText } from "../values/metadata-texts.ts";
 import { field, setText, textOf } from "../values/object-fields.ts";
 import { applyPatch, mergeObserved, type PatchTarget, patchError } from "./apply-patch.ts";
@@ -95,7 +95,7 @@ export class RenderRun {
   ): KubernetesObject | TemplateError {
     const { base, name, source } = template;
     if (base instanceof TemplateError) {
-      this.#left.set(name, existing ?? emptyObject());
+      this.#left.set(name, existing ?? newObject());
       return base;
     }
     const resource = copyBase(base) as KubernetesObject;

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { WrongText } from "../values/metadata-texts.ts";
 import type { TemplateError } from "./template-error.ts";
 

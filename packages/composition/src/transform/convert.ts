@@ -1,5 +1,5 @@
-import type { JsonValue } from "@xfn/functionio";
-import { nativeJson } from "@xfn/functionio/document";
+import type { JsonValue } from "@xfn/json";
+import { nativeJson } from "@xfn/json/text";
 import { quantityToFloat64 } from "@xfn/units";
 import type { ConvertTransform } from "../api/template.ts";
 import { asDouble, float64, type GoKind, type GoValue, goKind } from "../values/go-value.ts";

@@ -1,6 +1,6 @@
-import type { JsonValue } from "@xfn/functionio";
+import { type JsonValue, newObject, setField } from "@xfn/json";
 import { asDouble, Float64, float64, type GoValue } from "../values/go-value.ts";
-import { emptyObject, isObject, MAX_VALUE_DEPTH, setField } from "../values/json.ts";
+import { isObject, MAX_VALUE_DEPTH } from "../values/json.ts";
 import type { Fail } from "./text/transform-error.ts";
 
 /**
@@ -19,7 +19,7 @@ export function asFloats(value: GoValue, fail: Fail, depth = 0): GoValue {
     return Object.freeze(value.map((item) => asFloats(item, fail, depth + 1) as JsonValue)) as JsonValue;
   }
   if (!isObject(value)) return value;
-  const object = emptyObject();
+  const object = newObject();
   for (const key of Object.keys(value))
     setField(object, key.toWellFormed(), asFloats(value[key] ?? null, fail, depth + 1) as JsonValue);
   return Object.freeze(object);

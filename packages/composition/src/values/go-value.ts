@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 
 /**
  * A float64 with the value of a safe integer, such as the `2.0` that a `map` transform returns for `2`. Go

@@ -1,5 +1,5 @@
-import { formatPath, type JsonObject } from "@xfn/functionio";
-import { emptyObject, isObject, kindOf } from "./json.ts";
+import { formatPath, type JsonObject, newObject } from "@xfn/json";
+import { isObject, kindOf } from "./json.ts";
 import { field } from "./object-fields.ts";
 
 /** A value in an object's labels or annotations that is no string, which Kubernetes refuses. */
@@ -17,7 +17,7 @@ export function wrongTexts(metadata: JsonObject): WrongText[] {
 
 /** The strings of labels or annotations in a new object, and the other values. */
 export function textsOf(metadata: JsonObject, name: string): { texts: JsonObject; wrong: readonly WrongText[] } {
-  const texts = emptyObject();
+  const texts = newObject();
   const wrong: WrongText[] = [];
   const found = field(metadata, name) ?? null;
   if (isObject(found)) {

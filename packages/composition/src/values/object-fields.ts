@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { setField } from "./json.ts";
+import { type JsonObject, type JsonValue, setField } from "@xfn/json";
 
 /** Sets a field, or removes it if the text is empty. */
 export function setText(object: JsonObject, name: string, text: string): void {

@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { Client, ResourceKind } from "@xfn/kubernetes";
 import { hasElapsed } from "../objects/elapsed.ts";
 

@@ -1,5 +1,5 @@
 import { claimFieldOf } from "@xfn/composition/definition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { typeMeta } from "../objects/kinds.ts";

@@ -1,5 +1,5 @@
 import { claimFieldOf } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";

@@ -1,5 +1,5 @@
 import type { Definition } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { AccountRights } from "../account/account-rights.ts";
 import { findCrd } from "../definition/definition-crd.ts";

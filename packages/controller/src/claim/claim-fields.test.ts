@@ -1,5 +1,5 @@
 import type { Definition } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";

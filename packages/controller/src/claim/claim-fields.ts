@@ -1,7 +1,6 @@
 import { claimFieldOf, type Definition, hasReclaimPolicy } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject, newObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { emptyObject } from "../objects/empty-object.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
@@ -46,7 +45,7 @@ function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<
 export function wantedSpec(claim: LiveObject, definition: Definition): JsonObject {
   const copied = ownSpecFields(claim);
   const copiedOnly = copiedOnlyFields(claim, definition);
-  const spec = emptyObject();
+  const spec = newObject();
   for (const [key, value] of Object.entries(objectAt(claim, "spec"))) {
     if (isNeverCopied(key, definition) || copiedOnly.has(key)) continue;
     const own = withoutFields(value, copied, key);
@@ -87,7 +86,7 @@ function withoutFields(value: JsonObject[string], fields: JsonObject, key: strin
   if (!Object.hasOwn(fields, `f:${key}`)) return value;
   if (isLeaf(fields, key) || !isObject(value)) return undefined;
   const inner = objectAt(fields, `f:${key}`);
-  const rest = emptyObject();
+  const rest = newObject();
   for (const [name, one] of Object.entries(value)) {
     const own = withoutFields(one, inner, name);
     if (own !== undefined) rest[name] = own;
@@ -101,7 +100,7 @@ function completed(
   copied: JsonObject,
   isExcluded: (key: string) => boolean = () => false,
 ): JsonObject {
-  const result = emptyObject();
+  const result = newObject();
   for (const [key, value] of Object.entries(has)) {
     const source = Object.hasOwn(from, key) ? from[key] : undefined;
     if (isExcluded(key)) result[key] = value;

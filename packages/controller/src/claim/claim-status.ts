@@ -1,7 +1,6 @@
+import { mergePatch, newObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionIn, conditionOf, timestamp, withConditions } from "../objects/conditions.ts";
-import { emptyObject } from "../objects/empty-object.ts";
-import { mergePatch } from "../objects/merge-patch.ts";
 import { objectAt } from "../objects/read-objects.ts";
 import { type ClaimContext, patchClaim } from "./claim-context.ts";
 
@@ -25,7 +24,7 @@ export async function setClaimStatus(
   published: boolean,
 ): Promise<void> {
   const current = objectAt(context.claim, "status");
-  const wanted = emptyObject();
+  const wanted = newObject();
   for (const [key, value] of Object.entries(objectAt(composite, "status"))) {
     if (!OWN_FIELDS.includes(key)) wanted[key] = value;
   }

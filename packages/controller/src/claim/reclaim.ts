@@ -1,6 +1,6 @@
 import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE } from "@xfn/composition";
 import { claimFieldOf, hasReclaimPolicy, layoutOfDefinition } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";

@@ -1,4 +1,5 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
+import { mergePatch } from "@xfn/json";
 import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
 import { accountRights } from "../account/account-rights.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
@@ -9,7 +10,6 @@ import type { Context } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
-import { mergePatch } from "../objects/merge-patch.ts";
 import { OwnWrites } from "../objects/own-writes.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";

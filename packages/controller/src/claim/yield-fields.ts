@@ -1,10 +1,8 @@
-import { formatPath, isObject, type JsonObject } from "@xfn/functionio";
+import { formatPath, isObject, type JsonObject, newObject, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { emptyObject } from "../objects/empty-object.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { objectAt } from "../objects/read-objects.ts";
-import { sameJson } from "../objects/same-json.ts";
 
 /** Fields that the composite reconciler writes too, but in which it follows other writers. */
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);
@@ -29,7 +27,7 @@ export function yieldFields(
   );
   const yielded: string[] = [];
   const walk = (wanted: JsonObject, has: JsonObject, fields: JsonObject, path: readonly string[]): JsonObject => {
-    const rest = emptyObject();
+    const rest = newObject();
     for (const [key, value] of Object.entries(wanted)) {
       const theirs = fields[`f:${key}`];
       const live = Object.hasOwn(has, key) ? has[key] : undefined;

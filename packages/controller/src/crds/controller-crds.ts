@@ -1,6 +1,6 @@
 import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
 import { DEFINITION_API_VERSIONS, definitionSpecOpenApi } from "@xfn/composition/definition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { COMPOSITIONS, DEFINITIONS, ENVIRONMENT_CONFIGS, REVISIONS } from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, KIND_REFERENCE, root, TEXT, version } from "./crd.ts";
 import { packageCrds } from "./package-crds.ts";

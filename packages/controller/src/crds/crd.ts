@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { CRDS, typeMeta } from "../objects/kinds.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { apiVersionOf, type Client, isApiError, type ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";

@@ -1,5 +1,5 @@
 import { PACKAGE_REFERENCE } from "@xfn/composition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import {
   CONFIGURATION_REVISIONS,
   CONFIGURATIONS,

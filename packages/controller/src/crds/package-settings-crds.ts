@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { IMAGE_CONFIGS, LOCKS, RUNTIME_CONFIGS } from "../objects/kinds.ts";
 import { AGE, CONDITIONS, crd, TEXT, version } from "./crd.ts";
 import { RUNTIME_CONFIG_REFERENCE } from "./runtime-config.ts";

@@ -1,5 +1,5 @@
 import { formSpecOpenApi } from "@xfn/composition/definition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { APPLICATION_DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS } from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, KIND_REFERENCE, root, version } from "./crd.ts";
 

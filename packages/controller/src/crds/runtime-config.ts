@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { TEXT } from "./crd.ts";
 
 /** A reference to a DeploymentRuntimeConfig, without a default. */

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { FUNCTION_RUNTIMES, PROVIDER_RUNTIMES } from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, root, TEXT, version } from "./crd.ts";
 import { PULL_POLICY, PULL_SECRETS, packageReference } from "./package-crds.ts";

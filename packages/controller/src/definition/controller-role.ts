@@ -1,6 +1,6 @@
 import { type Composition, isPackageStep } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { CLUSTER_ROLES, isSecretKind, typeMeta } from "../objects/kinds.ts";
 import { EDIT, VIEW } from "./definition-roles.ts";
 

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { appliedFields } from "../objects/applied-fields.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";

@@ -1,5 +1,5 @@
 import { type Definition, isNamespaced } from "@xfn/composition/definition";
-import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";

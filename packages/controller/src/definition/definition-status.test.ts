@@ -1,6 +1,6 @@
 import { documentOf } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
 import type { Context } from "../objects/context.ts";
 import type { CrdState } from "./definition-crd.ts";

@@ -1,6 +1,6 @@
 import { documentOf } from "@xfn/composition";
 import { checkPublication, claimCrd, type Definition, lowerDefinition } from "@xfn/composition/definition";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import type { Condition } from "../objects/conditions.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { InformerHandlers, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import {
   COMPOSITIONS,

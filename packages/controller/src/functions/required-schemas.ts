@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { findSchema } from "@xfn/pipeline";
 import { hasElapsed } from "../objects/elapsed.ts";

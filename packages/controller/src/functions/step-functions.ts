@@ -1,5 +1,5 @@
+import { someOf } from "@xfn/errors";
 import type { FunctionCaller } from "@xfn/function-grpc";
-import { someOf } from "@xfn/functionio";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { FunctionConnector } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";

@@ -1,5 +1,5 @@
 import { compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { KindSchemas } from "@xfn/pipeline";
 import { asCompositeError } from "../objects/composite-error.ts";

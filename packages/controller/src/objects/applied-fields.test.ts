@@ -1,7 +1,6 @@
-import type { JsonObject } from "@xfn/functionio";
+import { type JsonObject, sameJson } from "@xfn/json";
 import { expect, test } from "vitest";
 import { appliedFields, lastApplied, owns, project } from "./applied-fields.ts";
-import { sameJson } from "./same-json.ts";
 
 const entry = (more: JsonObject): JsonObject => ({
   manager: "me",

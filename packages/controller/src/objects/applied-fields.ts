@@ -1,7 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { nativeJson } from "@xfn/functionio/document";
-import { emptyObject } from "./empty-object.ts";
-import { sameJson } from "./same-json.ts";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject, newObject, sameJson } from "@xfn/json";
+import { nativeJson } from "@xfn/json/text";
 
 /** The fields that a field manager has applied to an object and still owns. */
 export interface AppliedFields {
@@ -65,7 +63,7 @@ export function project(value: JsonValue, fields: JsonObject): JsonValue {
     });
   }
   if (!isObject(value)) return value;
-  const part = emptyObject();
+  const part = newObject();
   for (const name of names) {
     const key = name.slice(2);
     const field = name.startsWith("f:") && Object.hasOwn(value, key) ? value[key] : undefined;

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import { canonicalJson, type JsonObject, type JsonValue, type KubernetesObject, newObject, sameJson } from "@xfn/json";
 import type { Client, LiveObject } from "@xfn/kubernetes";
 import { appliedFields, lastApplied, project } from "./applied-fields.ts";
-import { canonicalJson } from "./canonical-json.ts";
-import { emptyObject } from "./empty-object.ts";
-import { sameJson } from "./same-json.ts";
 
 /** Options of {@link ApplyCache.apply}. */
 export interface ApplyOptions {
@@ -116,7 +113,7 @@ function withoutIdentity(intent: KubernetesObject): JsonObject {
 }
 
 function without(object: JsonObject, names: readonly string[]): JsonObject {
-  const rest = emptyObject();
+  const rest = newObject();
   for (const name of Object.keys(object)) if (!names.includes(name)) rest[name] = object[name] ?? null;
   return rest;
 }

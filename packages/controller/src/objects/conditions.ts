@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { objectAt } from "./read-objects.ts";
 import { shortened } from "./shortened.ts";
 

@@ -1,10 +1,9 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject, newObject } from "@xfn/json";
 import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { ApplyCache } from "./apply-cache.ts";
 import { asCompositeError, CompositeError } from "./composite-error.ts";
 import type { Context } from "./context.ts";
-import { emptyObject } from "./empty-object.ts";
 import { FIELD_MANAGERS } from "./field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "./kinds.ts";
 import { controllerOf, controllerReferenceTo, isControlledBy } from "./owner.ts";
@@ -98,7 +97,7 @@ export async function publishConnectionSecret(client: Client, options: PublishOp
 }
 
 function encodeDetails(details: PublishOptions["details"]): JsonObject {
-  const data = emptyObject();
+  const data = newObject();
   for (const [name, value] of details) {
     if (!SECRET_KEY.test(name)) {
       throw new CompositeError(

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 
 // Finalizers, with the names of Crossplane v1.13.
 export const FINALIZER_COMPOSITE = "composite.apiextensions.crossplane.io";

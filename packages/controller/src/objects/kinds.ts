@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { apiVersionOf, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 
 // The kinds that the controllers know by name. Every other kind comes from a definition or from discovery.

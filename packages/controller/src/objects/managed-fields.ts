@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { objectAt } from "./read-objects.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 
 /** The controller of an object, as its owner references name it (Kubernetes, "Owners and Dependents"). */

@@ -1,5 +1,5 @@
 import { type Layout, machineryOf } from "@xfn/composition";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import { type LiveObject, namingProblem, type ObjectReference } from "@xfn/kubernetes";
 import { groupKind } from "./kinds.ts";
 

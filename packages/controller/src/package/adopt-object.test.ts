@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type Client, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { adoptionProblem } from "./adopt-object.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { PACKAGE_GROUP } from "@xfn/package";
 import { isOwnCrd } from "../crds/crd.ts";

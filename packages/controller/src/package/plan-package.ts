@@ -1,10 +1,9 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import { type JsonObject, type KubernetesObject, mergePatch } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { revisionName } from "@xfn/package";
 import { type Condition, isTrue } from "../objects/conditions.ts";
 import { FUNCTION_REVISIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
-import { mergePatch } from "../objects/merge-patch.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { objectAt, textAt } from "../objects/read-objects.ts";
 import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { type JsonObject, someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
+import { canonicalJson, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
-import { canonicalJson } from "../objects/canonical-json.ts";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, DEFINITIONS } from "../objects/kinds.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { LABEL_PACKAGE } from "../objects/labels.ts";

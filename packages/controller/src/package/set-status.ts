@@ -1,11 +1,10 @@
-import type { JsonObject } from "@xfn/functionio";
+import { type JsonObject, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { objectAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { sameJson } from "../objects/same-json.ts";
 
 /**
  * Sets conditions and fields of a status if they differ, and emits an event for each condition that is no longer true.

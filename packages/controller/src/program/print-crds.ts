@@ -1,4 +1,4 @@
-import { printYaml } from "@xfn/functionio/document";
+import { printYaml } from "@xfn/json/document";
 import { controllerCrds, type ServedKinds } from "../crds/controller-crds.ts";
 
 /** Prints the CRDs that the controllers need, as YAML documents. */

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { printRoles } from "./print-roles.ts";
 

@@ -1,8 +1,8 @@
 import { type Composition, CompositionError, parseComposition } from "@xfn/composition";
 import { type Definition, DefinitionError, parseDefinition } from "@xfn/composition/definition";
-import { isObject } from "@xfn/functionio";
-import { type ParsedDocument, printYaml } from "@xfn/functionio/document";
 import { asInputError, documentsByFile, isInputError } from "@xfn/input";
+import { isObject } from "@xfn/json";
+import { type ParsedDocument, printYaml } from "@xfn/json/document";
 import { UsageError } from "@xfn/program";
 import { controllerRole, type PluralOf } from "../definition/controller-role.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS, groupKind } from "../objects/kinds.ts";

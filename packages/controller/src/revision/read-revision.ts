@@ -1,5 +1,5 @@
 import { type Composition, checkComposition, documentOf } from "@xfn/composition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { COMPOSITIONS } from "../objects/kinds.ts";
 import { controllerOf, isControlledBy } from "../objects/owner.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";

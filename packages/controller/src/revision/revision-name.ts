@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import type { KubernetesObject } from "@xfn/functionio";
-import { canonicalJson } from "../objects/canonical-json.ts";
+import { canonicalJson, type KubernetesObject } from "@xfn/json";
 import { MAX_LABEL_LENGTH } from "../objects/labels.ts";
 
 /** The maximum length of a name (Kubernetes, "Object Names and IDs": DNS subdomain names). */

@@ -7,7 +7,7 @@ import {
   machineryPath,
 } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";

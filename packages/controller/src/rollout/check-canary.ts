@@ -1,5 +1,5 @@
 import { type Layout, machineryOf } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { conditionOf } from "../objects/conditions.ts";
 import { textAt } from "../objects/read-objects.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { SecretValues } from "@xfn/pipeline/trace";
 import { expect, test } from "vitest";
 import { differencesOf } from "./differences.ts";

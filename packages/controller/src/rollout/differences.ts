@@ -1,10 +1,16 @@
 import { formatFieldPath } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonPath, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import {
+  isObject,
+  type JsonObject,
+  type JsonPath,
+  type JsonValue,
+  type KubernetesObject,
+  newObject,
+  sameJson,
+} from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { type SecretValues, secretFields } from "@xfn/pipeline/trace";
-import { emptyObject } from "../objects/empty-object.ts";
 import { isSecret } from "../objects/kinds.ts";
-import { sameJson } from "../objects/same-json.ts";
 import { shortened } from "../objects/shortened.ts";
 
 /** A field of a composed resource that a revision would change. Values are JSON, shortened, without secrets. */
@@ -102,7 +108,7 @@ function namesSecret(value: JsonValue | undefined): boolean {
 
 /** An object without its status and without what the server sets. */
 function comparable({ metadata = {}, ...object }: KubernetesObject): JsonObject {
-  const kept = emptyObject();
+  const kept = newObject();
   for (const [field, value] of Object.entries(metadata))
     if (value !== undefined && !SERVER_FIELDS.includes(field)) kept[field] = value;
   const copy: JsonObject = { ...object, metadata: kept };
@@ -119,7 +125,7 @@ function withoutSecrets(value: JsonValue, secrets: Pick<SecretValues, "isIn">): 
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, secrets));
   if (!isObject(value)) return value;
   if (namesSecret(value)) return MASK;
-  const copy = emptyObject();
+  const copy = newObject();
   for (const key of Object.keys(value))
     copy[secrets.isIn(key) ? MASK : key] = SECRET_FIELD.test(key)
       ? MASK

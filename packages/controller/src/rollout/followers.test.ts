@@ -1,5 +1,5 @@
 import { FORM_API_VERSION } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import type { Context } from "../objects/context.ts";

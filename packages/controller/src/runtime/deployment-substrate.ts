@@ -1,4 +1,5 @@
-import { type JsonObject, type KubernetesObject, someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
+import { type JsonObject, type KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import {

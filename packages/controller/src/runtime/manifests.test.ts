@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { manifestsOf, type Workload, workloadName } from "./manifests.ts";
 

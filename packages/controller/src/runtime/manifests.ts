@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { dnsLabel } from "@xfn/package";
 import { DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { EDIT, VIEW } from "../definition/definition-roles.ts";
 import type { Context } from "../objects/context.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";

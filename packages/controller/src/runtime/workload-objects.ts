@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { type ApiError, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";

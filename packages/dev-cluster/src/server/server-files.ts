@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { printYaml } from "@xfn/functionio/document";
+import { printYaml } from "@xfn/json/document";
 
 /** A user of the server. */
 export interface ServerUser {

@@ -49,6 +49,18 @@ test("a folder without packages gets the SDK, and its logs do not reach the prot
   expect(stderr).toBe("chatter\n");
 });
 
+test("a folder without packages can read documents", async () => {
+  const path = folder("documents", {
+    "function.ts": `import { compose } from "@xfn/functionio/sdk";
+import { readDocuments } from "@xfn/json/document";
+export default compose(({ results }) => results.normal(JSON.stringify(readDocuments("on: yes")[0]?.value)));
+`,
+  });
+  const { status, stdout } = await run(path);
+  expect(status).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ results: [{ message: '{"on":true}' }] });
+});
+
 test("keeps rarely used parts of the SDK out of the file that each call loads", async () => {
   const path = folder("y", { "function.ts": FUNCTION, "name.ts": 'export const name = "a";' });
   const { dependencies } = await bundle(path, "function.ts");

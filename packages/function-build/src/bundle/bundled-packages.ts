@@ -1,5 +1,5 @@
 import type { Metafile } from "esbuild";
-import { packageOfModule, SDK } from "./stable-paths.ts";
+import { isOfSdk, packageOfModule } from "./stable-paths.ts";
 
 /** An npm package, as its package.json describes it. */
 export interface BundledPackage {
@@ -35,7 +35,7 @@ function reachedWithoutSdk(dir: string, { inputs }: Metafile): ReadonlySet<strin
   const reached = new Set(Object.keys(inputs).filter((input) => packageOfModule(dir, input) === undefined));
   for (const input of reached) {
     for (const { path, external } of inputs[input]?.imports ?? []) {
-      if (external !== true && packageOfModule(dir, path)?.name !== SDK) reached.add(path);
+      if (external !== true && !isOfSdk(packageOfModule(dir, path)?.name)) reached.add(path);
     }
   }
   return reached;

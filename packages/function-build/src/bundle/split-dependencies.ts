@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 import type { Metafile, OnLoadResult, OnResolveResult, Plugin } from "esbuild";
-import { packageOfModule, SDK } from "./stable-paths.ts";
+import { isOfSdk, packageOfModule } from "./stable-paths.ts";
 
 /** The file with a function's dependencies, if they have a file of their own. */
 export const DEPENDENCIES_FILE = "dependencies.cjs";
@@ -37,7 +37,10 @@ export function dependenciesOf(
   modules: ReadonlyMap<string, OnResolveResult>,
 ): Dependencies {
   const isOwn = (input: string): boolean => packageOfModule(dir, input) === undefined;
-  const isOthers = (input: string): boolean => ![undefined, SDK].includes(packageOfModule(dir, input)?.name);
+  const isOthers = (input: string): boolean => {
+    const name = packageOfModule(dir, input)?.name;
+    return name !== undefined && !isOfSdk(name);
+  };
   const found = new Map<string, Dependency>();
   const reached = new Set<string>();
   for (const input of Object.keys(inputs).filter(isOwn).toSorted()) {
@@ -51,7 +54,7 @@ export function dependenciesOf(
   }
   for (const input of reached)
     for (const { path } of inputs[input]?.imports ?? []) if (path in inputs) reached.add(path);
-  const importsSdk = [...reached].some((input) => packageOfModule(dir, input)?.name === SDK);
+  const importsSdk = [...reached].some((input) => isOfSdk(packageOfModule(dir, input)?.name));
   const bytes = Object.values(outputs)
     .flatMap((output) => Object.entries(output.inputs))
     .reduce((sum, [input, { bytesInOutput }]) => sum + (reached.has(input) ? bytesInOutput : 0), 0);

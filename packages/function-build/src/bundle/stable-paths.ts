@@ -5,8 +5,9 @@ import type { Loader, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 import { requirePlainFile } from "../files/plain-files.ts";
 
 const NAMESPACE = "package";
-/** The SDK of functions. A folder without it gets xfn's own. */
-export const SDK = "@xfn/functionio";
+const SDK = "@xfn/functionio";
+/** The packages that a folder without them gets from xfn. */
+const OWN_PACKAGES: readonly string[] = [SDK, "@xfn/json"];
 /** The server of functions that are called over gRPC. */
 export const GRPC_SERVER = "@xfn/function-grpc/serve";
 const LOADERS: Readonly<Record<string, Loader>> = {
@@ -43,8 +44,8 @@ const OWN_LOOKUP = "xfn-own-lookup";
  * the bundle, relative to the function's folder; modules outside the folder get the name and version of their package
  * instead.
  *
- * The plugin also resolves `@xfn/functionio` to xfn's own for a folder without it. Dynamic imports of the SDK (its YAML
- * reader) and of the gRPC server become separate files, so that calls do not load them.
+ * The plugin also resolves `@xfn/functionio` and `@xfn/json` to xfn's own for a folder without them. Dynamic imports of
+ * the SDK (its YAML reader) and of the gRPC server become separate files, so that calls do not load them.
  *
  * @param dir - the function's folder, absolute and without links
  */
@@ -135,10 +136,15 @@ function outside(file: string, sideEffects: boolean): OnResolveResult {
   return { path: labelOf(file), namespace: NAMESPACE, sideEffects, pluginData: { file } satisfies OutsideModule };
 }
 
+/** Whether a package is the SDK, or the part of it that functions may import too. */
+export function isOfSdk(name: string | undefined): boolean {
+  return name !== undefined && OWN_PACKAGES.includes(name);
+}
+
 /** xfn's own module, for a folder without it. */
 function ownModule(path: string): string | undefined {
   if (path === GRPC_SERVER) return fileURLToPath(import.meta.resolve("@xfn/function-grpc/serve"));
-  if (path !== SDK && !path.startsWith(`${SDK}/`)) return undefined;
+  if (!OWN_PACKAGES.some((name) => path === name || path.startsWith(`${name}/`))) return undefined;
   try {
     return fileURLToPath(import.meta.resolve(path));
   } catch {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 
 /**
  * Reads a tsconfig.json, which is JSON with comments and trailing commas. Empty if it cannot be read: tsc says why.

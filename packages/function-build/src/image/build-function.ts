@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
 import { InputError } from "@xfn/input";
 import {
   type BuildConfig,

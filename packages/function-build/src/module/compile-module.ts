@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { isObject } from "@xfn/functionio";
 import { InputError } from "@xfn/input";
+import { isObject } from "@xfn/json";
 import { MAX_MODULE_BYTES } from "@xfn/wasm/module";
 import type { ModuleLanguage } from "../source/module-source.ts";
 import { type Compilation, runCompiler } from "./compiler-process.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { Image } from "@xfn/oci-rootfs";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { readPackageJson } from "./package-json.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
 import { unreadable } from "@xfn/input";
+import { isObject, type JsonObject } from "@xfn/json";
 
 /** Larger files are ignored. */
 const MAX_BYTES = 1024 * 1024;

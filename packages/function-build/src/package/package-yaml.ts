@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { isObject } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
 import { documentsOf, InputError, positionOf, readInput } from "@xfn/input";
+import { isObject } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
 import { isPackageName, META_GROUP } from "@xfn/package";
 
 /** The accepted versions: all that Crossplane has had. */

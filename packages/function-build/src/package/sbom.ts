@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
 import { InputError, unreadable } from "@xfn/input";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { Image } from "@xfn/oci-rootfs";
 import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import type { BundledPackage } from "../bundle/bundled-packages.ts";

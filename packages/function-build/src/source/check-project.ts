@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import { readSettings } from "../files/typescript-settings.ts";
 
 /** The settings by which a function is strict, if its folder has no others. */
@@ -56,7 +56,7 @@ export interface CheckProject {
  * @param own - the folder's settings to extend; undefined for `strict`
  */
 export function checkProject(dir: string, entry: string, own: string | undefined): CheckProject {
-  const paths = { ...folderPaths(dir), ...sdkPaths(dir) };
+  const paths = { ...folderPaths(dir), ...ownPaths(dir) };
   return {
     ...(own === undefined ? {} : { extends: own }),
     compilerOptions: {
@@ -98,25 +98,28 @@ function folderPaths(dir: string): Record<string, string[]> {
   return found;
 }
 
-/** Paths of xfn's own SDK, for a folder without one. */
-function sdkPaths(dir: string): Record<string, string[]> {
-  if (hasSdk(dir)) return {};
-  const entry = fileURLToPath(import.meta.resolve("@xfn/functionio"));
+/** Paths of xfn's own packages, for a folder without them. */
+function ownPaths(dir: string): Record<string, string[]> {
+  const [sdk, json] = [import.meta.resolve("@xfn/functionio"), import.meta.resolve("@xfn/json")];
+  return { ...typesOf(dir, fileURLToPath(sdk)), ...typesOf(dir, fileURLToPath(json)) };
+}
+
+function typesOf(dir: string, entry: string): Record<string, string[]> {
   const root = dirname(dirname(entry));
-  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  const { name, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    name: string;
     exports: Record<string, { types: string } | string>;
   };
+  if (isInstalled(dir, name)) return {};
   return Object.fromEntries(
     Object.entries(exports).flatMap(([subpath, target]) =>
       // Others are files without types, such as JSON Schema.
-      typeof target === "string" ? [] : [[join("@xfn/functionio", subpath), [join(root, target.types)]]],
+      typeof target === "string" ? [] : [[join(name, subpath), [join(root, target.types)]]],
     ),
   );
 }
 
 // Checks the file, because the package exports neither its package.json nor an entry for `require`.
-function hasSdk(dir: string): boolean {
-  return ancestors(dir).some((folder) =>
-    existsSync(join(folder, "node_modules", "@xfn", "functionio", "package.json")),
-  );
+function isInstalled(dir: string, name: string): boolean {
+  return ancestors(dir).some((folder) => existsSync(join(folder, "node_modules", name, "package.json")));
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { isObject } from "@xfn/functionio";
 import { InputError, statInput } from "@xfn/input";
+import { isObject } from "@xfn/json";
 import { requirePlainFiles } from "../files/plain-files.ts";
 import { readPackageJson } from "../package/package-json.ts";
 import { type FolderContents, folderFiles, IGNORED_FILES } from "./folder-files.ts";

@@ -1,10 +1,9 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import type { JsonValue } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
-import { printYaml } from "@xfn/functionio/document";
 import { documentsOf, InputError, statInput } from "@xfn/input";
+import type { JsonValue } from "@xfn/json";
+import { type ParsedDocument, printYaml } from "@xfn/json/document";
 import {
   type BuildLayer,
   buildImage,

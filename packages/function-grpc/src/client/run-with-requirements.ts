@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { RequirementsError } from "../errors/requirements-error.ts";
 import {
   type FunctionRequest,

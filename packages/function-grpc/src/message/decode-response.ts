@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { FunctionCallError } from "../errors/function-call-error.ts";
 import { StructError } from "../errors/struct-error.ts";
 import {

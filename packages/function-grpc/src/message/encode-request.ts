@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { formatPath, type JsonObject } from "@xfn/functionio";
+import { formatPath, type JsonObject } from "@xfn/json";
 import {
   Capability,
   Ready,

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 
 /** A Kubernetes object and what a function knows of it. */
 export interface ResourceState {

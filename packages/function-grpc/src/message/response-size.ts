@@ -1,5 +1,5 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { MAX_DEPTH } from "@xfn/functionio";
+import { MAX_DEPTH } from "@xfn/json";
 import { StructError } from "../errors/struct-error.ts";
 import { ENTRY, LIST, VALUE } from "../struct/tags.ts";
 

@@ -2,12 +2,11 @@ import {
   type DesiredResource,
   type ExplicitConnectionDetail,
   type FunctionIO,
-  formatPath,
-  type JsonObject,
   type Result,
   severityOf,
 } from "@xfn/functionio";
 import type { Condition, PipelineResponse, ResourceSelector, Target } from "@xfn/functionio/sdk";
+import { formatPath, type JsonObject } from "@xfn/json";
 import {
   Capability,
   Ready,

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, MAX_DEPTH } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, MAX_DEPTH } from "@xfn/json";
 import { StructError } from "../errors/struct-error.ts";
 import { ENTRY, LIST, VALUE } from "./tags.ts";
 

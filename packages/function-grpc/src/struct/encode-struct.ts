@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonPath, type JsonValue, MAX_DEPTH } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonPath, type JsonValue, MAX_DEPTH } from "@xfn/json";
 import { StructError } from "../errors/struct-error.ts";
 import { ReverseWriter } from "./reverse-writer.ts";
 import { ENTRY, LIST, VALUE } from "./tags.ts";

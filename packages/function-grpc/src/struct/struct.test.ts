@@ -1,6 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { StructSchema, type Value } from "@bufbuild/protobuf/wkt";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeStruct, decodeStructInTurns } from "./decode-struct.ts";

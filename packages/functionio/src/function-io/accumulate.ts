@@ -1,5 +1,4 @@
-import { formatPath, isObject, type JsonValue } from "../json/json-value.ts";
-import { firstDifference } from "./difference.ts";
+import { firstDifference, formatPath, isObject, type JsonValue } from "@xfn/json";
 import { type Desired, type FunctionIO, type Observed, type Result, severityOf } from "./functionio.ts";
 
 /** The state after a step. */

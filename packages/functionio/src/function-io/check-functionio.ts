@@ -1,9 +1,8 @@
-import { FunctionIOError, type Issue, UNNAMED_ISSUE } from "../json/errors.ts";
-import { formatPath, type JsonPath, type JsonValue } from "../json/json-value.ts";
-import { MAX_ISSUES } from "../json/limits.ts";
-import type { Position } from "../json/text.ts";
+import { formatPath, type Issue, type JsonPath, type JsonValue, MAX_ISSUES, UNNAMED_ISSUE } from "@xfn/json";
+import type { Position } from "@xfn/json/text";
 import { fatalResults, type OutputOptions } from "./fatal-output.ts";
 import { API_VERSION, type FunctionIO, KIND, severityOf } from "./functionio.ts";
+import { FunctionIOError } from "./functionio-error.ts";
 import { type Finding, type ValidateOptions, validateFunctionIO } from "./validate.ts";
 
 /** A value and its source. */

@@ -1,6 +1,5 @@
-import { FunctionIOError } from "../json/errors.ts";
-import { formatPath, isObject, type JsonValue } from "../json/json-value.ts";
-import type { ParseLimits } from "../json/limits.ts";
+import { formatPath, isObject, type JsonValue, type ParseLimits } from "@xfn/json";
+import { FunctionIOError } from "./functionio-error.ts";
 
 /** Bounds of a FunctionIO. */
 export interface FunctionIOLimits extends ParseLimits {

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "../json/json-value.ts";
+import { isObject, type JsonValue } from "@xfn/json";
 import type { Result } from "./functionio.ts";
 import type { Finding } from "./validate.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { FunctionIOError } from "../json/errors.ts";
 import { accumulate } from "./accumulate.ts";
 import { API_VERSION, type FunctionIO, KIND, severityOf } from "./functionio.ts";
+import { FunctionIOError } from "./functionio-error.ts";
 import { entryState } from "./overlay.ts";
 import { parseFunctionIO } from "./parse.ts";
 import { printFunctionIO } from "./print.ts";

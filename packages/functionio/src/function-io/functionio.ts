@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json/json-value.ts";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 
 /** The `apiVersion` of FunctionIO. */
 export const API_VERSION = "apiextensions.crossplane.io/v1alpha1" as const;
@@ -7,23 +7,6 @@ export const KIND = "FunctionIO" as const;
 
 // Intersections, because an interface with optional fields that extends JsonObject compiles only with
 // exactOptionalPropertyTypes, which a function's own settings need not have.
-
-/** The fields of Kubernetes' object metadata that this project reads. Other fields survive. */
-export type ObjectMeta = JsonObject & {
-  name?: string;
-  generateName?: string;
-  namespace?: string;
-  uid?: string;
-  labels?: { [key: string]: string };
-  annotations?: { [key: string]: string };
-};
-
-/** A Kubernetes object of any kind. */
-export type KubernetesObject = JsonObject & {
-  apiVersion?: string;
-  kind?: string;
-  metadata?: ObjectMeta;
-};
 
 /**
  * The input and output of a function (Crossplane design document "Composition Functions", Function API). Unknown fields

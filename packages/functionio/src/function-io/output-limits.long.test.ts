@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { DocumentError } from "@xfn/json";
 import { describe, expect, test } from "vitest";
-import { DocumentError } from "../json/errors.ts";
 import { outputLimits } from "./output-limits.ts";
 import { parseFunctionIO } from "./parse.ts";
 

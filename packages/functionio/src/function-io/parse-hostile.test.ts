@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { both, failure, HEAD } from "../../test-support/parsing.ts";
-import { FunctionIOError } from "../json/errors.ts";
+import { FunctionIOError } from "./functionio-error.ts";
 import { parseFunctionIO } from "./parse.ts";
 import { printFunctionIO } from "./print.ts";
 

@@ -1,9 +1,10 @@
-import { type ParsedDocument, type ReadOptions, readDocuments } from "../document/read.ts";
-import { DocumentError, FunctionIOError } from "../json/errors.ts";
+import { DocumentError } from "@xfn/json";
+import { type ParsedDocument, type ReadOptions, readDocuments } from "@xfn/json/document";
 import { checkFunctionIO } from "./check-functionio.ts";
 import { checkEntries, checkObjects, type FunctionIOLimits } from "./entries.ts";
 import type { OutputOptions } from "./fatal-output.ts";
 import { type FunctionIO, KIND } from "./functionio.ts";
+import { FunctionIOError } from "./functionio-error.ts";
 import type { ValidateOptions } from "./validate.ts";
 
 /** Options of {@link parseFunctionIO}. */

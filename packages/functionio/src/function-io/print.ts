@@ -1,8 +1,7 @@
-import { FunctionIOError } from "../json/errors.ts";
-import type { JsonObject } from "../json/json-value.ts";
-import { isObject, kindOf } from "../json/json-value.ts";
-import { printJson } from "../json/print-json.ts";
+import { isObject, type JsonObject, kindOf } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { API_VERSION, type FunctionIO, KIND } from "./functionio.ts";
+import { FunctionIOError } from "./functionio-error.ts";
 
 /**
  * Prints a FunctionIO as one line of compact JSON without a newline. JSON is YAML too, and every language parses it

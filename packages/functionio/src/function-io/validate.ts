@@ -1,5 +1,4 @@
-import { isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "../json/json-value.ts";
-import { MAX_ISSUES } from "../json/limits.ts";
+import { isObject, type JsonObject, type JsonPath, type JsonValue, kindOf, MAX_ISSUES } from "@xfn/json";
 import { API_VERSION, KIND } from "./functionio.ts";
 
 /** A problem at a path. */

@@ -1,14 +1,13 @@
+import { type Issue, type KubernetesObject, type ObjectMeta } from "@xfn/json";
 import {
   API_VERSION,
   type Desired,
   type DesiredResource,
   type FunctionIO,
   KIND,
-  type KubernetesObject,
-  type ObjectMeta,
   type Result,
 } from "../function-io/functionio.ts";
-import { FunctionIOError, type Issue } from "../json/errors.ts";
+import { FunctionIOError } from "../function-io/functionio-error.ts";
 import {
   COMPOSITE,
   isFatalSeverity,

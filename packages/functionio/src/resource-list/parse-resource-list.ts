@@ -1,4 +1,4 @@
-import type { ReadOptions } from "../document/read.ts";
+import type { ReadOptions } from "@xfn/json/document";
 import { refuse } from "../function-io/check-functionio.ts";
 import { checkItemLimits, type FunctionIOLimits } from "../function-io/entries.ts";
 import { fatalResults, type OutputOptions } from "../function-io/fatal-output.ts";

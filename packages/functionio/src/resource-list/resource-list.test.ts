@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
+import { type JsonValue, type KubernetesObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { API_VERSION, type FunctionIO, KIND, type KubernetesObject } from "../function-io/functionio.ts";
+import { API_VERSION, type FunctionIO, KIND } from "../function-io/functionio.ts";
+import { FunctionIOError } from "../function-io/functionio-error.ts";
 import { outputLimits } from "../function-io/output-limits.ts";
 import { parseFunctionIO } from "../function-io/parse.ts";
 import { printFunctionIO } from "../function-io/print.ts";
-import { FunctionIOError } from "../json/errors.ts";
-import type { JsonValue } from "../json/json-value.ts";
-import { printJson } from "../json/print-json.ts";
 import { fromResourceList } from "./from-resource-list.ts";
 import { parseResourceList } from "./parse-resource-list.ts";
 import type { ResourceList, ResourceListForm } from "./resource-list.ts";

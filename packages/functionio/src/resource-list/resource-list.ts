@@ -1,5 +1,5 @@
-import type { KubernetesObject, Result, Severity } from "../function-io/functionio.ts";
-import type { JsonObject } from "../json/json-value.ts";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
+import type { Result, Severity } from "../function-io/functionio.ts";
 
 /** The `kind` of all forms. */
 export const RESOURCE_LIST_KIND = "ResourceList";

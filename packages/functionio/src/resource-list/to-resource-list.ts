@@ -1,6 +1,6 @@
-import type { FunctionIO, KubernetesObject, Result } from "../function-io/functionio.ts";
-import { severityOf } from "../function-io/functionio.ts";
-import { FunctionIOError } from "../json/errors.ts";
+import type { KubernetesObject } from "@xfn/json";
+import { type FunctionIO, type Result, severityOf } from "../function-io/functionio.ts";
+import { FunctionIOError } from "../function-io/functionio-error.ts";
 import { overlayJson } from "../sdk/json.ts";
 import {
   COMPOSED,

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject, type JsonValue, kindOf } from "@xfn/json";
 import { Check, checkKubernetes, type Finding } from "../function-io/validate.ts";
-import { isObject, type JsonObject, type JsonValue, kindOf } from "../json/json-value.ts";
 import {
   ACCEPTED_API_VERSIONS,
   COMPOSED,

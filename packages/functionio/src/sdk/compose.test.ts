@@ -1,7 +1,8 @@
+import type { KubernetesObject } from "@xfn/json";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { desired as desiredState, io } from "../../test-support/arbitraries.ts";
-import type { FunctionIO, KubernetesObject } from "../function-io/functionio.ts";
+import type { FunctionIO } from "../function-io/functionio.ts";
 import { compose, type } from "./compose.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import { fatal } from "./state.ts";

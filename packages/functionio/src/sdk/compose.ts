@@ -1,5 +1,5 @@
-import type { FunctionIO, KubernetesObject, Result } from "../function-io/functionio.ts";
-import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
+import type { FunctionIO, Result } from "../function-io/functionio.ts";
 import { freezeJson } from "./json.ts";
 import type { PipelineRun } from "./pipeline-run.ts";
 import {

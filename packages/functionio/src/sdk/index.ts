@@ -1,14 +1,13 @@
 // The function SDK. Few and small files: every call of an unbundled function imports them.
+
+export type { JsonObject, JsonValue, KubernetesObject, ObjectMeta } from "@xfn/json";
 export type {
   ConnectionDetail,
   DesiredResource,
   FunctionIO,
-  KubernetesObject,
-  ObjectMeta,
   ReadinessCheck,
   Result,
 } from "../function-io/functionio.ts";
-export type { JsonObject, JsonValue } from "../json/json-value.ts";
 export {
   type ComposeFunction,
   type ComposeOptions,

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import type { JsonObject, JsonValue } from "@xfn/json";
 
 /** Deeper than any resource: the parsers stop at the same depth. It also ends a cycle. */
 const MAX_DEPTH = 500;

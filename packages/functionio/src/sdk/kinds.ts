@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "../function-io/functionio.ts";
+import type { KubernetesObject } from "@xfn/json";
 import type { Input } from "./readonly.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { KubernetesObject } from "../function-io/functionio.ts";
-import type { JsonObject } from "../json/json-value.ts";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 
 /** The objects that show a result or a condition: the XR, or its claim too. */
 export type Target = "Composite" | "CompositeAndClaim";

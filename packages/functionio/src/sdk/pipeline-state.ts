@@ -1,5 +1,5 @@
-import type { FunctionIO, KubernetesObject } from "../function-io/functionio.ts";
-import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
+import type { FunctionIO } from "../function-io/functionio.ts";
 import { copyJson, freezeJson, newObject } from "./json.ts";
 import type { KnownKind } from "./kinds.ts";
 import type {

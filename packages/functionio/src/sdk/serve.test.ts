@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MAX_TEXT_BYTES } from "@xfn/json";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MAX_TEXT_BYTES } from "../json/limits.ts";
 
 const SDK = fileURLToPath(new URL("./index.ts", import.meta.url));
 const ENTRY = fileURLToPath(new URL("./entry.ts", import.meta.url));

@@ -1,12 +1,9 @@
+import { DocumentError, isObject, kindOf } from "@xfn/json";
+import { decodeText, positionsInJson, readAsJson, resolveLimits } from "@xfn/json/text";
 import { checkFunctionIO } from "../function-io/check-functionio.ts";
 import type { FunctionIO } from "../function-io/functionio.ts";
+import { FunctionIOError } from "../function-io/functionio-error.ts";
 import { printFunctionIO } from "../function-io/print.ts";
-import { DocumentError, FunctionIOError } from "../json/errors.ts";
-import { isObject, kindOf } from "../json/json-value.ts";
-import { resolveLimits } from "../json/limits.ts";
-import { positionsInJson } from "../json/parse-json.ts";
-import { readAsJson } from "../json/read-json.ts";
-import { decodeText } from "../json/text.ts";
 import { asksForGrpc } from "./asks-for-grpc.ts";
 import { withoutOurFrames } from "./compose.ts";
 import type { PipelineRun } from "./pipeline-run.ts";

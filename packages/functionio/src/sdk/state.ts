@@ -1,15 +1,14 @@
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type {
   ConnectionDetail,
   Desired,
   DesiredResource,
   ExplicitConnectionDetail,
   FunctionIO,
-  KubernetesObject,
   ObservedResource,
   ReadinessCheck,
   Result,
 } from "../function-io/functionio.ts";
-import type { JsonObject } from "../json/json-value.ts";
 import { copyJson, freezeJson, newObject, overlayJson } from "./json.ts";
 import type { ResourceOf } from "./kinds.ts";
 import type { Target } from "./pipeline-run.ts";

@@ -1,6 +1,4 @@
-import { firstDifference } from "../function-io/difference.ts";
-import type { KubernetesObject } from "../function-io/functionio.ts";
-import { formatPath, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { firstDifference, formatPath, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson, overlayJson } from "../sdk/json.ts";
 import { type Invocation, type InvokeInput, invoke } from "./invoke.ts";

@@ -1,3 +1,4 @@
+import { type JsonObject, type KubernetesObject } from "@xfn/json";
 import { accumulate } from "../function-io/accumulate.ts";
 import {
   API_VERSION,
@@ -5,13 +6,11 @@ import {
   type ExplicitConnectionDetail,
   type FunctionIO,
   KIND,
-  type KubernetesObject,
   type Result,
   severityOf,
 } from "../function-io/functionio.ts";
 import { parseFunctionIO } from "../function-io/parse.ts";
 import { printFunctionIO } from "../function-io/print.ts";
-import type { JsonObject } from "../json/json-value.ts";
 import type { ComposeFunction } from "../sdk/compose.ts";
 import { copyJson } from "../sdk/json.ts";
 import type {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { FunctionIOError } from "../json/errors.ts";
+import { FunctionIOError } from "../function-io/functionio-error.ts";
 import { compose } from "../sdk/compose.ts";
 import { fatal } from "../sdk/state.ts";
 import { converge } from "./converge.ts";

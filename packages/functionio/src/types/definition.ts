@@ -1,6 +1,14 @@
-import type { ParsedDocument } from "../document/read.ts";
-import { DocumentError, type Issue } from "../json/errors.ts";
-import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "../json/json-value.ts";
+import {
+  DocumentError,
+  formatPath,
+  type Issue,
+  isObject,
+  type JsonObject,
+  type JsonPath,
+  type JsonValue,
+  kindOf,
+} from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 
 /** One version of a kind in a definition. */
 export interface KindVersion {

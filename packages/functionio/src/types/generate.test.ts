@@ -3,10 +3,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { DocumentError, type JsonValue } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ParsedDocument } from "../document/read.ts";
-import { DocumentError } from "../json/errors.ts";
-import type { JsonValue } from "../json/json-value.ts";
 import { generateTypes } from "./generate.ts";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,5 +1,5 @@
-import type { ParsedDocument } from "../document/read.ts";
-import { isObject, type JsonObject } from "../json/json-value.ts";
+import { isObject, type JsonObject } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { type KindVersion, readDefinitions } from "./definition.ts";
 import { comment, propertyLine, quote } from "./schema-type.ts";
 

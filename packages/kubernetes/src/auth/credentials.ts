@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { ClusterAccess, RequestHeaders } from "./access.ts";
 import { ExecCredentials } from "./exec-credentials.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { parseJsonDocument, printJson } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { parseJsonDocument } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 
 /** `user.exec` of a kubeconfig. */

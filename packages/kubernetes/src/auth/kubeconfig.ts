@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import type { ClusterAccess } from "./access.ts";
 import { credentialsOf, stringOf } from "./credentials.ts";
 import { inClusterAccess, SERVICE_ACCOUNT } from "./in-cluster.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 
 type Headers = Readonly<Record<string, string>>;

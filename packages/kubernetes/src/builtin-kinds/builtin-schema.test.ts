@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { expect, test } from "vitest";
 import { builtinSchema } from "./index.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { modelOf } from "./builtin-kinds.ts";
 
 /** One field of a model of the official client. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 
 /** A kind as an API server serves it: the parts of its URLs. */
 export interface ResourceKind {

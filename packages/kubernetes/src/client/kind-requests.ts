@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import type { HttpResponse } from "../transport/transport.ts";
 import { isApiError } from "./api-error.ts";
 import type { ObjectReference, ResourceKind } from "./client.ts";

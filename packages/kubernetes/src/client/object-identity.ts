@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { ApiError } from "./api-error.ts";
 import type { LiveObject, ObjectReference, ResourceKind } from "./client.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { ApiError, isApiError } from "./api-error.ts";
 import type {
   GetOptions,

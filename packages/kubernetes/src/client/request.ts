@@ -1,5 +1,6 @@
-import { DocumentError, type JsonObject, type JsonValue } from "@xfn/functionio";
-import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+import { DocumentError, type JsonObject, type JsonValue } from "@xfn/json";
+import { parseTrustedJson } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import type { ClusterAccess } from "../auth/access.ts";
 import type { HttpResponse, Transport } from "../transport/transport.ts";
 import { messageOf, TransportError } from "../transport/transport-error.ts";

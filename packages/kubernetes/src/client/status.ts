@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { ApiError, type ApiErrorCause, type ApiErrorCode } from "./api-error.ts";
 
 // Messages go to logs and conditions, and a server may quote a whole object in one.

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import type { HttpResponse } from "../transport/transport.ts";
 import { ApiError } from "./api-error.ts";
 import type { LiveObject, WatchEvent } from "./client.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import type { Client, DeleteOptions, LiveObject, ObjectReference, WriteOptions } from "./client.ts";
 import { type KindRequests, objectPath } from "./kind-requests.ts";
 import { describe, isLive, liveObject, namespaceFor, referenceOf } from "./object-identity.ts";

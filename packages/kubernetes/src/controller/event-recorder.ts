@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 
 /**
  * Reports to users what happened to an object (`kubectl describe`). Equal events within some minutes are counted on the

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { ObjectReference } from "../client/client.ts";
 
 /** `involvedObject` of an event. */

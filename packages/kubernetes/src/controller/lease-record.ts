@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { isApiError } from "../client/api-error.ts";
 import type { Client, LiveObject, ObjectReference } from "../client/client.ts";
 

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { expect, test } from "vitest";
 import { objectStore } from "../../test-support/object-store.ts";
 import { ApiError } from "../client/api-error.ts";

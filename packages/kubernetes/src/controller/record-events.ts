@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import type { Client } from "../client/client.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { type EventSeries, involvedObject, newSeries } from "./event-series.ts";

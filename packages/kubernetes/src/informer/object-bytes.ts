@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 
 // An object or an array with its header, and a field or an element.
 const NODE_BYTES = 48;

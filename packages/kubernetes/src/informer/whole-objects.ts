@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { LiveObject } from "../client/client.ts";
 import { CacheBudget } from "./cache-budget.ts";
 import type { InformerOptions } from "./informer.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { LiveObject } from "../client/client.ts";
 import type { Informer } from "../informer/informer.ts";
 import { ReferenceResolutionError } from "./reference-error.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
 import { thing } from "../../test-support/scripted-client.ts";
 import type { LiveObject } from "../client/client.ts";

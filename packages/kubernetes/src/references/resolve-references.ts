@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { Client, LiveObject, RequestOptions } from "../client/client.ts";
 import { ReferenceResolutionError } from "./reference-error.ts";
 import {

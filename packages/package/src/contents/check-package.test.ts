@@ -1,4 +1,4 @@
-import { readDocuments } from "@xfn/functionio/document";
+import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { checkPackage, MAX_OBJECTS, type PackageContents } from "./check-package.ts";
 import { faultLine } from "./fault.ts";

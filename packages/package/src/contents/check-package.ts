@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, type JsonPath } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonPath } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import { type Dependency, readDependencies } from "../dependencies/dependency.ts";
 import type { PackageErrorCode } from "../errors/package-error.ts";
 import { isPackageName } from "../kind/names.ts";

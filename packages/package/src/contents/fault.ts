@@ -1,5 +1,5 @@
-import { formatPath, type JsonPath } from "@xfn/functionio";
-import type { ParsedDocument } from "@xfn/functionio/document";
+import { formatPath, type JsonPath } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 import type { PackageErrorCode } from "../errors/package-error.ts";
 
 /** One thing that is wrong with a package. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { expect, test } from "vitest";
 import { packageSource, readDependencies } from "./dependency.ts";
 

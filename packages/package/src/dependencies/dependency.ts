@@ -1,4 +1,4 @@
-import { isObject, type JsonPath, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonPath, type JsonValue } from "@xfn/json";
 import { parseReference } from "@xfn/oci-rootfs/image-name";
 import { PACKAGE_GROUP, PACKAGE_KINDS, type PackageKind, packageKindOf } from "../kind/package-kind.ts";
 import { parseConstraint } from "../version/constraint.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { PACKAGE_GROUP, type PackageKind, packageKindOf } from "../kind/package-kind.ts";
 import { type Dependency, packageSource } from "./dependency.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 
 /** The object that bytes contain as JSON; an empty one for other bytes. */
 export function readJson(bytes: Uint8Array): JsonObject {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import { parseReference } from "@xfn/oci-rootfs/image-name";
 import { readJson } from "./read-json.ts";
 

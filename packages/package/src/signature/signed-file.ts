@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { ArtifactFile } from "@xfn/oci-rootfs/registry";
 import { readJson } from "./read-json.ts";
 import { claimProblem, type SignedImage, statementProblem } from "./signed-claim.ts";

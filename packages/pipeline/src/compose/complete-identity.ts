@@ -5,8 +5,7 @@ import {
   LABEL_COMPOSITE,
   wrongTexts,
 } from "@xfn/composition";
-import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject, type ObjectMeta } from "@xfn/json";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { childName } from "./composed-name.ts";

@@ -1,4 +1,5 @@
-import type { Desired, KubernetesObject, ObservedResource } from "@xfn/functionio";
+import type { Desired, ObservedResource } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bucket, xr } from "../../test/fixtures.ts";

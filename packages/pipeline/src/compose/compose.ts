@@ -11,10 +11,10 @@ import type {
   Desired,
   DesiredResource,
   ExplicitConnectionDetail,
-  KubernetesObject,
   ObservedResource,
   ReadinessCheck,
 } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { type Identify, identify } from "./identity.ts";
 import type { TemplateExtras } from "./template-extras.ts";

@@ -1,6 +1,5 @@
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
-import type { JsonObject, KubernetesObject, ObjectMeta } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject, type ObjectMeta } from "@xfn/json";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { composedName } from "./composed-name.ts";
 

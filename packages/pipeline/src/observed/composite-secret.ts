@@ -1,6 +1,6 @@
 import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
-import type { ExplicitConnectionDetail, JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import type { ExplicitConnectionDetail } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { connectionSecretOf, isSecret, namespacedName, secretDetails } from "./connection-secrets.ts";
 import type { CompositeResource } from "./observed-entries.ts";
 

@@ -1,5 +1,5 @@
-import type { ExplicitConnectionDetail, JsonObject, KubernetesObject } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import type { ExplicitConnectionDetail } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 
 /** `namespace/name` of the Secret for a resource's connection details (`spec.writeConnectionSecretToRef`). */
 export function connectionSecretOf(resource: KubernetesObject): string | undefined {

@@ -1,6 +1,6 @@
 import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
-import type { JsonObject, JsonValue, KubernetesObject, ObservedResource } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import type { ObservedResource } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { connectionSecretOf, isSecret, namespacedName, secretDetails } from "./connection-secrets.ts";
 

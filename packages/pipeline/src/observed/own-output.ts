@@ -1,5 +1,5 @@
 import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import type { CompositeResource } from "./observed-entries.ts";
 
 /** The group of the documents that a render prints beside objects: `Result` and `Context`. */

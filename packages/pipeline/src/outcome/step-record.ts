@@ -1,5 +1,6 @@
 import type { TemplateWrite } from "@xfn/composition";
-import type { Desired, JsonObject } from "@xfn/functionio";
+import type { Desired } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { RunPhase } from "@xfn/runner-contract";
 import type { StepResult } from "./step-result.ts";
 

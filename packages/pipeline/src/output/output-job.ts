@@ -1,13 +1,12 @@
 import {
-  type DocumentErrorCode,
   type FunctionIO,
   FunctionIOError,
-  type Issue,
   type OutputLimits,
   parseFunctionIO,
   parseResourceList,
   type ResourceList,
 } from "@xfn/functionio";
+import { type DocumentErrorCode, type Issue } from "@xfn/json";
 import type { JobOutcome } from "@xfn/oci-rootfs/threads";
 import { cut, type Piece } from "./pieces.ts";
 

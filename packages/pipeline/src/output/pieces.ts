@@ -1,5 +1,6 @@
-import { type JsonObject, type JsonValue, MAX_DEPTH, newObject } from "@xfn/functionio";
-import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+import { type JsonObject, type JsonValue, MAX_DEPTH, newObject } from "@xfn/json";
+import { parseTrustedJson } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 
 /** Values of one piece: parsing them takes some milliseconds. */
 const MAX_VALUES = 20_000;

@@ -1,5 +1,6 @@
-import { firstDifference, type JsonValue, outputLimits, parseFunctionIO } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { outputLimits, parseFunctionIO } from "@xfn/functionio";
+import { firstDifference, type JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readOutput } from "./read-output.ts";
 

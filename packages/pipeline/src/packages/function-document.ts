@@ -1,6 +1,6 @@
 import type { PullPolicy } from "@xfn/composition";
 import { parseTarget } from "@xfn/function-grpc";
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import { FunctionPackageError } from "./function-package-error.ts";
 
 /** The package of a function, as its `Function` document describes it. */

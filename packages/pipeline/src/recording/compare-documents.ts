@@ -1,5 +1,5 @@
-import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { Hidden, type Masked } from "../trace/masked.ts";
 import { maskPlaces } from "../trace/secret-places.ts";
 import { SecretValues } from "../trace/secret-values.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { compareDocuments } from "./compare-documents.ts";
 import { outputDocument } from "./make-recording.ts";
 import type { RecordedStep } from "./recording.ts";

@@ -1,6 +1,7 @@
 import type { FunctionRequest, FunctionRun } from "@xfn/function-grpc";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
-import { parseTrustedJson, printJson, readDocuments } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { parseTrustedJson, readDocuments } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { requestDocument, runDocument } from "./package-document.ts";
 import { plainObject, sorted } from "./plain-document.ts";
 import type { RawCall, RawStep } from "./raw-call.ts";

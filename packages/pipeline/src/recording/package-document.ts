@@ -6,7 +6,7 @@ import type {
   ResourceSelector,
   ResourceState,
 } from "@xfn/function-grpc";
-import { type JsonObject, type JsonValue, newObject } from "@xfn/functionio";
+import { type JsonObject, type JsonValue, newObject } from "@xfn/json";
 import { plainObject } from "./plain-document.ts";
 
 // The messages of function packages as documents. Secrets are in the places where the rules of traces expect them.

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, newObject } from "@xfn/functionio";
-import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue, newObject } from "@xfn/json";
+import { parseTrustedJson } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 
 /** A copy of an object with its keys in order, so that two recordings of the same run are the same files. */
 export function plainObject(value: JsonObject): JsonObject {

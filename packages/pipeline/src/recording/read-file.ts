@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isObject, type JsonObject } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import { isObject, type JsonObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { RecordingError } from "./recording-error.ts";
 import { END, MAX_FILE_BYTES } from "./recording-files.ts";
 

@@ -11,7 +11,7 @@ import {
   type SchemaSelector,
   type Target,
 } from "@xfn/function-grpc";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { RecordingError } from "./recording-error.ts";
 import { isMask } from "./secret-masks.ts";
 

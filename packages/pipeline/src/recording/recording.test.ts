@@ -1,6 +1,6 @@
 import type { ResourceSelector } from "@xfn/function-grpc";
 import { parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { printJson } from "@xfn/json/text";
 import { afterAll, describe, expect, test } from "vitest";
 import { bucket, changes, compositionOf, packagesOf, prints, runOf, xr } from "../../test/fixtures.ts";
 import { type Handler, pipelineOf } from "../../test/packages.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 
 /**
  * The version of the files of a {@link Recording}. It increases when a field is removed or changes its meaning, and not

@@ -1,6 +1,8 @@
 import { type Composition, isPackageStep } from "@xfn/composition";
-import { isObject, type JsonObject, MAX_TEXT_BYTES, someOf } from "@xfn/functionio";
-import { parseTrustedJson, printJson } from "@xfn/functionio/document";
+import { someOf } from "@xfn/errors";
+import { isObject, type JsonObject, MAX_TEXT_BYTES } from "@xfn/json";
+import { parseTrustedJson } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import type { PipelineInput, SecretReference } from "../steps/pipeline-input.ts";
 import { compareDocuments } from "./compare-documents.ts";
 import { requestDocument } from "./package-document.ts";

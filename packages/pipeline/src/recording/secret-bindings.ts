@@ -1,5 +1,5 @@
-import { isObject, type JsonValue, newObject } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { isObject, type JsonValue, newObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { sorted } from "./plain-document.ts";
 import { isMask } from "./secret-masks.ts";
 

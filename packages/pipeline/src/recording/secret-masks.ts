@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, newObject } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue, newObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { Hidden, type Masked } from "../trace/masked.ts";
 import { maskPlaces } from "../trace/secret-places.ts";
 import { SecretValues } from "../trace/secret-values.ts";

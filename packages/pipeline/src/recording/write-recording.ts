@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
 import { readFile } from "./read-file.ts";
 import { RECORDING_VERSION, type Recording } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";

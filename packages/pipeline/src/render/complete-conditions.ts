@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { CONDITION_TIME } from "./conditions.ts";
 
 /** A condition to set. */

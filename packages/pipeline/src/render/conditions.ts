@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject, someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { StepResult } from "../outcome/step-result.ts";
 
 /** A Kubernetes condition. Its time is that of `crossplane render`, so that the output is reproducible. */

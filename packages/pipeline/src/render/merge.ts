@@ -1,5 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 
 /** Merges objects, as an API server does: objects merge, other values replace. */
 export function merge(base: JsonObject, overlay: JsonObject): JsonObject {

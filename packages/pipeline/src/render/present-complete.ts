@@ -1,6 +1,6 @@
 import { type Layout, machineryOf, specWith } from "@xfn/composition";
-import type { JsonObject, KubernetesObject } from "@xfn/functionio";
-import { isObject, SYSTEM_CONDITIONS } from "@xfn/functionio";
+import { SYSTEM_CONDITIONS } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import { type CompositeResource, identityOf } from "../observed/observed-entries.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
 import type { StepResult } from "../outcome/step-result.ts";

@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
 import { foldLines } from "./fold-lines.ts";
 
 const MIN_INT64 = -(2n ** 63n);

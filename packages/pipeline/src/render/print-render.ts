@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
-import { printJson, printYaml } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import type { StepResult } from "../outcome/step-result.ts";
 import { printGoYaml } from "./print-go-yaml.ts";
 import type { RenderResult } from "./render-types.ts";

@@ -1,6 +1,5 @@
 import { type Composition, type Layout, machineryOf, publishesDetails, specWith } from "@xfn/composition";
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { labelled } from "../steps/run-templates.ts";
 import { conditionsOf, type SetCondition, setConditions } from "./complete-conditions.ts";

@@ -1,5 +1,5 @@
 import type { FunctionRequest, FunctionResponse } from "@xfn/function-grpc";
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { bucket, compositionOf, packagesOf, xr } from "../../test/fixtures.ts";
 import { inProcessRunner } from "../in-process.ts";

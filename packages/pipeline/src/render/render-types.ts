@@ -1,5 +1,5 @@
 import type { ConnectionDetails } from "@xfn/composition";
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
 

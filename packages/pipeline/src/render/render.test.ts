@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
-import type { FunctionIO, JsonValue } from "@xfn/functionio";
-import { readDocuments } from "@xfn/functionio/document";
+import type { FunctionIO } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bucket, changes, compositionOf, desires, runOf, spy, xr, yaml } from "../../test/fixtures.ts";

@@ -1,6 +1,6 @@
 import { type Composition, connectionDetailName } from "@xfn/composition";
-import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import type { Desired } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import { takeCompositeSecret } from "../observed/composite-secret.ts";
 import { asComposite, type CompositeResource, identityOf, observedEntries } from "../observed/observed-entries.ts";
 import { withoutOwnOutput } from "../observed/own-output.ts";

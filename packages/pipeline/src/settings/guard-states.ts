@@ -1,5 +1,6 @@
 import type { GuardState } from "@xfn/composition";
-import type { Desired, JsonObject, Observed } from "@xfn/functionio";
+import type { Desired, Observed } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 
 // Connection details are left out: they are secrets.
 

@@ -1,6 +1,6 @@
 import type { Schema, SchemaIssue } from "@xfn/composition/schema";
+import { type Desired, type Observed } from "@xfn/functionio";
 import {
-  type Desired,
   firstDifference,
   formatPath,
   isObject,
@@ -9,8 +9,7 @@ import {
   type JsonValue,
   type KubernetesObject,
   newObject,
-  type Observed,
-} from "@xfn/functionio";
+} from "@xfn/json";
 
 /** The known schemas of kinds. */
 export interface KindSchemas {

@@ -1,13 +1,7 @@
 import { isReady, isReadyUnobserved, ReadinessError } from "@xfn/composition";
 import type { FunctionResponse, State as FunctionState, ResourceState } from "@xfn/function-grpc";
-import type {
-  Desired,
-  DesiredComposite,
-  DesiredResource,
-  ExplicitConnectionDetail,
-  KubernetesObject,
-  Observed,
-} from "@xfn/functionio";
+import type { Desired, DesiredComposite, DesiredResource, ExplicitConnectionDetail, Observed } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import type { Hints } from "./step.ts";
 
 // The border between desired state as a FunctionIO and the messages of function packages. Each holds what the other

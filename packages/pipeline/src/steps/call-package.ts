@@ -1,4 +1,5 @@
 import type { PackageStep } from "@xfn/composition";
+import { someOf } from "@xfn/errors";
 import {
   type FunctionCaller,
   type FunctionCondition,
@@ -12,7 +13,7 @@ import {
   runWithRequirements,
   type SatisfiedRun,
 } from "@xfn/function-grpc";
-import { type Result, SYSTEM_CONDITIONS, someOf } from "@xfn/functionio";
+import { type Result, SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { DEFAULT_OUTPUT_BYTES, isUndelivered, untilAborted } from "@xfn/runner-contract";
 import { conditionMessage, conditionProblem } from "../outcome/check-condition.ts";
 import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";

@@ -1,5 +1,5 @@
-import type { Desired, KubernetesObject, Observed } from "@xfn/functionio";
-import { isObject } from "@xfn/functionio";
+import type { Desired, Observed } from "@xfn/functionio";
+import { isObject, type KubernetesObject } from "@xfn/json";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { problemLines, stepMessage } from "../outcome/step-message.ts";

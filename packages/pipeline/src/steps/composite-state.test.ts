@@ -1,4 +1,5 @@
-import type { FunctionIO, JsonObject, JsonValue } from "@xfn/functionio";
+import type { FunctionIO } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { expect, test } from "vitest";
 import { changes, runOf, xr } from "../../test/fixtures.ts";
 import type { InProcessFunction } from "../in-process.ts";

@@ -1,12 +1,12 @@
-import type {
-  Desired,
-  DesiredComposite,
-  ExplicitConnectionDetail,
-  JsonObject,
-  JsonValue,
-  KubernetesObject,
-} from "@xfn/functionio";
-import { firstDifference, isObject, newObject } from "@xfn/functionio";
+import type { Desired, DesiredComposite, ExplicitConnectionDetail } from "@xfn/functionio";
+import {
+  firstDifference,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type KubernetesObject,
+  newObject,
+} from "@xfn/json";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import type { CompositeView } from "./composite-view.ts";
 import { labelled } from "./run-templates.ts";

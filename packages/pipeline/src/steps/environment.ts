@@ -5,7 +5,7 @@ import {
   mergeEnvironment,
   selectEnvironmentConfigs,
 } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { labelled } from "./run-templates.ts";

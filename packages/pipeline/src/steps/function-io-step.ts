@@ -1,15 +1,6 @@
 import type { ContainerStep, FunctionForm, WebhookStep } from "@xfn/composition";
-import {
-  API_VERSION,
-  accumulate,
-  type Desired,
-  type FunctionIO,
-  firstDifference,
-  type JsonObject,
-  KIND,
-  type Result,
-  severityOf,
-} from "@xfn/functionio";
+import { API_VERSION, accumulate, type Desired, type FunctionIO, KIND, type Result, severityOf } from "@xfn/functionio";
+import { firstDifference, type JsonObject } from "@xfn/json";
 import { type CachedOutput, cachedOutput } from "../cache/cached-output.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import { readOutput } from "../output/read-output.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 
 const PREFIX = "#/components/schemas/";
 

@@ -1,6 +1,7 @@
 import type { Composition, ContainerStep, PackageStep } from "@xfn/composition";
 import type { FunctionCaller, RequirementsSource } from "@xfn/function-grpc";
-import type { ExplicitConnectionDetail, JsonObject, KubernetesObject, ObservedResource } from "@xfn/functionio";
+import type { ExplicitConnectionDetail, ObservedResource } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
 import type { ResponseCache } from "../cache/response-cache.ts";
 import type { StepDescription, StepRecord } from "../outcome/step-record.ts";

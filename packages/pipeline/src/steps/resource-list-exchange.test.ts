@@ -1,5 +1,6 @@
-import { type JsonValue, parseResourceList, type ResourceList } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { parseResourceList, type ResourceList } from "@xfn/functionio";
+import { type JsonValue } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { describe, expect, test } from "vitest";
 import { bucket, compositionOf, desires, failure, packagesOf, xr } from "../../test/fixtures.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";

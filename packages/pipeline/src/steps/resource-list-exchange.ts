@@ -3,14 +3,13 @@ import {
   type Desired,
   type FunctionIO,
   fromResourceList,
-  type JsonObject,
   KIND,
-  type KubernetesObject,
   type Observed,
   type ResourceListForm,
   toResourceList,
 } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import { readResourceList } from "../output/read-output.ts";
 import { changedFields, kindOf } from "./composite-state.ts";
 import type { Exchange } from "./run-step.ts";

@@ -1,5 +1,5 @@
 import type { ResourceState } from "@xfn/function-grpc";
-import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { bucket, changes, xr } from "../../test/fixtures.ts";
 import { type Handler, pipelineOf, run } from "../../test/packages.ts";

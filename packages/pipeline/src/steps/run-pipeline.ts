@@ -1,5 +1,6 @@
 import { type Composition, ConnectionDetails, isCompatible } from "@xfn/composition";
-import type { Desired, JsonObject, Observed, ObservedResource } from "@xfn/functionio";
+import type { Desired, Observed, ObservedResource } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { identifyComplete } from "../compose/complete-identity.ts";
 import { type ComposedResource, compose } from "../compose/compose.ts";
 import { templateExtras } from "../compose/template-extras.ts";

@@ -7,7 +7,8 @@ import {
   TemplateError,
   type TemplateWrite,
 } from "@xfn/composition";
-import type { Desired, DesiredResource, KubernetesObject } from "@xfn/functionio";
+import type { Desired, DesiredResource } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { nameUnnamed } from "../compose/identity.ts";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";

@@ -1,13 +1,6 @@
-import {
-  API_VERSION,
-  type Desired,
-  type DesiredComposite,
-  type JsonObject,
-  KIND,
-  type Observed,
-  type Result,
-} from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { API_VERSION, type Desired, type DesiredComposite, KIND, type Observed, type Result } from "@xfn/functionio";
+import { type JsonObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 
 /** The part of the input that differs between steps. */
 export interface StepState {

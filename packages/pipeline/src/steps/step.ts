@@ -1,4 +1,5 @@
-import type { Desired, ExplicitConnectionDetail, JsonObject, Observed, Result } from "@xfn/functionio";
+import type { Desired, ExplicitConnectionDetail, Observed, Result } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import type { StepRecorder } from "../outcome/record-step.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";

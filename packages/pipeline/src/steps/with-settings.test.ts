@@ -1,6 +1,6 @@
 import { compileSchema } from "@xfn/composition/schema";
 import { FunctionCallError } from "@xfn/function-grpc";
-import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
 import { RunnerError, untilAborted } from "@xfn/runner-contract";
 import { describe, expect, test, vi } from "vitest";
 import { bucket, changes, compositionOf, desires, failure, packagesOf, xr } from "../../test/fixtures.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { entryName } from "./entry-name.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";
 import { renderRound } from "./render.ts";

@@ -1,5 +1,5 @@
 import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 
 /** The name of a resource's entry, from its annotation. */
 export function entryName(resource: JsonValue): string | undefined {

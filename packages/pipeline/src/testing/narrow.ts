@@ -1,5 +1,5 @@
 import type { FieldPathSegment } from "@xfn/composition";
-import { isObject } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 
 /** How a matcher compares values. */
 export type Matches = (actual: unknown, expected: unknown) => boolean;

@@ -6,7 +6,7 @@ import {
   parseComposition,
 } from "@xfn/composition";
 import { applyDefaults } from "@xfn/composition/definition";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type Replay } from "../recording/index.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";

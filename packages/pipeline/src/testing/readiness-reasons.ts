@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { conditionStatus, isReady, ReadinessError } from "@xfn/composition";
-import { isObject, type JsonObject, type KubernetesObject, type ReadinessCheck } from "@xfn/functionio";
+import { type ReadinessCheck } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 
 /** The readiness checks of one composed resource. */
 export interface EntryChecks {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { FunctionIO } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { printJson } from "@xfn/json/text";
 import { compareWithStep, type RecordedStep, Replay, readRecording } from "../recording/index.ts";
 import { isUrl } from "./source.ts";
 import { overBytes, overResourceList } from "./test-functions.ts";

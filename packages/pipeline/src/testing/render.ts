@@ -1,4 +1,4 @@
-import type { JsonValue, KubernetesObject } from "@xfn/functionio";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
 import { templateExtras } from "../compose/template-extras.ts";
 import type { StepRecord } from "../outcome/step-record.ts";
 import { render as renderResult } from "../render/render.ts";

@@ -1,6 +1,6 @@
 import type { ConnectionDetails, Finding } from "@xfn/composition";
-import type { KubernetesObject } from "@xfn/functionio";
-import { printYaml } from "@xfn/functionio/document";
+import type { KubernetesObject } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
 import type { StepResult } from "../outcome/step-result.ts";
 import { printRender } from "../render/print-render.ts";
 import type { RenderResult } from "../render/render-types.ts";

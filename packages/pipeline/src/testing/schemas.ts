@@ -1,6 +1,6 @@
 import { compositeCrd } from "@xfn/composition/definition";
 import { checkSchema, compileSchema, type Schema } from "@xfn/composition/schema";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { KindSchemas } from "../settings/strict.ts";
 import { readSource, type Source } from "./source.ts";
 import { TestingError } from "./testing-error.ts";

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { documentOf } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue, MAX_TEXT_BYTES } from "@xfn/functionio";
-import { type ParsedDocument, printJson, readDocuments, unwrapLists } from "@xfn/functionio/document";
+import { isObject, type JsonObject, type JsonValue, MAX_TEXT_BYTES } from "@xfn/json";
+import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { TestingError } from "./testing-error.ts";
 
 /**

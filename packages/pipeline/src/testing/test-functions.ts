@@ -11,7 +11,7 @@ import {
   type ResourceListForm,
   toResourceList,
 } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import { printJson } from "@xfn/json/text";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";

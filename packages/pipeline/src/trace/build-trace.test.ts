@@ -1,6 +1,8 @@
 import { parseComposition } from "@xfn/composition";
-import type { Desired, JsonObject, KubernetesObject } from "@xfn/functionio";
-import { printJson, readDocuments } from "@xfn/functionio/document";
+import type { Desired } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { describe, expect, test } from "vitest";
 import type { StepRecord, TemplateWrite } from "../outcome/step-record.ts";
 import { buildTrace, type TraceInput } from "./build-trace.ts";

@@ -1,6 +1,5 @@
-import type { Composition, FieldPath } from "@xfn/composition";
-import { formatFieldPath } from "@xfn/composition";
-import { isObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { type Composition, type FieldPath, formatFieldPath } from "@xfn/composition";
+import { isObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import type { PackageCalls, StepRecord } from "../outcome/step-record.ts";
 import { planOf } from "../steps/plan.ts";
 import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";

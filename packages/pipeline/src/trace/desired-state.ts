@@ -1,4 +1,5 @@
-import type { Desired, JsonObject } from "@xfn/functionio";
+import type { Desired } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Masked } from "./masked.ts";
 import { type MaskOptions, maskField, maskPlaces } from "./secret-places.ts";
 import type { SecretValues } from "./secret-values.ts";

@@ -1,5 +1,5 @@
 import { Float64 } from "@xfn/composition";
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 
 /**
  * A JSON value in which secret parts are wrapped. Objects are maps here, so that `__proto__` is an ordinary key.

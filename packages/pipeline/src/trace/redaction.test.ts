@@ -1,6 +1,8 @@
 import { parseComposition } from "@xfn/composition";
-import type { Desired, JsonObject, JsonValue } from "@xfn/functionio";
-import { printJson, readDocuments } from "@xfn/functionio/document";
+import type { Desired } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
+import { printJson } from "@xfn/json/text";
 import { describe, expect, test } from "vitest";
 import { buildTrace } from "./build-trace.ts";
 import { originOf } from "./origin-of.ts";

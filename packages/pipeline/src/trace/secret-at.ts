@@ -1,4 +1,4 @@
-import type { JsonPath, JsonValue } from "@xfn/functionio";
+import type { JsonPath, JsonValue } from "@xfn/json";
 import { Hidden, type Masked } from "./masked.ts";
 import { maskPlaces } from "./secret-places.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { float64Of, Hidden, type Masked, unmasked } from "./masked.ts";
 
 // Decides by position and name which fields contain secrets. docs/tasks/trace.md has the same rules for users.

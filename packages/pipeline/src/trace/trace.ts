@@ -1,4 +1,5 @@
-import type { JsonValue, Severity } from "@xfn/functionio";
+import type { Severity } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import type { RunPhase } from "@xfn/runner-contract";
 
 /**
@@ -8,7 +9,7 @@ export const TRACE_VERSION = 1;
 
 /**
  * The steps of a run, and the origin of each desired field. Plain JSON: print it with `printJson` of
- * `@xfn/functionio/document`, because values can be 64-bit integers. Contains no secret value (see `buildTrace`).
+ * `@xfn/json/text`, because values can be 64-bit integers. Contains no secret value (see `buildTrace`).
  */
 export interface Trace {
   version: typeof TRACE_VERSION;

@@ -41,7 +41,7 @@ async function checkMeta(text: string): Promise<void> {
   }
   if (meta.length > MAX_META_CHARACTERS)
     throw invalid(`the metadata in its ${PACKAGE_FILE} has more than ${MAX_META_CHARACTERS} characters`);
-  const { DocumentError, readDocuments } = await import("@xfn/functionio/document");
+  const [{ DocumentError }, { readDocuments }] = await Promise.all([import("@xfn/json"), import("@xfn/json/document")]);
   try {
     const [document] = readDocuments(meta, { source: PACKAGE_FILE });
     const { apiVersion, kind } = Object(document?.value) as Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import { child, list } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";
 

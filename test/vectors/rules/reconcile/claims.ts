@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { child, type Rule } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";
 import { FILE, objectsOf, xrOf } from "./case.ts";

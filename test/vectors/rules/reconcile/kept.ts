@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { Reconciled } from "../../adapters/reconcile.ts";
 import { child, list, type Rule } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { Reconciled } from "../../adapters/reconcile.ts";
 import { child, list } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";

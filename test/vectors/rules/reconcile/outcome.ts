@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import type { Reconciled } from "../../adapters/reconcile.ts";
 import { child, list } from "../../rule.ts";
 import type { Expected, VectorCase } from "../../vector-file.ts";

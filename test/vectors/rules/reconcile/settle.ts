@@ -1,5 +1,6 @@
 import { extractConnectionDetails, isReady } from "@xfn/composition";
-import type { ConnectionDetail, JsonObject, KubernetesObject, ReadinessCheck } from "@xfn/functionio";
+import type { ConnectionDetail, ReadinessCheck } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { Reconciled } from "../../adapters/reconcile.ts";
 import { child, list } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";

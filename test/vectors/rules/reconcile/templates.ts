@@ -1,5 +1,5 @@
 import { compileTemplates, type RenderedTemplate, type ResourceTemplate } from "@xfn/composition";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { child, list } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";
 import { ANNOTATION, isForeign, referenced, xrOf } from "./case.ts";

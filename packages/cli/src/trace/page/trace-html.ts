@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "@xfn/functionio";
-import { printJson } from "@xfn/functionio/document";
+import type { JsonObject } from "@xfn/json";
+import { printJson } from "@xfn/json/text";
 import type { Trace } from "@xfn/pipeline/trace";
 import { pageData } from "./page-data.ts";
 import { pageScript } from "./page-script.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { checkSchema } from "../compile.ts";
 import { SchemaError } from "../structural/schema-error.ts";

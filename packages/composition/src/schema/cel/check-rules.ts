@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
 import { isObject } from "../../values/json.ts";
 import { checkedDefaults } from "../structural/check-values.ts";
 import { applySchemaDefaults } from "../structural/default.ts";

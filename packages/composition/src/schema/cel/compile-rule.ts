@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonPath } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonPath } from "@xfn/json";
 import { compile, type Program } from "../../cel/compile.ts";
 import { optionalOf, type Type } from "../../cel/values/type.ts";
 import type { SchemaNode } from "../structural/node.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { describe, expect, test, vi } from "vitest";
 import { compileGuard, type GuardOutcome, type GuardState } from "./guard.ts";
 

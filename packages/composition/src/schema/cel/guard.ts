@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { compile } from "../../cel/compile.ts";
 import { Budget } from "../../cel/evaluate/budget.ts";
 import { DYN, mapOf, STRING, struct, type Type } from "../../cel/values/type.ts";

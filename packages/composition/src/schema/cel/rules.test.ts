@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { checkSchema, compileSchema } from "../compile.ts";
 import { describeSchemaIssue, type SchemaIssue } from "../structural/issue.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
+import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/json";
 import { Budget } from "../../cel/evaluate/budget.ts";
 import { Optional, type Value } from "../../cel/values/value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { parseDate, parseGoDuration, parseTimestamp } from "../../cel/values/time.ts";
 import { named, type Type } from "../../cel/values/type.ts";
 import {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { checkMetadata } from "./check-metadata.ts";
 import type { NameRule } from "./object-names.ts";

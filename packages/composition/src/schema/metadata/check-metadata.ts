@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
 import { closest } from "../../reader/closest.ts";
 import { isObject } from "../../values/json.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "../structural/issue.ts";

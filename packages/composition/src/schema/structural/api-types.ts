@@ -1,6 +1,6 @@
-import type { JsonPath, JsonValue } from "@xfn/functionio";
+import { type JsonPath, type JsonValue, newObject } from "@xfn/json";
 import { Float64 } from "../../values/go-value.ts";
-import { emptyObject, isObject, kindOf } from "../../values/json.ts";
+import { isObject, kindOf } from "../../values/json.ts";
 
 // An API server decodes requests into types. It drops unknown fields, treats null as absent, and omits empty fields in
 // responses. A CRD must have the same form, or every comparison with a response finds a difference.
@@ -86,7 +86,7 @@ export function map(item: ApiType, nullItem: () => JsonValue): ApiType {
   return (value, path, report) => {
     if (value === null) return undefined;
     if (!isObject(value)) return misfit("an object", value, path, report);
-    const result = emptyObject();
+    const result = newObject();
     for (const key of Object.keys(value)) {
       result[key] = item(value[key] as JsonValue, [...path, key], report) ?? nullItem();
     }
@@ -104,7 +104,7 @@ export function struct(fields: () => ReadonlyMap<string, ApiField>): ApiType {
       return undefined;
     }
     const known = fields();
-    const result = emptyObject();
+    const result = newObject();
     for (const [field, { type, absent }] of known) {
       // Most fields are absent. For those no path is made, which deep schemas would pay for.
       const given = Object.hasOwn(value, field) ? (value[field] as JsonValue) : null;

@@ -1,4 +1,4 @@
-import type { JsonPath } from "@xfn/functionio";
+import type { JsonPath } from "@xfn/json";
 import { applySchemaDefaults } from "./default.ts";
 import type { SchemaNode } from "./node.ts";
 import { pruneUnknown } from "./prune.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
-import { emptyObject, isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
+import { type JsonObject, type JsonValue, newObject } from "@xfn/json";
+import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { nodeOfField, type SchemaNode } from "./node.ts";
 
 /**
@@ -26,7 +26,7 @@ function filled(node: SchemaNode, value: JsonValue, depth: number): JsonValue {
 }
 
 function filledObject(node: SchemaNode, value: JsonObject, depth: number): JsonObject {
-  const result = emptyObject();
+  const result = newObject();
   for (const field of Object.keys(value)) {
     const given = value[field] as JsonValue;
     const schema = nodeOfField(node, field);

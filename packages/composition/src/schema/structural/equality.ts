@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/functionio";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import { compareUtf8 } from "../../values/go-json.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { isNumber, sameNumber } from "./numbers.ts";

@@ -1,4 +1,4 @@
-import type { JsonPath, JsonValue } from "@xfn/functionio";
+import type { JsonPath, JsonValue } from "@xfn/json";
 import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonPath, JsonValue } from "@xfn/functionio";
-import { emptyObject, isObject, kindOf } from "../../values/json.ts";
+import { type JsonPath, type JsonValue, newObject } from "@xfn/json";
+import { isObject, kindOf } from "../../values/json.ts";
 import {
   type ApiField,
   type ApiType,
@@ -33,8 +33,8 @@ const schemaOrList: ApiType = (value, path, report) =>
 const schemaOrNames: ApiType = (value, path, report) =>
   Array.isArray(value) ? names(value, path, report) : schemaOr("a schema or a list", value, path, report);
 
-const schemas: ApiType = list(schemaProps, emptyObject);
-const schemaMap: ApiType = map(schemaProps, emptyObject);
+const schemas: ApiType = list(schemaProps, newObject);
+const schemaMap: ApiType = map(schemaProps, newObject);
 const names: ApiType = list(anyText, () => "");
 
 const validationRule: ApiType = struct(

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
-import { emptyObject, isObject } from "../../values/json.ts";
+import { type JsonObject, type JsonPath, type JsonValue, newObject } from "@xfn/json";
+import { isObject } from "../../values/json.ts";
 import { schemaProps } from "./json-schema-props.ts";
 import { Findings, SchemaError } from "./schema-error.ts";
 
@@ -82,7 +82,7 @@ export function nodeOf(keywords: JsonObject, path: JsonPath): SchemaNode {
   const children = (keyword: string): SchemaNode[] => {
     const list = keywords[keyword];
     if (!Array.isArray(list)) return [];
-    return list.map((one, index) => nodeOf(isObject(one) ? one : emptyObject(), [...path, keyword, index]));
+    return list.map((one, index) => nodeOf(isObject(one) ? one : newObject(), [...path, keyword, index]));
   };
   const named = new Map<string, SchemaNode>();
   for (const name of Object.keys(isObject(properties) ? properties : {})) {

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@xfn/functionio";
+import type { JsonValue } from "@xfn/json";
 import { Float64 } from "../../values/go-value.ts";
 
 /** Whether a value is a number of any kind. */

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/functionio";
-import { emptyObject, isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
+import { type JsonObject, type JsonPath, type JsonValue, newObject } from "@xfn/json";
+import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import type { SchemaNode } from "./node.ts";
 
 /** A value without undeclared fields, as an API server stores it. */
@@ -56,7 +56,7 @@ function prunedObject(
   path: (string | number)[],
   unknown: JsonPath[],
 ): JsonObject {
-  const result = emptyObject();
+  const result = newObject();
   for (const field of Object.keys(value)) {
     const given = value[field] as JsonValue;
     if (node?.embedded === true && META_FIELDS.includes(field)) {

@@ -1,4 +1,4 @@
-import { describeIssues, formatPath, type JsonPath, MAX_ISSUES } from "@xfn/functionio";
+import { describeIssues, formatPath, type JsonPath, MAX_ISSUES } from "@xfn/json";
 
 /** A problem of a schema. */
 export interface SchemaFinding {

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/functionio";
+import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/json";
 import type { RE2JS } from "re2js";
 import { parseRegexp } from "../../transform/text/parse-regexp.ts";
 import { printGoJson } from "../../values/go-json.ts";

@@ -1,5 +1,5 @@
 import { LABEL_CLAIM_NAME } from "@xfn/composition";
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { isDerivedName } from "@xfn/pipeline";
 import { digestOf } from "../../objects/apply-cache.ts";

@@ -1,5 +1,6 @@
 import type { Composition } from "@xfn/composition";
-import type { JsonObject, KubernetesObject, ObservedResource } from "@xfn/functionio";
+import type { ObservedResource } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";

@@ -8,15 +8,13 @@ import {
   publishesDetails,
   specWith,
 } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject, newObject, sameJson } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { appliedFields, owns, project } from "../../objects/applied-fields.ts";
-import { emptyObject } from "../../objects/empty-object.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE } from "../../objects/finalizers.ts";
 import { objectAt } from "../../objects/read-objects.ts";
 import { recordOf } from "../../objects/references.ts";
-import { sameJson } from "../../objects/same-json.ts";
 
 /** Fields of an XR's spec that functions cannot set, in the layout of Crossplane 1. */
 const LEGACY_RESERVED: readonly string[] = ["resourceRefs", "claimRef"];
@@ -163,7 +161,7 @@ function secretReference(
  * their whole input: if the controller owned all of it, no user could ever remove a field.
  */
 function changed(desired: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
-  const result = emptyObject();
+  const result = newObject();
   for (const key of Object.keys(desired)) {
     const value = desired[key] as JsonValue;
     const there = Object.hasOwn(live, key) ? live[key] : undefined;
@@ -198,7 +196,7 @@ function picked(object: JsonObject, fields: readonly string[]): JsonObject {
 }
 
 function filtered(object: JsonObject, isIncluded: (field: string) => boolean): JsonObject {
-  const result = emptyObject();
+  const result = newObject();
   for (const field of Object.keys(object)) if (isIncluded(field)) result[field] = object[field] as JsonValue;
   return result;
 }

@@ -1,5 +1,5 @@
 import { publishesDetails } from "@xfn/composition";
-import { isObject, type KubernetesObject } from "@xfn/functionio";
+import { isObject, type KubernetesObject } from "@xfn/json";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectAt } from "../../objects/read-objects.ts";

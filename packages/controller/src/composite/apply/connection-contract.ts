@@ -1,5 +1,5 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
-import { someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
 import { type Backoff, pauseAfter } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";

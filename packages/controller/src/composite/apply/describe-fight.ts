@@ -1,9 +1,8 @@
-import { formatPath, isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/functionio";
+import { formatPath, isObject, type JsonObject, type JsonValue, type KubernetesObject, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectAt } from "../../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
-import { sameJson } from "../../objects/same-json.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 
 /** A message names this many fields. */

@@ -1,4 +1,5 @@
-import type { JsonObject, ObservedResource } from "@xfn/functionio";
+import type { ObservedResource } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
 import { readyCondition } from "./ready-condition.ts";
 

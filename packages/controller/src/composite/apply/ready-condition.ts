@@ -1,4 +1,6 @@
-import { type KubernetesObject, type ObservedResource, someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
+import { type ObservedResource } from "@xfn/functionio";
+import { type KubernetesObject } from "@xfn/json";
 import { type Condition, conditionOf } from "../../objects/conditions.ts";
 import { textAt } from "../../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";

@@ -1,5 +1,6 @@
 import { ANNOTATION_RESOURCE_NAME, type Composition, machineryOf } from "@xfn/composition";
-import { isObject, type JsonObject, someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
+import { isObject, type JsonObject } from "@xfn/json";
 import { type LiveObject, resourceOf } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { groupKind } from "../../objects/kinds.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/functionio";
+import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { lastApplied } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";

@@ -1,5 +1,6 @@
 import { ANNOTATION_RESOURCE_NAME, type Composition } from "@xfn/composition";
-import type { KubernetesObject, ObservedResource } from "@xfn/functionio";
+import type { ObservedResource } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import { connectionSecretOf, secretDetails } from "@xfn/pipeline";
 import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../../objects/connection-secrets.ts";

@@ -1,5 +1,6 @@
 import type { Composition } from "@xfn/composition";
-import { isObject, type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
+import { type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
+import { isObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import {
   type FunctionRunner,

@@ -1,4 +1,4 @@
-import { someOf } from "@xfn/functionio";
+import { someOf } from "@xfn/errors";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { hasRight } from "../../account/access-reviews.ts";
 import type { AccountRights } from "../../account/account-rights.ts";

@@ -1,6 +1,6 @@
 import type { Layout } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
-import { type KubernetesObject } from "@xfn/functionio";
+import { type KubernetesObject } from "@xfn/json";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import type { AccountRights } from "../../account/account-rights.ts";
 import type { ComposingAccounts } from "../../account/composing-accounts.ts";

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/functionio";
+import type { KubernetesObject } from "@xfn/json";
 import { SecretValues } from "@xfn/pipeline/trace";
 import type { Condition } from "../../objects/conditions.ts";
 import { isSecret } from "../../objects/kinds.ts";

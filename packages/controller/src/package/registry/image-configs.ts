@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Reference, tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { afterPrefix, type ImagePrefix, parseImagePrefix } from "@xfn/oci-rootfs/image-prefix";

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonValue } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
 import type { RegistryAuth } from "@xfn/pipeline";

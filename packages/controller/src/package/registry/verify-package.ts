@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/functionio";
+import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/oci-rootfs";
 import { readTrustedKey, SignatureError, type TrustedKey } from "@xfn/package";

@@ -1,0 +1,2 @@
+export { messageOf } from "./message-of.ts";
+export { someOf } from "./some-of.ts";

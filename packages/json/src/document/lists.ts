@@ -1,0 +1,47 @@
+import { isObject, type JsonObject, type JsonPath, type JsonValue } from "../value/json-value.ts";
+import type { ParsedDocument } from "./read.ts";
+
+/**
+ * Replaces each list of objects (`v1 List`, `ConfigMapList`) by its items, as kubectl does: `kubectl get -o yaml`
+ * prints such lists. Lists in lists are replaced too. An item without apiVersion and kind has those of a typed list.
+ * Positions are those of the items in the text.
+ */
+export function unwrapLists(documents: readonly ParsedDocument[]): ParsedDocument[] {
+  return documents.flatMap((document) => {
+    const items = listItems(document);
+    return items === undefined ? [document] : unwrapLists(items);
+  });
+}
+
+/** The items of a list, see {@link unwrapLists}. Undefined for another document. */
+export function listItems(document: ParsedDocument): ParsedDocument[] | undefined {
+  const { value, source, positionsOf, unquotedAt } = document;
+  if (!isList(value)) return undefined;
+  return (value.items ?? []).map((item, index) => {
+    const within = (path: JsonPath): JsonPath => ["items", index, ...path];
+    return {
+      value: withKind(item, value),
+      source,
+      positionOf: (path) => document.positionOf(within(path)),
+      ...(positionsOf && { positionsOf: (paths) => positionsOf(paths.map(within)) }),
+      ...(unquotedAt && { unquotedAt: (path) => unquotedAt(within(path)) }),
+    };
+  });
+}
+
+type List = JsonObject & { readonly kind: string; readonly items: readonly JsonValue[] | null };
+
+/** Whether a value is a list. Objects of other kinds have a name; a list has none. */
+function isList(value: JsonValue): value is List {
+  if (!isObject(value) || typeof value["kind"] !== "string" || !value["kind"].endsWith("List")) return false;
+  const { metadata, items } = value;
+  if (isObject(metadata) && metadata["name"] !== undefined) return false;
+  return Array.isArray(items) || items === null;
+}
+
+function withKind(item: JsonValue, { apiVersion, kind }: List): JsonValue {
+  const itemKind = kind.slice(0, -"List".length);
+  if (itemKind === "" || !isObject(item) || apiVersion === undefined) return item;
+  if (item["kind"] !== undefined || item["apiVersion"] !== undefined) return item;
+  return Object.setPrototypeOf({ apiVersion, kind: itemKind, ...item }, null) as JsonObject;
+}
