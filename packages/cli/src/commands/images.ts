@@ -14,6 +14,7 @@ import { type CommandContext, readFlags } from "./command-context.ts";
 
 const LIST_SETTINGS: SettingsOf<ListFlags> = {
   output: one("output", "<format>", "table or json", choice("table", "json"), "table", "table", { short: "o" }),
+  all: toggle("all", "also list the bases that xfn build made", { short: "a" }),
   cacheDir: STORE_SETTINGS.cacheDir,
 };
 
@@ -33,8 +34,11 @@ const PRUNE_SETTINGS: SettingsOf<PruneFlags> = {
 };
 
 const HELP = `
-SIZE is the size of the blobs and unpacked files of an image, including those that it shares with others. Images without a name are
-shown by their digest: a newer image has their name. xfn images prune removes them.
+SIZE is the size of the blobs and unpacked files of an image, including those that it shares with others. The last line has the size of
+the store, which counts them once. Images without a name are shown by their digest: a newer image has their name. xfn images prune
+removes them. A narrow terminal gets fewer columns.
+
+-o json lists all images, and keeps its fields: name, digest, built, platforms, bytes, lastUsed, inUse, and internal for bases.
 
 Example:
   $ xfn images

@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HOST_BASES as NAMES_OF_BASES } from "@xfn/function-build";
 import { buildImage } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runXfn } from "../../testing/run-xfn.ts";
 import { openImageStore } from "../store/open-store.ts";
-import { readableBytes } from "./images-command.ts";
+import { imageTable, readableBytes } from "./image-table.ts";
+import { HOST_BASES } from "./images-command.ts";
 
 let dir: string;
 let stdout: string;
@@ -37,6 +39,76 @@ test("lists images as a table and as JSON", async () => {
   expect(listed.map(({ name }) => name)).toEqual(["one:latest", "two:latest"]);
   expect(listed[0]?.bytes).toBeGreaterThan(0);
   expect(await xfn("-o", "yaml")).toBe(2);
+});
+
+test("leaves the bases of xfn build out of the table, but not out of JSON", async () => {
+  expect(HOST_BASES).toBe(NAMES_OF_BASES);
+  const store = await openImageStore(dir);
+  await buildImage({
+    store,
+    name: `${HOST_BASES}node:1`,
+    layers: [{ entries: [{ path: "/one", content: "one".repeat(1000) }] }],
+    config: { entrypoint: ["/x"] },
+  });
+  expect(await xfn()).toBe(0);
+  expect(stdout).not.toContain(HOST_BASES);
+  expect(stderr).toMatch(/^2 images, and 1 base that xfn build made.*\(--all\); \d+.* in all\n$/);
+  await xfn("--all");
+  expect(stdout).toContain(`${HOST_BASES}node:1`);
+  await xfn("-o", "json");
+  const listed = JSON.parse(stdout) as { name: string; internal: boolean }[];
+  expect(listed.map(({ name, internal }) => [name, internal])).toEqual([
+    ["one:latest", false],
+    ["two:latest", false],
+    [`${HOST_BASES}node:1`, true],
+  ]);
+});
+
+test("the fields of JSON are those of the help", async () => {
+  await xfn("-o", "json");
+  const [first] = JSON.parse(stdout) as object[];
+  const fields = Object.keys(first ?? {});
+  expect(fields).toEqual(["name", "digest", "built", "platforms", "bytes", "lastUsed", "inUse", "internal"]);
+  await xfn("--help");
+  for (const field of fields) expect(stdout).toContain(field);
+});
+
+test("the size of the store counts a layer that images share once", async () => {
+  const totalOf = (): number => Number(/; ([\d.]+) KiB in all/.exec(stderr)?.[1]);
+  await xfn();
+  const before = totalOf();
+  const store = await openImageStore(dir);
+  const layers = [{ entries: [{ path: "/large", content: "x".repeat(300_000) }] }];
+  await buildImage({ store, name: "three", layers, config: { entrypoint: ["/x"] } });
+  await xfn();
+  const one = totalOf() - before;
+  await buildImage({ store, name: "four", layers, config: { entrypoint: ["/y"] } });
+  await xfn();
+  expect(totalOf() - before - one).toBeLessThan(one);
+});
+
+test.each<[number | undefined, string]>([
+  [undefined, "NAME DIGEST PLATFORM SIZE USED"],
+  [80, "NAME DIGEST PLATFORM SIZE USED"],
+  [60, "NAME DIGEST SIZE USED"],
+  [50, "NAME SIZE USED"],
+  [40, "NAME SIZE"],
+  [10, "NAME SIZE"],
+])("a terminal of %s columns gets whole names and the columns that fit", (width, head) => {
+  const name = "quickstart/network-policy:v1";
+  const image = {
+    name,
+    digest: `sha256:${"0123456789abcdef".repeat(4)}`,
+    built: true,
+    platforms: ["linux/amd64"],
+    bytes: 16_478_331,
+    lastUsed: new Date(),
+    inUse: true,
+  };
+  const [first = "", row = ""] = imageTable([image], width).split("\n");
+  expect(first.replaceAll(/ +/g, " ")).toBe(head);
+  expect(row.startsWith(name)).toBe(true);
+  if (width !== undefined && width >= 40) expect(row.length).toBeLessThanOrEqual(width);
 });
 
 test("rm removes images by name, and reports a missing one", async () => {

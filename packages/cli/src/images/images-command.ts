@@ -6,10 +6,13 @@ import { CliError } from "../errors/cli-error.ts";
 import { explainImageError } from "../store/explain-image-error.ts";
 import { openImageStore } from "../store/open-store.ts";
 import type { Output } from "../terminal/output.ts";
+import { imageTable, readableBytes } from "./image-table.ts";
 
 /** Flags of `xfn images`, as commander parsed them. */
 export interface ListFlags {
   readonly output: "table" | "json";
+  /** Whether the table has bases too. */
+  readonly all?: boolean;
   readonly cacheDir?: string;
 }
 
@@ -29,13 +32,31 @@ export interface PruneFlags {
   readonly cacheDir?: string;
 }
 
+/** Bases of images, which `xfn build` makes from files of this machine (@xfn/function-build). */
+export const HOST_BASES = "xfn-host-base/";
+
 /** `xfn images`: prints a table, or JSON with one entry for each name. */
 export async function listImages(flags: ListFlags, output: Output): Promise<number> {
-  const { output: format } = flags;
-  const images = await withExplanation(async () => (await openImageStore(flags.cacheDir)).images());
-  await output.product(format === "json" ? `${escapeUnsafe(JSON.stringify(images, undefined, 2))}\n` : table(images));
-  if (format === "table" && images.length > 0) output.note(`${images.length} images`);
+  const { images, total } = await withExplanation(async () => listed(await openImageStore(flags.cacheDir)));
+  const own = images.filter(({ internal }) => !internal);
+  if (flags.output === "json") {
+    await output.product(`${escapeUnsafe(JSON.stringify(images, undefined, 2))}\n`);
+    return ExitCode.ok;
+  }
+  const shown = flags.all === true ? images : own;
+  await output.product(imageTable(shown, output.productColumns));
+  const bases = images.length - shown.length;
+  const counted = bases === 1 ? "1 base" : `${bases} bases`;
+  const hidden = bases === 0 ? "" : `, and ${counted} that xfn build made from files of this machine (--all)`;
+  if (images.length > 0) output.note(`${shown.length} images${hidden}; ${readableBytes(total)} in all`);
   return ExitCode.ok;
+}
+
+function listed(store: Store): { images: readonly (StoredImage & { internal: boolean })[]; total: number } {
+  const images = store.images().map((image) => ({ ...image, internal: image.name.startsWith(HOST_BASES) }));
+  // Removes nothing. The sum of all images would count what they share once for each.
+  const { bytes, bytesLeft } = store.prune({ dryRun: true, olderThanMs: Infinity });
+  return { images, total: bytes + bytesLeft };
 }
 
 /** `xfn images rm`: removes images. Prints each name, and how many bytes it freed. */
@@ -80,46 +101,4 @@ async function withExplanation<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof CliError ? error : explainImageError(error);
   }
-}
-
-function table(images: readonly StoredImage[]): string {
-  const rows = images.map(({ name, digest, platforms, bytes, lastUsed, inUse }) => [
-    oneLine(name === digest ? "<none>" : name, 200),
-    digest.slice(digest.indexOf(":") + 1).slice(0, 12),
-    oneLine(platforms.join(","), 60) || "-",
-    readableBytes(bytes),
-    inUse ? "now" : ago(Date.now() - lastUsed.getTime()),
-  ]);
-  const all = [["NAME", "DIGEST", "PLATFORM", "SIZE", "USED"], ...rows];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all
-    .map(
-      (row) =>
-        `${row
-          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
-}
-
-/** Formats bytes with three digits, such as `92 MiB`. */
-export function readableBytes(bytes: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const unit = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
-  const value = bytes / 1024 ** unit;
-  return `${unit === 0 || value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${units[unit]}`;
-}
-
-const STEPS = [
-  ["day", 24 * 60 * 60 * 1000],
-  ["hour", 60 * 60 * 1000],
-  ["minute", 60 * 1000],
-] as const;
-
-function ago(ms: number): string {
-  const [unit, step] = STEPS.find(([, length]) => ms >= length) ?? STEPS[2];
-  const count = Math.floor(ms / step);
-  if (count < 1) return "just now";
-  return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
 }

@@ -13,6 +13,8 @@ export interface Output {
   readonly interactive: boolean;
   /** Columns of that terminal. */
   readonly columns: number;
+  /** Columns of stdout, if that is a terminal. */
+  readonly productColumns?: number | undefined;
 }
 
 const DEFAULT_COLUMNS = 80;
@@ -30,6 +32,9 @@ export function processOutput(): Output {
     get columns() {
       // 0 if unknown.
       return stderr.columns || DEFAULT_COLUMNS;
+    },
+    get productColumns() {
+      return process.stdout.columns || undefined;
     },
     product: async (text) => {
       if (shown !== undefined) stderr.write(CLEAR_LINE);

@@ -5,6 +5,8 @@ import { type HostBaseKind, hostTree } from "./host-tree.ts";
 
 // Must change when the same files would become another image.
 const FORMAT = "1";
+/** The names of all bases begin so. `xfn images` leaves them out. */
+export const HOST_BASES = "xfn-host-base/";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
@@ -17,7 +19,7 @@ export async function hostBase(store: Store, wanted: HostBaseKind, onMake: (titl
   const tree = await hostTree(wanted);
   const entries = tree.entries();
   const title = wanted.kind === "script" ? wanted.interpreter : wanted.kind;
-  const name = `xfn-host-base/${title.replaceAll(/[^a-z0-9]+/g, "-")}:${fingerprint(entries)}`;
+  const name = `${HOST_BASES}${title.replaceAll(/[^a-z0-9]+/g, "-")}:${fingerprint(entries)}`;
   try {
     return await store.image(name, { pullPolicy: "Never" });
   } catch (error) {
