@@ -61,14 +61,6 @@ describe("a server", () => {
     expect(times(() => budget.spendRead(17, 300))).toBeLessThan(1000);
   });
 
-  test("that is connected to again gets a new budget", () => {
-    const budget = budgetOf();
-    expect(budget.spend(2 * MiB)).toBe(false);
-    budget.renew();
-    expect(budget.exceeded).toBe(false);
-    expect(budget.spend(1)).toBe(true);
-  });
-
   test("may acknowledge large requests", () => {
     const budget = budgetOf();
     const acknowledged = times(() => {

@@ -41,7 +41,7 @@ const CONTENT_PER_OVERHEAD = 8;
 const SENT_PER_OVERHEAD = 6;
 
 /**
- * Counts what one server costs its client. Content that a call asked for is free. Everything else takes from a budget,
+ * Counts what one connection to a server costs its client. Content that a call asked for is free. Everything else takes from a budget,
  * by its bytes and by the number of its pieces, because both cost memory and processor time. The budget counts no time
  * of its own: pauses of garbage collection and other work would be charged to innocent servers.
  */
@@ -99,13 +99,6 @@ export class PeerBudget {
     this.#cap();
     if (this.#left < 0) this.#exceeded = true;
     return !this.#exceeded;
-  }
-
-  /** Makes the whole budget available to a new connection. */
-  renew(): void {
-    this.#left = Number.POSITIVE_INFINITY;
-    this.#cap();
-    this.#exceeded = false;
   }
 
   /** Whether it has not sufficed. */

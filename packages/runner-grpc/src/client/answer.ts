@@ -7,6 +7,8 @@ export interface Answer {
   readonly failure: ServiceError | null;
   readonly response: Uint8Array;
   readonly trailers: Metadata | undefined;
+  /** Whether its connection ended because the server sent too much protocol data. */
+  readonly isExcess?: boolean;
 }
 
 /** An outgoing call. */

@@ -1,6 +1,5 @@
 import { type ChannelCredentials, Client, type ClientOptions, credentials, experimental } from "@grpc/grpc-js";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
-import type { PeerBudget } from "@xfn/runner-contract/peer-limits";
 import { type CertificateFiles, CertificateWatcher } from "../setup/certificate-files.ts";
 import type { Endpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
@@ -48,8 +47,8 @@ const KEEPALIVE_MS = 6 * 60_000;
 const FLOW_CONTROL_WINDOW = 4 * 1024 * 1024;
 
 /** A gRPC client for an endpoint. It connects on the first call. @throws RunnerSetupError */
-export function openChannel(endpoint: Endpoint, options: RunnerClientOptions, budget: PeerBudget): Client {
-  const metered = new MeteredCredentials(channelCredentials(endpoint, options), budget);
+export function openChannel(endpoint: Endpoint, options: RunnerClientOptions): Client {
+  const metered = new MeteredCredentials(channelCredentials(endpoint, options));
   return new Client(endpoint.target, metered, channelOptions(endpoint, options));
 }
 

@@ -1,6 +1,5 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { status } from "@grpc/grpc-js";
-import { PeerBudget } from "@xfn/runner-contract/peer-limits";
 import { parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { openChannel, type RunnerClientOptions } from "./channel.ts";
@@ -20,7 +19,7 @@ const STATES: readonly HealthState[] = ["UNKNOWN", "SERVING", "NOT_SERVING", "SE
  */
 export async function checkHealth(options: RunnerClientOptions, timeoutMs: number): Promise<HealthState> {
   const endpoint = parseEndpoint(options.endpoint);
-  const client = openChannel(endpoint, options, new PeerBudget("http2"));
+  const client = openChannel(endpoint, options);
   try {
     return await new Promise((resolve, reject) => {
       client.makeUnaryRequest(

@@ -1,6 +1,6 @@
 import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
-import { PeerBudget, PeerLimitError } from "@xfn/runner-contract/peer-limits";
+import { PeerLimitError } from "@xfn/runner-contract/peer-limits";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
@@ -18,6 +18,7 @@ import type { Answer, OutgoingCall, RunningCall } from "./answer.ts";
 import { maxAnswerOf, maxOutputOf, openChannel, type RunnerClientOptions } from "./channel.ts";
 import { connectorTo } from "./connect.ts";
 import { errorOfCall, unconnectedMessage } from "./error-of-call.ts";
+import { CallBudget } from "./metered-credentials.ts";
 import { PlainPath } from "./plain-path.ts";
 
 /** A connection to a runner, made on demand and again after it is lost. `run` rejects with a `RunnerGrpcError`. */
@@ -54,7 +55,6 @@ class GrpcRunnerClient implements RunnerClient {
   readonly #token: TokenFile | undefined;
   readonly #marginMs: number;
   readonly #channel: Client;
-  readonly #budget = new PeerBudget("http2");
   readonly #maxAnswer: number;
   readonly #plain: PlainPath;
   readonly #calls = new Set<RunningCall>();
@@ -69,7 +69,7 @@ class GrpcRunnerClient implements RunnerClient {
       throw new RunnerSetupError("InvalidOption", `marginMs must be between 0 and ${MAX_TIMEOUT_MS}`);
     }
     this.#maxAnswer = maxAnswerOf(options);
-    this.#channel = openChannel(this.#endpoint, options, this.#budget);
+    this.#channel = openChannel(this.#endpoint, options);
     this.#plain = new PlainPath(this.#endpoint, connectorTo(this.#endpoint, options), this.#maxAnswer);
   }
 
@@ -113,8 +113,8 @@ class GrpcRunnerClient implements RunnerClient {
     addRequestMetadata(metadata, step, this.#token, fail);
     const deadline = Date.now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS) + this.#marginMs;
     const call = { path, message, metadata, deadline, signal };
-    const errorOf = ({ failure }: Answer): RunnerGrpcError | undefined =>
-      failure === null ? undefined : this.#errorOf(failure, image, deadline, options, fail);
+    const errorOf = (answer: Answer): RunnerGrpcError | undefined =>
+      this.#errorOf(answer, image, deadline, options, fail);
     let answer = await this.#send(call);
     let error = errorOf(answer);
     // As gRPC does: another runner, or another connection, may take the call at once. Once only, because the runner
@@ -162,13 +162,14 @@ class GrpcRunnerClient implements RunnerClient {
     const { path, message, metadata, deadline } = call;
     const { promise, resolve } = Promise.withResolvers<Omit<Answer, "trailers">>();
     const { requestSerialize, responseDeserialize } = RUN_FUNCTION;
+    const budget = new CallBudget(this.#maxAnswer);
     const sent = this.#channel.makeUnaryRequest(
       path,
       requestSerialize,
       responseDeserialize,
       Buffer.concat(message),
       metadata,
-      { deadline },
+      { deadline, credentials: budget },
       (failure, response = new Uint8Array()) => resolve({ failure, response }),
     );
     // Emitted in the same turn as the callback, so before the promise continues.
@@ -176,13 +177,9 @@ class GrpcRunnerClient implements RunnerClient {
     sent.on("status", (status) => {
       trailers = status.metadata;
     });
-    const end = this.#budget.begin(this.#maxAnswer);
-    try {
-      const answer = await this.#while(sent, call, promise);
-      return { ...answer, trailers };
-    } finally {
-      end();
-    }
+    const answer = await this.#while(sent, call, promise);
+    budget.end();
+    return { ...answer, trailers, isExcess: budget.exceeded };
   }
 
   /** Waits for the end of a call. Meanwhile its signal, and the end of this client, cancel it. */
@@ -199,16 +196,16 @@ class GrpcRunnerClient implements RunnerClient {
   }
 
   #errorOf(
-    failure: ServiceError,
+    { failure, isExcess = false }: Answer,
     image: string,
     deadline: number,
     { step, signal }: RunOptions,
     fail: Fail,
-  ): RunnerGrpcError {
+  ): RunnerGrpcError | undefined {
+    if (failure === null) return undefined;
     if (signal?.aborted === true) return fail("Aborted", `the call of ${image} was aborted`, signal.reason);
     if (this.#closed) return fail("Closed", `the client was closed while ${image} ran`);
-    // While no runner answers, the excess of an earlier connection does not explain the failure.
-    if (this.#budget.exceeded && !isUnconnected(failure))
+    if (isExcess)
       return fail("Internal", `the runner at ${this.#endpoint.text}: ${new PeerLimitError().message}`, failure);
     const deadlinePassed = Date.now() >= deadline - DEADLINE_SLACK_MS;
     return errorOfCall(failure, { image, step, endpoint: this.#endpoint.text, deadlinePassed });

@@ -1,4 +1,6 @@
 import dns, { type LookupAddress } from "node:dns";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Serving } from "../../test/serving.ts";
 import type { RunnerServerOptions } from "../index.ts";
@@ -18,8 +20,9 @@ class Fleet {
   readonly calls: number[] = [];
   /** What the name of the fleet resolves to. */
   addresses: string[] = [];
+  /** The port of all runners. */
+  port = 0;
   readonly #serving: Serving;
-  #port = 0;
 
   constructor(serving: Serving) {
     this.#serving = serving;
@@ -37,7 +40,7 @@ class Fleet {
   }
 
   get endpoint(): string {
-    return `dns:///${NAME}:${this.#port}`;
+    return `dns:///${NAME}:${this.port}`;
   }
 
   #found(): LookupAddress[] {
@@ -53,13 +56,13 @@ class Fleet {
       insecureNoAuth: true,
       maxQueued: 64,
       ...options,
-      addresses: [`${host}:${this.#port}`],
+      addresses: [`${host}:${this.port}`],
       run: (...call) => {
         this.calls[number]!++;
         return run(...call);
       },
     });
-    this.#port = Number(address.split(":").at(-1));
+    this.port = Number(address.split(":").at(-1));
     return host;
   }
 }
@@ -127,6 +130,53 @@ test("a client finds new runners while its calls of old connections go on", asyn
   await expect.poll(async () => await client.run("x", SMALL).then(() => fleet.calls[1])).toBeGreaterThan(0);
   blocked.resolve(Buffer.from("blocked"));
   expect(Buffer.from(await running).toString()).toBe("blocked");
+});
+
+/** A frame of HTTP/2 without content. */
+const emptyFrame = (type: number): Buffer => Buffer.of(0, 0, 0, type, 0, 0, 0, 0, 0);
+const SETTINGS = emptyFrame(4);
+/** Far more frames of an unknown type than a connection may have. */
+const FLOOD = Buffer.concat(Array.from({ length: 10_000 }, () => emptyFrame(0xf0)));
+
+test("a runner that floods its client ends its own connection and calls, and no others", async () => {
+  await using serving = new Serving();
+  const fleet = new Fleet(serving);
+  const blocked = Promise.withResolvers<void>();
+  const good = await fleet.add({
+    run: async (_image, input) => {
+      await blocked.promise;
+      return input;
+    },
+  });
+  let hostile: Socket | undefined;
+  let received = 0;
+  const server = createServer((socket) => {
+    hostile ??= socket;
+    socket.on("error", () => undefined).on("data", ({ length }) => (received += length));
+    socket.write(SETTINGS);
+  });
+  onTestFinished(() => void server.close());
+  await once(server.listen(fleet.port, "127.0.0.2"), "listening");
+  fleet.addresses = [good, "127.0.0.2"];
+  const client = serving.client(fleet.endpoint);
+  const calls: Promise<string>[] = [];
+  await expect
+    .poll(() => {
+      calls.push(client.run("x", SMALL).then(String, (error: Error) => error.message));
+      // Only headers of a call have so many bytes.
+      return fleet.calls[0]! > 0 && received > 200;
+    })
+    .toBe(true);
+  // The client cannot connect to it again, which would hide that other connections have ended.
+  server.close();
+  hostile?.write(FLOOD);
+  await expect.poll(() => hostile?.destroyed).toBe(true);
+  blocked.resolve();
+  const ends = await Promise.all(calls);
+  expect(ends.filter((end) => end.includes("more protocol data"))).not.toEqual([]);
+  expect(ends.filter((end) => !end.includes("more protocol data"))).toEqual(
+    Array.from({ length: fleet.calls[0]! }, () => SMALL.toString()),
+  );
 });
 
 test("connections have an age unless an option says so, and running calls no limit by it", () => {
