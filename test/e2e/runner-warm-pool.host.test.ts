@@ -36,6 +36,12 @@ describe("pre-started sandboxes", needs("crun"), () => {
   const until = async (waiting: number): Promise<void> => {
     await vi.waitFor(() => expect(runner.counts()).toEqual({ running: 0, waiting }), { timeout: 60_000, interval: 10 });
   };
+  /** Waits until a call of the shell has a waiting sandbox, and expects that no earlier call has one. */
+  const nextWaitsAlone = async (earlier = 0): Promise<void> => {
+    await sh("echo next");
+    await until(1);
+    expect(events.filter(({ type }) => type === "sandbox-waiting")).toHaveLength(earlier + 1);
+  };
   const warmStarts = (): boolean[] => events.flatMap((event) => (event.type === "call-started" ? [event.warm] : []));
 
   /** Builds an image on top of the shell's with another entrypoint. */
@@ -125,18 +131,15 @@ describe("pre-started sandboxes", needs("crun"), () => {
 
   test("a function with the runner's network is never pre-started", async () => {
     for (let round = 0; round < 3; round++) await sh("echo", { network: "Accessible" });
-    await until(0);
-    await sleep(200);
-    expect(runner.counts().waiting).toBe(0);
-    expect(warmStarts()).toEqual([false, false, false]);
+    await nextWaitsAlone();
+    expect(warmStarts()).toEqual([false, false, false, false]);
   });
 
   test("an image opts out by its label", async () => {
     const image = await build("test/shy", undefined, { [WARM_POOL_LABEL]: "false" });
     for (let round = 0; round < 2; round++) await call(image, "echo\n");
-    await sleep(200);
-    expect(runner.counts().waiting).toBe(0);
-    expect(warmStarts()).toEqual([false, false]);
+    await nextWaitsAlone();
+    expect(warmStarts()).toEqual([false, false, false]);
   });
 
   test("output before the input arrives is part of the answer", async () => {
@@ -145,7 +148,8 @@ describe("pre-started sandboxes", needs("crun"), () => {
     const onStderr = (tail: string): void => void seen.push(tail);
     expect(await call(image, "you", { onStderr })).toBe("hello\nyou");
     await until(1);
-    await sleep(200);
+    // It has written its output once it runs the next program.
+    await vi.waitFor(() => expect(running("cat")).toHaveLength(1), PATIENCE);
     expect(await call(image, "you", { onStderr })).toBe("hello\nyou");
     expect(warmStarts()).toEqual([false, true]);
     expect(seen).toEqual(["note\n", "note\n"]);
@@ -160,10 +164,8 @@ describe("pre-started sandboxes", needs("crun"), () => {
       await expect(call(fails, "")).rejects.toMatchObject({ code: "NonZeroExit", exitCode: 3 });
       // Wait until the runner sees both sandboxes end, because it learns nothing from a sandbox that a call uses first.
       await vi.waitFor(() => expect(events.filter(isEnded)).toHaveLength(2), PATIENCE);
-      await sleep(100);
     }
-    expect(runner.counts().waiting).toBe(0);
-    expect(events.filter(({ type }) => type === "sandbox-waiting")).toHaveLength(2);
+    await nextWaitsAlone(2);
   });
 
   test("a sandbox that is killed while it waits fails no call", async () => {
@@ -181,11 +183,11 @@ describe("pre-started sandboxes", needs("crun"), () => {
     runner = await replaced({ ociRuntime: await runtime("setsid sleep 600 & sleep 600") });
     await sh("echo first");
     await until(1);
-    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), PATIENCE);
+    await vi.waitFor(() => expect(running("sleep", "600")).toHaveLength(2), PATIENCE);
     await expect(sh("echo second", { timeoutMs: 300 })).rejects.toMatchObject({ code: "Timeout" });
     await until(1);
     // These belong to the next waiting sandbox.
-    await vi.waitFor(() => expect(sleepers()).toHaveLength(2), PATIENCE);
+    await vi.waitFor(() => expect(running("sleep", "600")).toHaveLength(2), PATIENCE);
   });
 
   test.each([
@@ -217,7 +219,10 @@ describe("pre-started sandboxes", needs("crun"), () => {
     runner = await replaced({ ociRuntime: await runtime("echo broken >&2; exit 1") });
     for (let round = 0; round < 3; round++) {
       expect(await sh("echo done")).toBe("done\n");
-      await sleep(100);
+      await vi.waitFor(
+        () => expect(events).toContainEqual(expect.objectContaining({ type: "sandbox-discarded", reason: "ended" })),
+        PATIENCE,
+      );
     }
   });
 
@@ -266,7 +271,6 @@ describe("pre-started sandboxes", needs("crun"), () => {
         ),
       { timeout: 30_000, interval: 100 },
     );
-    await sleep(200);
     expect(runner.counts().waiting).toBe(0);
   });
 
@@ -275,7 +279,8 @@ describe("pre-started sandboxes", needs("crun"), () => {
     await until(1);
     const aborter = new AbortController();
     const cancelled = sh("sleep 600", { signal: aborter.signal });
-    setTimeout(() => aborter.abort(), 200);
+    await vi.waitFor(() => expect(running("sleep", "600")).toHaveLength(1), PATIENCE);
+    aborter.abort();
     await expect(cancelled).rejects.toMatchObject({ code: "Aborted" });
     await until(1);
   });
@@ -344,6 +349,8 @@ async function theFunction(): Promise<number> {
   );
 }
 
-function sleepers(): number[] {
-  return descendantsOf(process.pid).filter((pid) => processFile(pid, "cmdline") === "sleep\x00600\0");
+/** The processes that run a program with these arguments, and no others. */
+function running(...words: string[]): number[] {
+  const line = words.map((word) => `${word}\0`).join("");
+  return descendantsOf(process.pid).filter((pid) => processFile(pid, "cmdline") === line);
 }

@@ -1,5 +1,5 @@
 import { renameSync, rmSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { testAuthority, testCertificate } from "../../test/certificates.ts";
 import { abstractName, Serving, TOKEN } from "../../test/serving.ts";
 import { createRunnerClient, createRunnerServer, type RunnerServerOptions } from "../index.ts";
@@ -192,14 +192,15 @@ describe("mTLS", () => {
   test("the next connections use new certificates, and a mismatched set is skipped", async () => {
     await using serving = new Serving();
     const tls = files(serving, "server", testCertificate("server", authority));
-    const { address } = await serving.server({ addresses: ["127.0.0.1:0"], tls, refreshMs: 20 });
+    const onWarning = vi.fn<(message: string) => void>();
+    const { address } = await serving.server({ addresses: ["127.0.0.1:0"], tls, refreshMs: 20, onWarning });
     const clientTls = files(serving, "client", testCertificate("client", authority));
     const before = serving.client(address, { tls: clientTls, refreshMs: 20 });
     await before.run("x", INPUT);
     // Half a change: the certificate of a new CA beside the old key.
     const next = testCertificate("server", otherAuthority);
     serving.file("server.pem", next.cert);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.poll(() => onWarning.mock.calls).toEqual([[expect.stringContaining(tls.certFile)]]);
     await serving.client(address, { tls: clientTls }).run("x", INPUT);
     // All of it.
     serving.file("server.key", next.key);

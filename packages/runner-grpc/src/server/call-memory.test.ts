@@ -50,6 +50,8 @@ test("the memory of a message that is forwarded is not used again", async () => 
   await using serving = new Serving();
   const memory = new Set<unknown>();
   await serving.server({
+    maxConcurrent: 1,
+    maxQueued: 0,
     forward: async (_image, _path, request) => {
       memory.add(request.buffer);
       return Buffer.from("output");
@@ -57,11 +59,15 @@ test("the memory of a message that is forwarded is not used again", async () => 
   });
   const path = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
   for (let count = 1; count <= 5; count++) {
-    const caller = new PlainCaller(serving, { path, length: 2 * MEGABYTE, metadata: { "xfn-package": "x" } });
-    expect(await caller.send(Buffer.alloc(2 * MEGABYTE))).toBe(0);
-    await caller.closed;
-    // Give the server the time to notice the end.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    // The server refuses it until it has noticed the end of the call before.
+    await expect
+      .poll(async () => {
+        const caller = new PlainCaller(serving, { path, length: 2 * MEGABYTE, metadata: { "xfn-package": "x" } });
+        const status = await caller.send(Buffer.alloc(2 * MEGABYTE));
+        await caller.closed;
+        return status;
+      })
+      .toBe(0);
     expect(memory.size).toBe(count);
   }
 });
