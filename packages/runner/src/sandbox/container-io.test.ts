@@ -1,11 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, rmSync, write, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  write,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type ContainerIo, openContainerIo, openStdio } from "./container-io.ts";
+import { type ContainerIo, closeStdio, openContainerIo, openStdio, type Stdio } from "./container-io.ts";
 
 /** The options of {@link openPipes}. */
 interface PipeOptions {
@@ -15,6 +25,17 @@ interface PipeOptions {
   stdinClosed?: boolean;
 }
 
+/** Pipes of a container by their paths, and the ends of a process that keeps them open. */
+function makePipes(): Stdio & { paths: Parameters<typeof openStdio>[0] } {
+  const folder = mkdtempSync(join(tmpdir(), "xfn-io-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const paths = { stdin: join(folder, "stdin"), stdout: join(folder, "stdout"), stderr: join(folder, "stderr") };
+  execFileSync("mkfifo", Object.values(paths));
+  const [stdin, stdout, stderr] = Object.values(paths).map((path) => openSync(path, constants.O_RDWR));
+  if (stdin === undefined || stdout === undefined || stderr === undefined) throw new Error("unreachable");
+  return { paths, stdin, stdout, stderr };
+}
+
 /** A container's pipes whose other ends stay open, as they do in a process that got them through a socket. */
 function openPipes({ maxOutputBytes, input = "", stdinClosed = false }: PipeOptions = {}): {
   io: ContainerIo;
@@ -22,14 +43,7 @@ function openPipes({ maxOutputBytes, input = "", stdinClosed = false }: PipeOpti
   stderr: number;
   tooLarge: () => boolean;
 } {
-  const folder = mkdtempSync(join(tmpdir(), "xfn-io-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const paths = { stdin: join(folder, "stdin"), stdout: join(folder, "stdout"), stderr: join(folder, "stderr") };
-  execFileSync("mkfifo", Object.values(paths));
-  const [stdin, stdout, stderr] = [paths.stdin, paths.stdout, paths.stderr].map((path) =>
-    openSync(path, constants.O_RDWR),
-  );
-  if (stdin === undefined || stdout === undefined || stderr === undefined) throw new Error("unreachable");
+  const { paths, stdin, stdout, stderr } = makePipes();
   const stdio = openStdio(paths);
   if (stdinClosed) closeSync(stdin);
   onTestFinished(() => [...(stdinClosed ? [] : [stdin]), stdout, stderr].forEach(closeSync));
@@ -97,4 +111,30 @@ test.each([
   const { io } = openPipes({ input: "input", stdinClosed });
   expect(io.inputRefused).toBe(stdinClosed);
   await io.drain(() => true);
+});
+
+/** The descriptors of this process that have a path open. */
+function descriptorsOf(path: string): string[] {
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      // It was that of the folder's listing.
+      return false;
+    }
+  });
+}
+
+test("the pipes of a sandbox that no call uses are closed", () => {
+  const { paths, ...ends } = makePipes();
+  closeStdio(openStdio(paths));
+  closeStdio(ends);
+  for (const path of Object.values(paths)) expect(descriptorsOf(path)).toEqual([]);
+});
+
+test("if one pipe cannot be opened, the others are closed", () => {
+  const { paths, ...ends } = makePipes();
+  expect(() => openStdio({ ...paths, stderr: `${paths.stderr}-missing` })).toThrow("ENOENT");
+  for (const end of Object.values(ends)) closeSync(end);
+  for (const path of Object.values(paths)) expect(descriptorsOf(path)).toEqual([]);
 });
