@@ -5,7 +5,7 @@ import { Agent, type buildConnector, type Dispatcher } from "undici";
 type Handler = Dispatcher.DispatchHandler;
 
 /** Headers of registries are small. undici takes some 10 us for each, and Node's bound of 16 KiB admits thousands. */
-const MAX_HEADERS_BYTES: number = 8 * 1024;
+export const MAX_HEADERS_BYTES: number = 8 * 1024;
 
 /** undici parses a whole read, also after an error in it: 16 KiB of small headers take it 70 ms. */
 const MAX_READ_BYTES: number = 6 * 1024;

@@ -6,7 +6,7 @@ import { ImageError } from "../base/errors.ts";
 import { abortError } from "../base/single-flight.ts";
 import { canonicalRegistry, registryEndpoint } from "../image/image-name.ts";
 import { AddressPolicy } from "./address-policy.ts";
-import { meteredAgent } from "./metered-agent.ts";
+import { MAX_HEADERS_BYTES, meteredAgent } from "./metered-agent.ts";
 import type { RegistryOptions } from "./options.ts";
 
 export interface TransportRequest {
@@ -231,6 +231,12 @@ export class RegistryTransport {
     if (excess !== undefined)
       return new ImageError("RegistryUnavailable", `${url.host}: ${excess.message}`, { cause: error });
     const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "UND_ERR_HEADERS_OVERFLOW")
+      return new ImageError(
+        "RegistryUnavailable",
+        `the headers of a response of ${url.host} exceed ${MAX_HEADERS_BYTES} bytes: remove those that no registry needs, such as cookies, at the proxy before it, or use a mirror of the registry`,
+        { cause: error },
+      );
     const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code ?? "");
     const plain = isPlainHttp(code);
     const unknownHost = code === "ENOTFOUND";
