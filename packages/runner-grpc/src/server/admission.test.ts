@@ -109,6 +109,60 @@ test("an answer to a caller that has gone is not counted", async () => {
   expect(admission.counts).toEqual({ running: 1, waiting: 0 });
 });
 
+test("a full queue has room for a caller with fewer calls: the newest of the caller with most makes it", async () => {
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 4 });
+  const displaced: string[] = [];
+  const started: string[] = [];
+  const enter = (name: string): void => {
+    const aborter = new AbortController();
+    const ticket = admission.admit(name.slice(0, 1), undefined, (error) => {
+      expect(error).toMatchObject({ code: "QueueFull", retryable: true, retryAfterMs: expect.any(Number) });
+      displaced.push(name);
+      aborter.abort(error);
+    });
+    const run = async (): Promise<void> => {
+      const release = await ticket.slot(aborter.signal);
+      started.push(name);
+      release();
+      ticket.leave();
+    };
+    run().catch(() => undefined);
+  };
+  const running = admission.admit("a");
+  const free = await running.slot(never);
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) enter(name);
+  expect(displaced).toEqual(["a4", "a3"]);
+  // A caller with its share displaces nobody, and neither does the caller with most.
+  for (const name of ["b3", "a5"]) expect(() => enter(name)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  enter("c1");
+  expect(displaced).toEqual(["a4", "a3", "a2"]);
+  expect(admission.counts).toEqual({ running: 1, waiting: 4 });
+  free();
+  running.leave();
+  await expect.poll(() => started).toEqual(["a1", "b1", "c1", "b2"]);
+  expect(admission.empty).toBe(true);
+});
+
+test("a call whose message is arriving is displaced too, but none that has a slot or an answer to receive", async () => {
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 2 });
+  const onDisplaced = vi.fn<(error: RunnerGrpcError) => void>();
+  const answered = admission.admit("a", undefined, onDisplaced);
+  (await answered.slot(never))();
+  const running = admission.admit("a", undefined, onDisplaced);
+  await running.slot(never);
+  const arriving = admission.admit("a", undefined, onDisplaced);
+  // It has but one call in the queue, so another caller may not have it.
+  expect(() => admission.admit("b")).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  answered.leave();
+  const newest = admission.admit("a", undefined, onDisplaced);
+  admission.admit("b");
+  expect(onDisplaced).toHaveBeenCalledOnce();
+  newest.leave();
+  expect(() => admission.admit("b")).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  arriving.leave();
+  admission.admit("b");
+});
+
 test("the retry hint is bounded", () => {
   const admission = new Admission({ maxConcurrent: 1, maxQueued: 0 });
   admission.admit();

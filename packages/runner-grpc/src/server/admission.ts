@@ -67,8 +67,9 @@ export class Admission {
   #admitted = 0;
   #running = 0;
   #unreceivedBytes = 0;
-  // Calls without a slot, whose messages are arriving or wait, and the bytes of these.
-  #slotless = 0;
+  /** Calls without a slot, whose messages are arriving or wait: each function ends one. */
+  readonly #slotless = new TurnLines<() => void>();
+  /** The bytes of their messages. */
   #queuedBytes = 0;
   #averageMs = FIRST_GUESS_MS;
   readonly #recentMs: number[] = [];
@@ -99,19 +100,22 @@ export class Admission {
   }
 
   /**
-   * Admits a call.
+   * Admits a call. If the queue is full, a caller with fewer waiting calls takes the place of the newest call of the
+   * caller with most.
    *
    * @param caller identifies the caller
    * @param deadline of the call, in milliseconds since the epoch
+   * @param onDisplaced called if another call takes its place before it has a slot. It has left then.
    * @throws RunnerGrpcError `QueueFull`, or the reason given to `close`
    */
-  admit(caller = "", deadline: number = Number.POSITIVE_INFINITY): Ticket {
+  admit(
+    caller = "",
+    deadline: number = Number.POSITIVE_INFINITY,
+    onDisplaced: (error: RunnerGrpcError) => void = () => undefined,
+  ): Ticket {
     if (this.#closed !== undefined) throw this.#closed;
-    if (this.#admitted >= this.#maxConcurrent + this.#maxQueued) {
-      throw this.#full(`${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`);
-    }
+    if (this.#admitted >= this.#maxConcurrent + this.#maxQueued && !this.#makeRoom(caller)) throw this.#tooMany();
     this.#admitted++;
-    this.#slotless++;
     let left = false;
     let unreceived = 0;
     let isQueued = true;
@@ -119,9 +123,23 @@ export class Admission {
     const leaveQueue = (): void => {
       if (!isQueued) return;
       isQueued = false;
-      this.#slotless--;
+      this.#slotless.remove(caller, displaced);
       this.#queuedBytes -= queuedBytes;
     };
+    const leave = (): void => {
+      if (left) return;
+      left = true;
+      leaveQueue();
+      this.#admitted--;
+      this.#unreceivedBytes -= unreceived;
+      this.#startWaiting();
+      this.#onLeave();
+    };
+    const displaced = (): void => {
+      leave();
+      onDisplaced(this.#tooMany());
+    };
+    this.#slotless.push(caller, displaced);
     return {
       slot: async (signal) => {
         const release = await this.#slot(caller, deadline, signal);
@@ -140,16 +158,16 @@ export class Admission {
         unreceived += bytes;
         this.#unreceivedBytes += bytes;
       },
-      leave: () => {
-        if (left) return;
-        left = true;
-        leaveQueue();
-        this.#admitted--;
-        this.#unreceivedBytes -= unreceived;
-        this.#startWaiting();
-        this.#onLeave();
-      },
+      leave,
     };
+  }
+
+  #makeRoom(caller: string): boolean {
+    const most = this.#slotless.longest;
+    // Afterwards the other caller still has as many, so that the two do not displace each other in turn.
+    if (most === undefined || this.#slotless.count(most) < this.#slotless.count(caller) + 2) return false;
+    this.#slotless.newest(most)?.();
+    return true;
   }
 
   async #slot(caller: string, deadline: number, signal: AbortSignal): Promise<() => void> {
@@ -202,7 +220,7 @@ export class Admission {
 
   /** @param own what the call itself takes already */
   #checkQueuedBytes(own: number, more: number): void {
-    const willWait = this.#slotless > this.#maxConcurrent - this.#running;
+    const willWait = this.#slotless.size > this.#maxConcurrent - this.#running;
     const isAlone = this.#queuedBytes === own;
     if (!willWait || isAlone || this.#queuedBytes + more <= this.#maxQueuedBytes) return;
     throw this.#full(`${this.#maxQueuedBytes} bytes of messages of waiting calls`);
@@ -215,6 +233,10 @@ export class Admission {
       this.#running++;
       start();
     }
+  }
+
+  #tooMany(): RunnerGrpcError {
+    return this.#full(`${this.#maxConcurrent} runs and ${this.#maxQueued} waiting calls`);
   }
 
   #full(limits: string): RunnerGrpcError {

@@ -62,6 +62,7 @@ class InterceptedCall {
   readonly #options: CallInterceptorOptions;
   readonly #admitted: AdmittedCalls;
   readonly #aborter = new AbortController();
+  #hasMessage = false;
   #answering = false;
   #ticket: Ticket | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -108,6 +109,7 @@ class InterceptedCall {
         // The handler waits for the half-close, not only for the message.
         .withOnReceiveHalfClose((next) => {
           clearTimeout(this.#timer);
+          this.#hasMessage = true;
           next();
         })
         // Called at the end of every call, however it ended.
@@ -126,7 +128,7 @@ class InterceptedCall {
       metadata.remove("authorization");
       if (this.#isRun) {
         const caller = identifyCaller(streamOf(this.#call)?.session?.socket, given);
-        this.#ticket = admission.admit(caller, Number(this.#call.getDeadline()));
+        this.#ticket = admission.admit(caller, Number(this.#call.getDeadline()), (error) => this.#displaced(error));
         this.#admitted.set(metadata, { ticket: this.#ticket, aborter: this.#aborter });
         this.#timer = messageTimer(this.#call, messageTimeoutMs);
         this.#countInput(this.#ticket);
@@ -144,20 +146,28 @@ class InterceptedCall {
 
   /** Counts the message as it arrives. One that takes too much memory is refused in the middle. */
   #countInput(ticket: Ticket): void {
-    const stream = streamOf(this.#call);
-    stream?.on("data", (chunk: Buffer) => {
+    streamOf(this.#call)?.on("data", (chunk: Buffer) => {
       if (this.#answering) return;
       try {
         ticket.input(chunk.length);
       } catch (thrown) {
-        const error = refusalOf(thrown);
-        this.#answer();
-        this.#call.sendStatus(failureOf(error));
-        this.#options.onRefused(error);
-        // Frees what has arrived, whether or not the caller goes on sending. The status leaves first.
-        setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+        this.#refuseMessage(refusalOf(thrown));
       }
     });
+  }
+
+  #refuseMessage(error: RunnerGrpcError): void {
+    this.#answer();
+    this.#call.sendStatus(failureOf(error));
+    this.#options.onRefused(error);
+    // Frees what has arrived, whether or not the caller goes on sending. The status leaves first.
+    setImmediate(() => streamOf(this.#call)?.close(constants.NGHTTP2_NO_ERROR));
+  }
+
+  /** Ends a call that another one has displaced. The handler answers a call whose message has arrived. */
+  #displaced(error: RunnerGrpcError): void {
+    this.#aborter.abort(error);
+    if (!this.#hasMessage && !this.#answering) this.#refuseMessage(error);
   }
 
   #answer(): void {

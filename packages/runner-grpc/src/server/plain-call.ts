@@ -39,6 +39,7 @@ export class PlainCall {
   #deadline = Infinity;
   #deadlineTimer: NodeJS.Timeout | undefined;
   #ticket: Ticket | undefined;
+  #hasMessage = false;
   #answering = false;
   readonly #ended = Promise.withResolvers<void>();
 
@@ -92,13 +93,15 @@ export class PlainCall {
       throw new RunnerGrpcError("InvalidRequest", `the call's timeout must be at most ${MAX_TIMER_MS} ms`);
     }
     this.#deadline = Date.now() + timeoutMs;
-    this.#ticket = admission.admit(identifyCaller(this.#socket, given), this.#deadline);
+    const caller = identifyCaller(this.#socket, given);
+    this.#ticket = admission.admit(caller, this.#deadline, (error) => this.#displaced(error));
     this.#ticket.input(length);
   }
 
   async #serve(message: Buffer): Promise<void> {
     const { path, metadata } = this.#head;
     clearTimeout(this.#timer);
+    this.#hasMessage = true;
     // The sender of a late message has its answer already.
     if (this.#answering || this.#ticket === undefined) return;
     const call = { path, metadata, message, deadline: this.#deadline };
@@ -114,6 +117,15 @@ export class PlainCall {
     if (path !== RUN_FUNCTION.path) return;
     this.#options.memory.release(message);
     for (const piece of pieces) this.#options.memory.releaseOutput(piece);
+  }
+
+  /** Ends a call that another one has displaced. A call whose message has arrived is being served. */
+  #displaced(error: RunnerGrpcError): void {
+    this.#aborter.abort(error);
+    if (this.#hasMessage || this.#answering) return;
+    this.#reader.discard();
+    this.#answer(failureOf(error));
+    this.#options.onRefused(error);
   }
 
   #deadlinePassed(): void {

@@ -45,6 +45,13 @@ export class ExactReader {
     this.#onPiece = onPiece;
   }
 
+  /** Drops all further bytes, and the piece that was expected. */
+  discard(): void {
+    this.#piece = SCRATCH;
+    this.#filled = 0;
+    this.#onPiece = () => this.discard();
+  }
+
   /** Adds bytes that were read in another way. */
   feed(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
