@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, objectsAt } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
-import { objectAt, objectsAt, readSpec } from "./nop-resource.ts";
+import { readSpec } from "./nop-resource.ts";
 
 /**
  * Writes the connection secret of a resource, unless it is up to date.

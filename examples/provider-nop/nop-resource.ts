@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt, objectsAt, textAt } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 
 export const API_VERSION = "nop.crossplane.io/v1alpha1";
@@ -56,19 +56,4 @@ export function milliseconds(duration: string): number {
   for (const [, count, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
     total += Number(count) * (UNITS[unit] ?? 0);
   return total;
-}
-
-export function objectAt(object: JsonObject, field: string): JsonObject {
-  const value = object[field];
-  return isObject(value) ? value : {};
-}
-
-export function objectsAt(object: JsonObject, field: string): readonly JsonObject[] {
-  const value = object[field];
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-export function textAt(object: JsonObject, field: string): string | undefined {
-  const value = object[field];
-  return typeof value === "string" ? value : undefined;
 }

@@ -1,6 +1,7 @@
+import { objectAt, objectsAt, textAt } from "@xfn/json";
 import type { Client, Informer, LiveObject } from "@xfn/kubernetes";
 import { type ReferenceField, ReferenceResolutionError, resolveReferences } from "@xfn/kubernetes/references";
-import { API_VERSION, objectAt, objectsAt, textAt } from "./nop-resource.ts";
+import { API_VERSION } from "./nop-resource.ts";
 
 /**
  * Gives `spec.forProvider.peer` the external name of the resource that `peerRef` names or `peerSelector` selects. A

@@ -1,8 +1,8 @@
-import type { JsonValue } from "@xfn/json";
+import { type JsonValue, objectAt, objectsAt, textAt } from "@xfn/json";
 import { type Client, type Informer, isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { conditionsAt } from "./conditions.ts";
 import { writeConnectionSecret } from "./connection-secret.ts";
-import { API_VERSION, objectAt, objectsAt, readSpec, textAt } from "./nop-resource.ts";
+import { API_VERSION, readSpec } from "./nop-resource.ts";
 import { resolvePeer } from "./peer.ts";
 
 const FINALIZER = "finalizer.managedresource.crossplane.io";

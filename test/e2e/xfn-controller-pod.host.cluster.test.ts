@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, readFile, symlink, writeFile } from "node:fs/promi
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, listAt, objectAt } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
@@ -190,15 +190,4 @@ function ociConfig(options: {
       readonlyPaths: hidden ? READ_ONLY : none,
     },
   };
-}
-
-function objectAt(value: JsonValue | undefined, ...path: readonly string[]): JsonObject {
-  let found: JsonValue | undefined = value;
-  for (const step of path) found = isObject(found) ? found[step] : undefined;
-  return isObject(found) ? found : {};
-}
-
-function listAt(object: JsonObject, name: string): JsonValue[] {
-  const list = object[name];
-  return Array.isArray(list) ? list : [];
 }

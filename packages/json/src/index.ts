@@ -15,6 +15,7 @@ export {
   MAX_TEXT_BYTES,
   type ParseLimits,
 } from "./text/limits.ts";
+export { listAt, objectAt, objectsAt, textAt, textOrEmpty, textsAt, valueAt } from "./value/access.ts";
 export { canonicalJson } from "./value/canonical-json.ts";
 export { firstDifference } from "./value/first-difference.ts";
 export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./value/json-value.ts";

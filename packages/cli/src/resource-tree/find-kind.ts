@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty, valueAt } from "@xfn/json";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
-import { textAt, valueAt } from "../input/read-fields.ts";
 import type { Limit } from "./limit.ts";
 
 /** A kind that the server has. */
@@ -56,7 +55,9 @@ export async function allKinds(client: Client, limit: Limit, signal: AbortSignal
     groups.map(({ group, versions: [version = ""] }) =>
       limit(async () => {
         const resources = await resourcesOf(client, { group, version }, signal);
-        const names = resources.map((one) => textAt(one, "name")).filter((name) => name !== "" && !name.includes("/"));
+        const names = resources
+          .map((one) => textOrEmpty(one, "name"))
+          .filter((name) => name !== "" && !name.includes("/"));
         return names.map((name) => (group === "" ? name : `${name}.${group}`));
       }),
     ),
@@ -88,10 +89,10 @@ interface Group {
 async function groupsOf(client: Client, signal: AbortSignal): Promise<readonly Group[]> {
   const list = valueAt(await client.raw("GET", "/apis", { signal }), "groups");
   const groups = (Array.isArray(list) ? list : []).map((group): Group => {
-    const preferred = textAt(group, "preferredVersion", "version");
+    const preferred = textOrEmpty(group, "preferredVersion", "version");
     const versions = valueAt(group, "versions");
-    const names = (Array.isArray(versions) ? versions : []).map((version) => textAt(version, "version"));
-    return { group: textAt(group, "name"), versions: [...new Set([preferred, ...names])] };
+    const names = (Array.isArray(versions) ? versions : []).map((version) => textOrEmpty(version, "version"));
+    return { group: textOrEmpty(group, "name"), versions: [...new Set([preferred, ...names])] };
   });
   return [{ group: "", versions: ["v1"] }, ...groups];
 }
@@ -105,9 +106,9 @@ async function kindIn(
   const { group, version } = groupVersion;
   const lower = name.toLowerCase();
   const found = (await resourcesOf(client, groupVersion, signal)).find((one) => {
-    if (textAt(one, "name").includes("/")) return false;
+    if (textOrEmpty(one, "name").includes("/")) return false;
     const shorts = one["shortNames"];
-    const names = [textAt(one, "kind"), textAt(one, "name"), textAt(one, "singularName")];
+    const names = [textOrEmpty(one, "kind"), textOrEmpty(one, "name"), textOrEmpty(one, "singularName")];
     return [...names, ...(Array.isArray(shorts) ? shorts : [])].some(
       (given) => typeof given === "string" && given.toLowerCase() === lower,
     );
@@ -115,7 +116,7 @@ async function kindIn(
   if (found === undefined) return undefined;
   const apiVersion = group === "" ? version : `${group}/${version}`;
   const namespaced = valueAt(found, "namespaced") === true;
-  return { apiVersion, kind: textAt(found, "kind"), namespaced, plural: textAt(found, "name") };
+  return { apiVersion, kind: textOrEmpty(found, "kind"), namespaced, plural: textOrEmpty(found, "name") };
 }
 
 /** The resources of a version of a group; none if its API does not answer. */

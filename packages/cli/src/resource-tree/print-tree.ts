@@ -1,8 +1,7 @@
-import type { JsonObject, JsonValue } from "@xfn/json";
+import { type JsonObject, type JsonValue, textOrEmpty } from "@xfn/json";
 import { printYaml } from "@xfn/json/document";
 import { printJson } from "@xfn/json/text";
 import { oneLine } from "@xfn/program/terminal-text";
-import { textAt } from "../input/read-fields.ts";
 import type { colours } from "../terminal/colours.ts";
 import { allNodes, type Condition, conditionOf, type TreeNode } from "./tree.ts";
 
@@ -31,7 +30,7 @@ const PACKAGE_CONDITIONS = ["Installed", "Healthy"] as const;
 
 /** Whether an object is a package or a revision of one, which have conditions of their own. */
 function isPackage(object: JsonObject): boolean {
-  return textAt(object, "apiVersion").startsWith("pkg.crossplane.io/");
+  return textOrEmpty(object, "apiVersion").startsWith("pkg.crossplane.io/");
 }
 
 /** The two conditions of an object that tell its state. */
@@ -45,7 +44,7 @@ function conditionsOf(object: JsonObject): readonly [Condition, Condition] {
 
 function rowsOf(node: TreeNode, isWide: boolean, first: string, further: string): string[][] {
   const { object, children } = node;
-  const resource = textAt(object, "metadata", "annotations", "crossplane.io/composition-resource-name");
+  const resource = textOrEmpty(object, "metadata", "annotations", "crossplane.io/composition-resource-name");
   const row = [
     `${first}${titleOf(object)}`,
     ...(isWide ? [oneLine(resource)] : []),
@@ -61,8 +60,8 @@ function rowsOf(node: TreeNode, isWide: boolean, first: string, further: string)
 
 /** `Kind/name (namespace)`. */
 function titleOf(object: JsonObject): string {
-  const namespace = textAt(object, "metadata", "namespace");
-  const title = `${textAt(object, "kind")}/${textAt(object, "metadata", "name")}`;
+  const namespace = textOrEmpty(object, "metadata", "namespace");
+  const title = `${textOrEmpty(object, "kind")}/${textOrEmpty(object, "metadata", "name")}`;
   return oneLine(namespace === "" ? title : `${title} (${namespace})`);
 }
 
@@ -129,7 +128,7 @@ function dotOf(tree: TreeNode): string {
     const { object, error } = node;
     const label = [
       `Name: ${titleOf(object)}`,
-      `ApiVersion: ${textAt(object, "apiVersion")}`,
+      `ApiVersion: ${textOrEmpty(object, "apiVersion")}`,
       `Ready: ${conditionOf(object, "Ready").status || "-"}`,
       `Synced: ${conditionOf(object, "Synced").status || "-"}`,
       ...(error === undefined ? [] : [`Error: ${error}`]),

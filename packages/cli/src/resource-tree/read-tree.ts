@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, textOrEmpty, valueAt } from "@xfn/json";
 import { ApiError, type Client, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
-import { textAt, valueAt } from "../input/read-fields.ts";
 import type { Limit } from "./limit.ts";
 import type { TreeEvent, TreeNode } from "./tree.ts";
 
@@ -81,17 +80,21 @@ function referencesOf(object: LiveObject, secrets: boolean): ObjectReference[] {
   const listed = lists.flatMap((list) => (Array.isArray(list) ? list : []));
   const claimed = valueAt(spec, "resourceRef");
   const references = [...(claimed === undefined ? [] : [claimed]), ...listed].flatMap((one) => {
-    const namespace = textAt(one, "namespace");
-    const reference = { apiVersion: textAt(one, "apiVersion"), kind: textAt(one, "kind"), name: textAt(one, "name") };
+    const namespace = textOrEmpty(one, "namespace");
+    const reference = {
+      apiVersion: textOrEmpty(one, "apiVersion"),
+      kind: textOrEmpty(one, "kind"),
+      name: textOrEmpty(one, "name"),
+    };
     // A composite resource records a reference before it has a name.
     if (reference.apiVersion === "" || reference.kind === "" || reference.name === "") return [];
     return [{ ...reference, namespace: namespace === "" ? undefined : namespace }];
   });
   if (!secrets) return references;
   const secret = valueAt(spec, "writeConnectionSecretToRef");
-  const name = textAt(secret, "name");
+  const name = textOrEmpty(secret, "name");
   if (name === "") return references;
-  const namespace = textAt(secret, "namespace") || (object.metadata.namespace ?? undefined);
+  const namespace = textOrEmpty(secret, "namespace") || (object.metadata.namespace ?? undefined);
   return [...references, { apiVersion: "v1", kind: "Secret", name, namespace }];
 }
 
@@ -127,11 +130,13 @@ async function eventsOf(client: Client, object: LiveObject, options: ReadTreeOpt
 function eventOf(event: JsonObject): TreeEvent {
   const count = valueAt(event, "series", "count") ?? event["count"];
   return {
-    type: textAt(event, "type"),
-    reason: textAt(event, "reason"),
-    message: textAt(event, "message"),
+    type: textOrEmpty(event, "type"),
+    reason: textOrEmpty(event, "reason"),
+    message: textOrEmpty(event, "message"),
     count: typeof count === "number" ? count : 1,
     lastSeen:
-      textAt(event, "series", "lastObservedTime") || textAt(event, "lastTimestamp") || textAt(event, "eventTime"),
+      textOrEmpty(event, "series", "lastObservedTime") ||
+      textOrEmpty(event, "lastTimestamp") ||
+      textOrEmpty(event, "eventTime"),
   };
 }

@@ -1,5 +1,4 @@
-import type { JsonObject } from "@xfn/json";
-import { textAt, valueAt } from "../input/read-fields.ts";
+import { type JsonObject, textOrEmpty, valueAt } from "@xfn/json";
 
 /** An object with the objects that it refers to. */
 export interface TreeNode {
@@ -32,8 +31,12 @@ export interface Condition {
 /** The condition of a type; empty texts where there is none. */
 export function conditionOf(object: JsonObject, type: string): Condition {
   const list = valueAt(object, "status", "conditions");
-  const found = (Array.isArray(list) ? list : []).find((one) => textAt(one, "type") === type);
-  return { status: textAt(found, "status"), reason: textAt(found, "reason"), message: textAt(found, "message") };
+  const found = (Array.isArray(list) ? list : []).find((one) => textOrEmpty(one, "type") === type);
+  return {
+    status: textOrEmpty(found, "status"),
+    reason: textOrEmpty(found, "reason"),
+    message: textOrEmpty(found, "message"),
+  };
 }
 
 /** All nodes, parents before children. */

@@ -1,9 +1,8 @@
 import { type Composition, checkComposition, checkConnectionKeys, type Finding } from "@xfn/composition";
 import { checkPublication, MAX_COMPOSITE_NAME_LENGTH, PUBLICATION_KIND } from "@xfn/composition/definition";
 import { checkPatches } from "@xfn/composition/schema";
-import { isObject } from "@xfn/json";
+import { isObject, textOrEmpty } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
-import { textAt } from "../input/read-fields.ts";
 import { identityOf, isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import { metadataErrors, withMetadata } from "./metadata-errors.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
@@ -93,7 +92,7 @@ function kindErrors(
 }
 
 function nameErrors(document: ParsedDocument): FieldError[] {
-  const name = textAt(document.value, "metadata", "name");
+  const name = textOrEmpty(document.value, "metadata", "name");
   if (name.length <= MAX_COMPOSITE_NAME_LENGTH) return [];
   const at = ["metadata", "name"];
   const message = `metadata.name: Too long: may not be longer than ${MAX_COMPOSITE_NAME_LENGTH}: composed resources carry it in a label`;

@@ -1,19 +1,18 @@
 import type { Finding } from "@xfn/composition";
 import { DEFINITION_FORMS, DEFINITION_KIND, PUBLICATION_KIND } from "@xfn/composition/definition";
-import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonPath, type JsonValue, textOrEmpty } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
-import { textAt } from "../input/read-fields.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 
 /** The identity of a resource in its result. */
 export function identityOf(value: JsonValue): Pick<ResourceResult, "apiVersion" | "kind" | "name" | "namespace"> {
-  const namespace = textAt(value, "metadata", "namespace");
+  const namespace = textOrEmpty(value, "metadata", "namespace");
   return {
-    apiVersion: textAt(value, "apiVersion"),
-    kind: textAt(value, "kind"),
+    apiVersion: textOrEmpty(value, "apiVersion"),
+    kind: textOrEmpty(value, "kind"),
     name:
-      textAt(value, "metadata", "name") ||
-      textAt(value, "metadata", "annotations", "crossplane.io/composition-resource-name"),
+      textOrEmpty(value, "metadata", "name") ||
+      textOrEmpty(value, "metadata", "annotations", "crossplane.io/composition-resource-name"),
     ...(namespace !== "" && { namespace }),
   };
 }
@@ -52,7 +51,9 @@ export function resultOf(document: ParsedDocument, findings: readonly Finding[])
 
 /** Whether a document has a kind, in any version of its API group. */
 export function isKind(value: JsonValue, group: string, kind: string): value is JsonObject {
-  return isObject(value) && textAt(value, "kind") === kind && textAt(value, "apiVersion").startsWith(`${group}/`);
+  return (
+    isObject(value) && textOrEmpty(value, "kind") === kind && textOrEmpty(value, "apiVersion").startsWith(`${group}/`)
+  );
 }
 
 /** Whether a document is a definition of any kind. */

@@ -1,12 +1,11 @@
 import { isForm, lowerDefinition, PUBLICATION_KIND } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, textOrEmpty } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
-import { textAt } from "../input/read-fields.ts";
 import { isKind } from "./documents.ts";
 
 /** The names of the definitions that publications among the documents offer as requirements. */
 export function publishedNames(documents: readonly ParsedDocument[]): ReadonlySet<string> {
-  return new Set(documents.filter(isPublication).map(({ value }) => textAt(value, "metadata", "name")));
+  return new Set(documents.filter(isPublication).map(({ value }) => textOrEmpty(value, "metadata", "name")));
 }
 
 /**
@@ -23,7 +22,7 @@ export function lowerDocuments(documents: readonly ParsedDocument[]): ParsedDocu
       if (!isObject(value) || !isForm(value)) return document;
       return withValue(
         document,
-        lowerDefinition(value, { isPublished: published.has(textAt(value, "metadata", "name")) }),
+        lowerDefinition(value, { isPublished: published.has(textOrEmpty(value, "metadata", "name")) }),
       );
     });
 }

@@ -1,7 +1,6 @@
 import { checkMetadata, type NameRule } from "@xfn/composition/schema";
-import { isObject } from "@xfn/json";
+import { isObject, textOrEmpty, valueAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
-import { textAt, valueAt } from "../input/read-fields.ts";
 import { positionOf } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { byPosition, issueError } from "./schema-errors.ts";
@@ -60,20 +59,20 @@ export function metadataErrors(
 ): { readonly errors: readonly FieldError[]; readonly warnings: readonly FieldError[] } {
   const { value } = document;
   if (!isObject(value)) return { errors: [], warnings: [] };
-  const kind = textAt(value, "kind");
-  const group = groupOf(textAt(value, "apiVersion"));
+  const kind = textOrEmpty(value, "kind");
+  const group = groupOf(textOrEmpty(value, "apiVersion"));
   const rules = {
     name: NAME_RULES.get(`${group}/${kind}`) ?? "subdomain",
     isComplete: valueAt(value, "metadata", "annotations", ENTRY_ANNOTATION) === undefined,
   };
   const errors = checkMetadata(value, rules).map((issue) => issueError(document, issue));
-  const name = textAt(value, "metadata", "name");
+  const name = textOrEmpty(value, "metadata", "name");
   if (group === "apiextensions.crossplane.io" && kind === "Composition" && name.length > MAX_COMPOSITION_NAME_LENGTH) {
     const message = `metadata.name: Too long: may not be longer than ${MAX_COMPOSITION_NAME_LENGTH}: revisions carry it in a label`;
     errors.push({ type: "schema", field: "metadata.name", message, ...positionOf(document, ["metadata", "name"]) });
   }
   const isCluster = namespaced === undefined ? CLUSTER_KINDS.get(group)?.includes(kind) === true : !namespaced;
-  if (!isCluster || textAt(value, "metadata", "namespace") === "") return { errors, warnings: [] };
+  if (!isCluster || textOrEmpty(value, "metadata", "namespace") === "") return { errors, warnings: [] };
   const at = ["metadata", "namespace"];
   const message = `metadata.namespace: has no effect: ${kind} is cluster-scoped`;
   return { errors, warnings: [{ type: "schema", field: "metadata.namespace", message, ...positionOf(document, at) }] };

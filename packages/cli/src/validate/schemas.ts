@@ -11,9 +11,8 @@ import {
   PUBLICATION_KIND,
 } from "@xfn/composition/definition";
 import { checkRules, checkSchema, compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
-import { isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonPath, textOrEmpty, valueAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
-import { textAt } from "../input/read-fields.ts";
 import { isDefinition, isKind, kindKey, positionOf, resultOf } from "./documents.ts";
 import { publishedNames } from "./lower-documents.ts";
 import { withMetadata } from "./metadata-errors.ts";
@@ -58,7 +57,7 @@ export function readExtensions(documents: readonly ParsedDocument[]): Extensions
       const { findings } = checkPublication(document);
       report(document, findings);
     } else if (isDefinition(value)) {
-      const isPublished = published.has(textAt(value, "metadata", "name"));
+      const isPublished = published.has(textOrEmpty(value, "metadata", "name"));
       const { definition, findings } = checkDefinitionFully(document, { isPublished });
       if (definition !== undefined) definitions.push(definition);
       report(document, findings);
@@ -130,7 +129,7 @@ function* kindsOfDefinition(xrd: JsonObject): Iterable<[string, KnownKind]> {
 }
 
 function isNamespaced(crd: JsonObject): boolean {
-  return textAt(crd, "spec", "scope") === "Namespaced";
+  return textOrEmpty(crd, "spec", "scope") === "Namespaced";
 }
 
 function schemasOfCrd(
@@ -174,24 +173,15 @@ interface CrdVersion {
 /** The versions of a CRD with a schema, in the form of v1 and of v1beta1 (one schema for all versions). */
 function crdVersions(crd: JsonObject): CrdVersion[] {
   const spec = isObject(crd["spec"]) ? crd["spec"] : {};
-  const group = textAt(spec, "group");
-  const kind = textAt(spec, "names", "kind");
-  const given = Array.isArray(spec["versions"]) ? spec["versions"] : [{ name: textAt(spec, "version") }];
+  const group = textOrEmpty(spec, "group");
+  const kind = textOrEmpty(spec, "names", "kind");
+  const given = Array.isArray(spec["versions"]) ? spec["versions"] : [{ name: textOrEmpty(spec, "version") }];
   const shared: JsonPath = ["spec", "validation", "openAPIV3Schema"];
   return given.flatMap((version, index) => {
     const own: JsonPath = ["spec", "versions", index, "schema", "openAPIV3Schema"];
-    const path = objectAt(crd, own) === undefined ? shared : own;
-    const schema = objectAt(crd, path);
-    const name = textAt(version, "name");
-    return schema === undefined || name === "" ? [] : [{ key: kindKey(`${group}/${name}`, kind), schema, path }];
+    const path = isObject(valueAt(crd, ...own)) ? own : shared;
+    const schema = valueAt(crd, ...path);
+    const name = textOrEmpty(version, "name");
+    return !isObject(schema) || name === "" ? [] : [{ key: kindKey(`${group}/${name}`, kind), schema, path }];
   });
-}
-
-function objectAt(value: JsonValue, path: JsonPath): JsonObject | undefined {
-  let at: JsonValue | undefined = value;
-  for (const key of path) {
-    if (typeof key === "number") at = Array.isArray(at) ? at[key] : undefined;
-    else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-  }
-  return isObject(at) ? at : undefined;
 }

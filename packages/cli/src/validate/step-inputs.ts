@@ -1,6 +1,5 @@
-import { formatPath, isObject, type JsonPath } from "@xfn/json";
+import { formatPath, isObject, type JsonPath, textOrEmpty, valueAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
-import { textAt, valueAt } from "../input/read-fields.ts";
 import { kindKey } from "./documents.ts";
 import type { FieldError, ResourceResult } from "./result.ts";
 import { schemaErrors } from "./schema-errors.ts";
@@ -22,7 +21,7 @@ export function checkStepInputs(document: ParsedDocument, { kinds }: Extensions)
   const errors: FieldError[] = [];
   const missing: ResourceResult[] = [];
   for (const { name, at, input } of inputsOf(document)) {
-    const [apiVersion, kind] = [textAt(input.value, "apiVersion"), textAt(input.value, "kind")];
+    const [apiVersion, kind] = [textOrEmpty(input.value, "apiVersion"), textOrEmpty(input.value, "kind")];
     // The Composition's own check reports an input without them.
     if (apiVersion === "" || kind === "") continue;
     const known = kinds.get(kindKey(apiVersion, kind));
@@ -49,7 +48,13 @@ function inputsOf(document: ParsedDocument): StepInput[] {
         const value = valueAt(step, field);
         if (value === undefined || !isObject(value)) return [];
         const at = ["spec", list, index, field];
-        return [{ name: textAt(step, "step") || textAt(step, "name"), at, input: { ...partOf(document, at), value } }];
+        return [
+          {
+            name: textOrEmpty(step, "step") || textOrEmpty(step, "name"),
+            at,
+            input: { ...partOf(document, at), value },
+          },
+        ];
       }),
     );
   });

@@ -1,5 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/json";
-import { isObject } from "../values/json.ts";
+import { type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
 
 /** Where the spec of an XR has the fields that controllers read and write, such as `compositionRef`. */
 export interface Layout {
@@ -31,9 +30,4 @@ export function machineryOf(composite: KubernetesObject, { isLegacy }: Layout): 
 export function specWith(spec: JsonObject, fields: JsonObject, { isLegacy }: Layout): JsonObject {
   if (isLegacy) return { ...spec, ...fields };
   return { ...spec, crossplane: { ...objectAt(spec, "crossplane"), ...fields } };
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = Object.hasOwn(object, key) ? object[key] : undefined;
-  return isObject(value) ? value : {};
 }

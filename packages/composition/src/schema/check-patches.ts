@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
+import { type JsonObject, type JsonPath, listAt, objectAt, textOrEmpty } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import type { Composition } from "../api/composition.ts";
 import { type FieldPath, FieldPathError, formatFieldPath, parseFieldPath } from "../field-path/field-path.ts";
@@ -55,9 +55,9 @@ export function checkPatches(composition: Composition, document: ParsedDocument,
   const checker = new PatchChecker(findings, schemas, compositeTypeRef);
   const spec = objectAt(document.value, "spec");
   checker.checkTemplates(spec, ["spec"], resourcesField);
-  for (const [index, step] of listAt(spec, "pipeline")) {
+  for (const [index, step] of indexedObjects(spec, "pipeline")) {
     const input = objectAt(step, "input");
-    if (input["kind"] !== "Resources" || !TEMPLATES_INPUT.test(textAt(input, "apiVersion"))) continue;
+    if (input["kind"] !== "Resources" || !TEMPLATES_INPUT.test(textOrEmpty(input, "apiVersion"))) continue;
     checker.checkTemplates(input, ["spec", "pipeline", index, "input"], "resources");
   }
   return findings.sorted();
@@ -79,14 +79,14 @@ class PatchChecker {
   /** @param holder has a list of templates, and patch sets */
   checkTemplates(holder: JsonObject, at: JsonPath, field: string): void {
     const sets = new Map<string, [JsonObject, JsonPath]>();
-    for (const [index, set] of listAt(holder, "patchSets"))
-      sets.set(textAt(set, "name"), [set, [...at, "patchSets", index]]);
-    for (const [index, template] of listAt(holder, field)) {
+    for (const [index, set] of indexedObjects(holder, "patchSets"))
+      sets.set(textOrEmpty(set, "name"), [set, [...at, "patchSets", index]]);
+    for (const [index, template] of indexedObjects(holder, field)) {
       const path = [...at, field, index];
       const base = objectAt(template, "base");
       const sides = {
         composite: this.#composite,
-        composed: this.#sideOf(textAt(base, "apiVersion"), textAt(base, "kind")),
+        composed: this.#sideOf(textOrEmpty(base, "apiVersion"), textOrEmpty(base, "kind")),
       };
       this.#checkMetadata(base, [...path, "base"]);
       if (sides.composed !== undefined) this.#checkBase(base, [...path, "base"], sides.composed);
@@ -97,8 +97,8 @@ class PatchChecker {
   }
 
   #checkAll(holder: JsonObject, at: JsonPath, sides: Sides, sets: ReadonlyMap<string, [JsonObject, JsonPath]>): void {
-    for (const [index, patch] of listAt(holder, "patches")) {
-      const name = textAt(patch, "patchSetName");
+    for (const [index, patch] of indexedObjects(holder, "patches")) {
+      const name = textOrEmpty(patch, "patchSetName");
       const set = sets.get(name);
       if (patch["type"] !== "PatchSet") this.#checkPatch(patch, [...at, "patches", index], sides);
       // Patch sets contain no patch sets.
@@ -112,28 +112,30 @@ class PatchChecker {
   }
 
   #checkPatch(patch: JsonObject, at: JsonPath, sides: Sides): void {
-    const direction = DIRECTIONS[textAt(patch, "type") || "FromCompositeFieldPath"];
+    const direction = DIRECTIONS[textOrEmpty(patch, "type") || "FromCompositeFieldPath"];
     if (direction === undefined) return;
     const from = direction.from && sides[direction.from];
     const to = direction.to && sides[direction.to];
     this.#checkField(patch, "fromFieldPath", at, from);
     const variables = [...at, "combine", "variables"];
-    for (const [index, variable] of listAt(objectAt(patch, "combine"), "variables"))
+    for (const [index, variable] of indexedObjects(objectAt(patch, "combine"), "variables"))
       this.#checkField(variable, "fromFieldPath", [...variables, index], from);
-    const target = textAt(patch, "toFieldPath") === "" ? "fromFieldPath" : "toFieldPath";
+    const target = textOrEmpty(patch, "toFieldPath") === "" ? "fromFieldPath" : "toFieldPath";
     this.#checkField(patch, target, at, to);
     const source = this.#typeOfSource(patch, at, from);
-    const type = transformedType(source, itemsAt(patch, "transforms"), (index, problem) =>
+    const type = transformedType(source, listAt(patch, "transforms"), (index, problem) =>
       this.#report([...at, "transforms", index, "string", "fmt"], problem),
     );
     // The environment takes any value.
-    if (direction.to !== undefined) this.#checkType(patch, [...at, target], textAt(patch, target), type, to);
+    if (direction.to !== undefined) this.#checkType(patch, [...at, target], textOrEmpty(patch, target), type, to);
   }
 
   #typeOfSource(patch: JsonObject, at: JsonPath, from: Side | undefined): ValueType {
-    if (!textAt(patch, "type").startsWith("Combine")) return typeAt(textAt(patch, "fromFieldPath"), from);
+    if (!textOrEmpty(patch, "type").startsWith("Combine")) return typeAt(textOrEmpty(patch, "fromFieldPath"), from);
     const combine = objectAt(patch, "combine");
-    const types = listAt(combine, "variables").map(([, variable]) => typeAt(textAt(variable, "fromFieldPath"), from));
+    const types = indexedObjects(combine, "variables").map(([, variable]) =>
+      typeAt(textOrEmpty(variable, "fromFieldPath"), from),
+    );
     const problem = formatProblem(objectAt(combine, "string")["fmt"], types);
     if (problem !== undefined) this.#report([...at, "combine", "string", "fmt"], problem);
     return "string";
@@ -144,8 +146,8 @@ class PatchChecker {
     const wanted = isLabel(target) ? "string" : typeAt(target, to);
     if (type === undefined || wanted === undefined || type === wanted) return;
     if (type !== "string" && type !== "boolean" && wanted !== "string" && wanted !== "boolean") return;
-    const from = textAt(patch, "fromFieldPath");
-    const found = itemsAt(patch, "transforms").length === 0 ? `${from} is` : "the transforms give";
+    const from = textOrEmpty(patch, "fromFieldPath");
+    const found = listAt(patch, "transforms").length === 0 ? `${from} is` : "the transforms give";
     this.#report(
       at,
       `${target}: expected ${A[wanted]}, but ${found} ${A[type]}; add a transform of type convert, toType: ${TO_TYPE[wanted]}`,
@@ -161,7 +163,7 @@ class PatchChecker {
   }
 
   #checkField(holder: JsonObject, field: string, at: JsonPath, side: Side | undefined): void {
-    const text = textAt(holder, field);
+    const text = textOrEmpty(holder, field);
     const path = side === undefined || text === "" ? undefined : pathOf(text);
     const missing = path && side?.schema.missingField(path);
     if (missing === undefined || side === undefined) return;
@@ -218,22 +220,7 @@ function pathOf(text: string): FieldPath | undefined {
   }
 }
 
-function objectAt(value: JsonValue, key: string): JsonObject {
-  const found = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return isObject(found) ? found : {};
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const found = Object.hasOwn(object, key) ? object[key] : undefined;
-  return typeof found === "string" ? found : "";
-}
-
-function itemsAt(object: JsonObject, key: string): readonly JsonValue[] {
-  const found = Object.hasOwn(object, key) ? object[key] : undefined;
-  return Array.isArray(found) ? found : [];
-}
-
-function listAt(object: JsonObject, key: string): [number, JsonObject][] {
+function indexedObjects(object: JsonObject, key: string): [number, JsonObject][] {
   const found = Object.hasOwn(object, key) ? object[key] : undefined;
   return (Array.isArray(found) ? found : []).flatMap((one, index) => (isObject(one) ? [[index, one]] : []));
 }

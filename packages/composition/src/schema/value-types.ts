@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/json";
+import { type JsonValue, objectAt } from "@xfn/json";
 import { compileFormat } from "../transform/text/compile-format.ts";
 import type { GoValue } from "../values/go-value.ts";
 import { isObject } from "../values/json.ts";
@@ -91,9 +91,4 @@ const STOP = new Error("the format cannot be used");
 
 function stop(): never {
   throw STOP;
-}
-
-function objectAt(object: JsonObject, field: string): JsonObject {
-  const value = object[field];
-  return isObject(value) ? value : {};
 }

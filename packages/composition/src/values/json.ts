@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, kindOf as kindOfJson, MAX_DEPTH } from "@xfn/json";
+import { type JsonObject, kindOf as kindOfJson, MAX_DEPTH } from "@xfn/json";
 import { Float64, type GoValue } from "./go-value.ts";
 
 /**

@@ -1,9 +1,8 @@
 import { claimFieldOf } from "@xfn/composition/definition";
-import type { JsonObject, KubernetesObject } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { typeMeta } from "../objects/kinds.ts";
-import { textsAt } from "../objects/read-objects.ts";
 import { claimReference } from "./bind-composite.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import { wantedSpec } from "./claim-fields.ts";

@@ -1,12 +1,11 @@
 import { claimFieldOf } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import { composedName } from "@xfn/pipeline";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
 import { groupKind, typeMeta } from "../objects/kinds.ts";
 import { ANNOTATION_CLAIMABLE_BY } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { type ClaimContext, findComposite, patchClaim } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
 import { isClaimable } from "./claimable.ts";

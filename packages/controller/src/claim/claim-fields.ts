@@ -1,9 +1,8 @@
 import { claimFieldOf, type Definition, hasReclaimPolicy } from "@xfn/composition/definition";
-import { isObject, type JsonObject, newObject } from "@xfn/json";
+import { isObject, type JsonObject, newObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 
 /**
  * Fields of a spec that are never copied between a claim and its composite, whatever their schemas allow (Crossplane

@@ -1,9 +1,9 @@
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "@xfn/composition";
+import { textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { ANNOTATION_CLAIMABLE_BY, ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { ownedKeys } from "../objects/managed-fields.ts";
-import { textsAt } from "../objects/read-objects.ts";
 
 /** Labels that identify composites and composed resources: a claim that could set them could impersonate another. */
 const OWN_KEYS: ReadonlySet<string> = new Set([

@@ -1,7 +1,6 @@
-import { mergePatch, newObject } from "@xfn/json";
+import { mergePatch, newObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionIn, conditionOf, timestamp, withConditions } from "../objects/conditions.ts";
-import { objectAt } from "../objects/read-objects.ts";
 import { type ClaimContext, patchClaim } from "./claim-context.ts";
 
 /** Fields of a status that are not copied from the composite. */

@@ -1,6 +1,6 @@
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, hasCondition } from "../objects/conditions.ts";
-import { textAt } from "../objects/read-objects.ts";
 import type { ClaimContext } from "./claim-context.ts";
 
 /**

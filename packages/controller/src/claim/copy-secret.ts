@@ -1,11 +1,11 @@
 import { layoutOfDefinition } from "@xfn/composition/definition";
-import { sameJson } from "@xfn/json";
+import { objectAt, sameJson, textAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "../objects/kinds.ts";
 import { controllerOf, controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
 

@@ -1,10 +1,10 @@
 import { claimFieldOf } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { deleteConnectionSecret } from "../objects/connection-secrets.ts";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { textAt } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { bindingOf, compositeName, isOfNamesake, provisionedName } from "./bind-composite.ts";
 import { type ClaimContext, findCompositeLive, patchClaim } from "./claim-context.ts";

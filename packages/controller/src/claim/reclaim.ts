@@ -1,12 +1,11 @@
 import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE } from "@xfn/composition";
 import { claimFieldOf, hasReclaimPolicy, layoutOfDefinition } from "@xfn/composition/definition";
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_CLAIMABLE_BY } from "../objects/labels.ts";
-import { textAt } from "../objects/read-objects.ts";
 import { bindingOf, provisionedName } from "./bind-composite.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import { ownSpecFields } from "./claim-fields.ts";

@@ -1,5 +1,5 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
-import { mergePatch } from "@xfn/json";
+import { mergePatch, objectAt, textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
 import { accountRights } from "../account/account-rights.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
@@ -12,7 +12,7 @@ import { referenceOf } from "../objects/kinds.ts";
 import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { OwnWrites } from "../objects/own-writes.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { applyComposite } from "./apply-composite.ts";

@@ -1,8 +1,7 @@
-import { formatPath, isObject, type JsonObject, newObject, sameJson } from "@xfn/json";
+import { formatPath, isObject, type JsonObject, newObject, objectAt, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
-import { objectAt } from "../objects/read-objects.ts";
 
 /** Fields that the composite reconciler writes too, but in which it follows other writers. */
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);

@@ -1,3 +1,4 @@
+import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference, type Outcome } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { isTrue } from "../objects/conditions.ts";
@@ -7,7 +8,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, finalizersOf } from "../objects/finalizers.ts";
 import { CRDS, NAMESPACES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";

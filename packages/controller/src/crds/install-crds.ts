@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, textAt } from "@xfn/json";
 import { apiVersionOf, type Client, isApiError, type ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
@@ -13,7 +13,7 @@ import {
   RESOURCE_COMPOSITION_KINDS,
   REVISIONS,
 } from "../objects/kinds.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
 import { isOwnCrd, PART_OF_LABEL } from "./crd.ts";

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, objectAt, textAt, textsAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { appliedFields } from "../objects/applied-fields.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
@@ -8,7 +8,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CRDS, DEFINITIONS, referenceOf } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { servedVersions } from "../objects/served-versions.ts";
 
 /** The state of a definition's CRD. */

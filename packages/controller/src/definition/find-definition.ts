@@ -1,9 +1,9 @@
 import type { Definition } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { compositeKindOf, definedKind } from "../objects/definition-kinds.ts";
 import { APPLICATION_DEFINITIONS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
-import { textAt } from "../objects/read-objects.ts";
 import { readDefinition } from "./read-definition.ts";
 
 const OTHER_KINDS = [INFRASTRUCTURE_DEFINITIONS, APPLICATION_DEFINITIONS] as const;

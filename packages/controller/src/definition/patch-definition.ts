@@ -1,11 +1,10 @@
-import { isObject, type JsonObject, sameJson } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { finalizersOf } from "../objects/finalizers.ts";
 import { definitionKindOf, referenceOf } from "../objects/kinds.ts";
-import { objectAt } from "../objects/read-objects.ts";
 
 /** Sets a definition's finalizers if they differ. */
 export async function setFinalizers(

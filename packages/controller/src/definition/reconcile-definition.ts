@@ -1,4 +1,5 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
+import { textsAt } from "@xfn/json";
 import type { LiveObject, Outcome, ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, hasCondition } from "../objects/conditions.ts";
@@ -8,7 +9,7 @@ import { finalizersOf } from "../objects/finalizers.ts";
 import { CRDS, DEFINITIONS, definitionKey, referenceOf } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, isPaused, textsAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { accountCondition } from "./account-condition.ts";
 import { type CrdState, ensureCrd, servedFor } from "./definition-crd.ts";

@@ -1,6 +1,6 @@
 import { documentOf } from "@xfn/composition";
 import { checkPublication, claimCrd, type Definition, lowerDefinition } from "@xfn/composition/definition";
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import type { Condition } from "../objects/conditions.ts";
@@ -17,7 +17,7 @@ import {
 } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { ensureCrd, findCrd, servedFor } from "./definition-crd.ts";
 import { type DefinitionMemory, ensureRoles } from "./definition-roles.ts";

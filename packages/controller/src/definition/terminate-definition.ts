@@ -1,4 +1,5 @@
 import { lowerDefinition } from "@xfn/composition/definition";
+import { objectAt, textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -11,7 +12,7 @@ import {
 } from "../objects/finalizers.ts";
 import { INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";

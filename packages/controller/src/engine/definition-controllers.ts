@@ -1,11 +1,11 @@
 import type { Definition } from "@xfn/composition/definition";
+import { objectAt, textAt } from "@xfn/json";
 import { apiVersionOf, type Client, type InformerHandlers, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { COMPOSITIONS, definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { describeFailure } from "./describe-failure.ts";
 import {
   BY_COMPOSITION,

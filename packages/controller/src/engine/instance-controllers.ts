@@ -1,8 +1,8 @@
 import { machineryOf } from "@xfn/composition";
 import { claimFieldOf, type Definition, layoutOfDefinition } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
-import { textAt } from "../objects/read-objects.ts";
 import { queueKey } from "../objects/references.ts";
 import type { PolledReconcile } from "../objects/requeue-after.ts";
 import type { ComposedKindWatches } from "./composed-watches.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { InformerHandlers, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import {
   COMPOSITIONS,
@@ -15,7 +15,6 @@ import {
 } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { controllerOf, ownerReferencesOf } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { KindController, type KindControllerOptions } from "./kind-controller.ts";
 
 /** A server lists a kind within a second; the role of the controller may lack it. */

@@ -1,8 +1,9 @@
+import { textsAt } from "@xfn/json";
 import type { SecretReference } from "@xfn/pipeline";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
 import { referenceOf, SECRETS } from "../objects/kinds.ts";
-import { findLive, textsAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 
 /**
  * Reads the Secret of a step's credentials; undefined if it does not exist.

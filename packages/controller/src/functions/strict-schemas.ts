@@ -1,12 +1,12 @@
 import { compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
-import { isObject } from "@xfn/json";
+import { isObject, objectAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { KindSchemas } from "@xfn/pipeline";
 import { asCompositeError } from "../objects/composite-error.ts";
 import type { Context, Selection } from "../objects/context.ts";
 import { CRDS, referenceOf } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
-import { findLive, objectAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 
 /** A cache returns the same CRD until it changes, so each is compiled once. */
 const compiled = new WeakMap<LiveObject, Map<string, Schema | undefined>>();

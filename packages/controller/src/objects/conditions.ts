@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/json";
-import { objectAt } from "./read-objects.ts";
+import { isObject, type JsonObject, objectAt } from "@xfn/json";
 import { shortened } from "./shortened.ts";
 
 /** A condition without its time and generation, which {@link withConditions} adds. */

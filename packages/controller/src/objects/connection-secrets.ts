@@ -1,5 +1,5 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
-import { isObject, type JsonObject, newObject } from "@xfn/json";
+import { isObject, type JsonObject, newObject, textAt } from "@xfn/json";
 import { type Client, isApiError, type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { ApplyCache } from "./apply-cache.ts";
 import { asCompositeError, CompositeError } from "./composite-error.ts";
@@ -7,7 +7,7 @@ import type { Context } from "./context.ts";
 import { FIELD_MANAGERS } from "./field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "./kinds.ts";
 import { controllerOf, controllerReferenceTo, isControlledBy } from "./owner.ts";
-import { findLive, textAt } from "./read-objects.ts";
+import { findLive } from "./read-objects.ts";
 
 /** The `type` of connection secrets (Crossplane v1.13). */
 export const SECRET_TYPE_CONNECTION = "connection.crossplane.io/v1alpha1";

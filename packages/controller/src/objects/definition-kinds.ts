@@ -1,6 +1,6 @@
 import { type Definition, isNamespaced, type KindNames } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
-import { textAt } from "./read-objects.ts";
 
 /**
  * The kind of a definition's composites, in the referenceable version: Compositions name it, and the server stores

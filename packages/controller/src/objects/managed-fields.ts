@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
+import { isObject, type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { objectAt } from "./read-objects.ts";
 
 /**
  * An object as functions see it. Managed fields are left out: they only concern the server, and are longer than the

@@ -1,4 +1,3 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "./context.ts";
 import { referenceOf } from "./kinds.ts";
@@ -49,32 +48,6 @@ export async function findLive(
     if (isApiError(error, "NotFound")) return undefined;
     throw error;
   }
-}
-
-/** The object at a path of field names; empty if there is none. */
-export function objectAt(object: JsonValue | undefined, ...path: readonly string[]): JsonObject {
-  const value = valueAt(object, path);
-  return isObject(value) ? value : {};
-}
-
-/** The text at a path of field names; undefined if there is none or it is empty. */
-export function textAt(object: JsonValue | undefined, ...path: readonly string[]): string | undefined {
-  const value = valueAt(object, path);
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** The map of texts at a path of field names, such as labels. Skips values of other types. */
-export function textsAt(object: JsonValue | undefined, ...path: readonly string[]): Record<string, string> {
-  const texts = Object.create(null) as Record<string, string>;
-  for (const [key, value] of Object.entries(objectAt(object, ...path)))
-    if (typeof value === "string") texts[key] = value;
-  return texts;
-}
-
-function valueAt(object: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
-  let value = object;
-  for (const step of path) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-  return value;
 }
 
 /** Whether an object has all of these labels. */

@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { objectAt } from "./read-objects.ts";
 
 /** The entries of a CRD's `spec.versions` that the API server serves. */
 export function servedVersions(crd: LiveObject): readonly JsonObject[] {

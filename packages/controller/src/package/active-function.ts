@@ -1,3 +1,4 @@
+import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf } from "../objects/conditions.ts";
@@ -5,7 +6,7 @@ import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { findCached, listByLabels, objectAt, textAt } from "../objects/read-objects.ts";
+import { findCached, listByLabels } from "../objects/read-objects.ts";
 import { isActive, isHealthy, numberOf, problemOf } from "./package-conditions.ts";
 import { secretNames } from "./registry/pull-secrets.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { PACKAGE_GROUP } from "@xfn/package";
 import { isOwnCrd } from "../crds/crd.ts";
@@ -8,7 +8,6 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf, ownerReferencesOf } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { servedVersions } from "../objects/served-versions.ts";
 
 /**

@@ -1,8 +1,7 @@
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
 import type { Context } from "../objects/context.ts";
-import { objectAt } from "../objects/read-objects.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";

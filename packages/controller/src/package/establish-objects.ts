@@ -1,11 +1,11 @@
 import { someOf } from "@xfn/errors";
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt, textAt, textsAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { adoptionProblem, handOverLabel } from "./adopt-object.ts";
 import { inParallel } from "./in-parallel.ts";

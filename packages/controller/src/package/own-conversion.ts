@@ -1,7 +1,6 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 
 /** Where the API server reaches the webhooks of a package's own runtime. */

@@ -1,7 +1,7 @@
+import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import { CONFIGURATION_REVISIONS } from "../objects/kinds.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 
 // Types and reasons of conditions are Crossplane's.
 

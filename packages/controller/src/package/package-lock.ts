@@ -1,11 +1,11 @@
-import { sameJson } from "@xfn/json";
+import { sameJson, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { type Dependency, type LockedPackage, lockEntry, readLock } from "@xfn/package";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { LOCK_NAME, LOCKS, referenceOf, typeMeta } from "../objects/kinds.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { isActive, skipsDependencies } from "./package-conditions.ts";
 import { PACKAGES, type PackageKinds } from "./package-kinds.ts";
 

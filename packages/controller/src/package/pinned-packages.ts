@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 
 /** A package of a CompositionRevision, with the digest that it had when the revision was created. */
 export interface PinnedPackage {

@@ -1,11 +1,10 @@
-import { type JsonObject, type KubernetesObject, mergePatch } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, mergePatch, objectAt, textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { revisionName } from "@xfn/package";
 import { type Condition, isTrue } from "../objects/conditions.ts";
 import { FUNCTION_REVISIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";
 import type { ImageSettings } from "./registry/image-configs.ts";
 import { pinnedReference } from "./registry/package-names.ts";

@@ -1,9 +1,10 @@
+import { textAt } from "@xfn/json";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, timestamp, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
-import { findCached, findLive, textAt } from "../objects/read-objects.ts";
+import { findCached, findLive } from "../objects/read-objects.ts";
 import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-packages.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { asInstallError, PackageInstallError } from "./registry/install-error.ts";

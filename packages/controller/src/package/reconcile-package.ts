@@ -1,3 +1,4 @@
+import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { type Condition, withConditions } from "../objects/conditions.ts";
@@ -7,7 +8,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, isPaused, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";

@@ -1,9 +1,10 @@
+import { textAt } from "@xfn/json";
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { CONFIGURATION_REVISIONS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, isPaused, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { hostEndpoint } from "./check-package.ts";
 import type { WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";

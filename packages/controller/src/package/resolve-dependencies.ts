@@ -1,3 +1,4 @@
+import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import {
@@ -12,7 +13,7 @@ import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf, typeMeta } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { PACKAGES } from "./package-kinds.ts";
 import { KnownVersions } from "./registry/known-versions.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { someOf } from "@xfn/errors";
-import { canonicalJson, type JsonObject } from "@xfn/json";
+import { canonicalJson, type JsonObject, objectAt, textAt, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
@@ -8,7 +8,6 @@ import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, DEFINITIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { objectAt, textAt, textsAt } from "../objects/read-objects.ts";
 import { type CheckedPackage, checkPackage } from "./check-package.ts";
 import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
 import { convertsByWebhook, type WebhookServices } from "./own-conversion.ts";

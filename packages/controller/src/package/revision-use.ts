@@ -1,12 +1,13 @@
 import { machineryOf } from "@xfn/composition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
+import { textAt, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { compositesOf } from "../definition/find-definition.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
 import { selectorText } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { hasLabels, textAt, textsAt } from "../objects/read-objects.ts";
+import { hasLabels } from "../objects/read-objects.ts";
 import { latestOf } from "../revision/read-revision.ts";
 import { isForAll, newestFirst } from "../revision/rollout-state.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { revisionName } from "@xfn/package";
@@ -8,7 +8,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTION_RUNTIMES, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";

@@ -1,10 +1,11 @@
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTION_RUNTIMES, REVISIONS, referenceOf } from "../objects/kinds.ts";
-import { findCached, textAt } from "../objects/read-objects.ts";
+import { findCached } from "../objects/read-objects.ts";
 import { pinnedPackages } from "./pinned-packages.ts";
 
 /**

@@ -1,7 +1,6 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 
 /**
  * The version in which the API server serves the kind of a CRD that does not exist: an aggregated API server does

@@ -1,9 +1,8 @@
-import { type JsonObject, sameJson } from "@xfn/json";
+import { type JsonObject, objectAt, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { objectAt } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 
 /**

@@ -1,10 +1,9 @@
-import { type JsonObject, type KubernetesObject, sameJson } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { objectAt } from "../objects/read-objects.ts";
 
 /**
  * Whether an earlier Composition of the name left this revision: deleted with orphans, or restored from a backup. XRs

@@ -1,9 +1,8 @@
 import { type Composition, checkComposition, documentOf } from "@xfn/composition";
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { COMPOSITIONS } from "../objects/kinds.ts";
 import { controllerOf, isControlledBy } from "../objects/owner.ts";
-import { objectAt } from "../objects/read-objects.ts";
 import { SelectionError } from "./selection-error.ts";
 
 // A revision only changes its number, and a cache returns the same object until it does: each object is parsed once.

@@ -1,4 +1,4 @@
-import type { JsonObject, KubernetesObject } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -12,7 +12,7 @@ import {
   selectorText,
 } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive, isPaused, objectAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { adoptRevision, isOrphan } from "./adopt-revision.ts";
 import {
   checkContent,

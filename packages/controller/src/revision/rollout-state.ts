@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type Composition, machineryOf } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
+import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ANNOTATION_ROLLOUT } from "../objects/labels.ts";
 import { isControlledBy } from "../objects/owner.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { compositionOf, isNewer, numberOf } from "./read-revision.ts";
 
 // The rollout of a CompositionRevision is in its status. The selection of a revision for an XR only reads that status,

@@ -7,7 +7,7 @@ import {
   machineryPath,
 } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt, textAt, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -15,7 +15,7 @@ import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_COMPOSITION_NAME, labelValue, selectorText } from "../objects/labels.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { findCached, listByLabels, objectAt, textAt, textsAt } from "../objects/read-objects.ts";
+import { findCached, listByLabels } from "../objects/read-objects.ts";
 import { compositionOf, latestOf } from "./read-revision.ts";
 import { followsNewest, rolledOutOf } from "./rollout-state.ts";
 import { SelectionError } from "./selection-error.ts";

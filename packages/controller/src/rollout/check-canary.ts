@@ -1,8 +1,7 @@
 import { type Layout, machineryOf } from "@xfn/composition";
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { conditionOf } from "../objects/conditions.ts";
-import { textAt } from "../objects/read-objects.ts";
 import { shortened } from "../objects/shortened.ts";
 
 /** A canary to check. */

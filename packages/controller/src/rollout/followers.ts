@@ -1,10 +1,11 @@
 import { machineryOf } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { compositesOf, type RevisionComposites } from "../definition/find-definition.ts";
 import type { Context } from "../objects/context.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { isPaused, textAt } from "../objects/read-objects.ts";
+import { isPaused } from "../objects/read-objects.ts";
 import { followsNewest } from "../revision/rollout-state.ts";
 
 /**

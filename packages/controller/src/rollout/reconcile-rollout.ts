@@ -1,6 +1,6 @@
 import type { Rollout } from "@xfn/composition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
-import { type JsonObject, sameJson } from "@xfn/json";
+import { type JsonObject, objectAt, sameJson, textAt } from "@xfn/json";
 import { ApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
 import { PipelineError } from "@xfn/pipeline";
 import { explainFailure } from "../composite/state/explain-failure.ts";
@@ -11,7 +11,7 @@ import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { isPaused, objectAt, textAt } from "../objects/read-objects.ts";
+import { isPaused } from "../objects/read-objects.ts";
 import { shortened } from "../objects/shortened.ts";
 import { compositionOf, numberOf } from "../revision/read-revision.ts";
 import {

@@ -1,9 +1,10 @@
+import { objectAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME } from "../objects/labels.ts";
-import { findLive, objectAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { createAuthority, isDue, isPair, type KeyPair } from "./certificates.ts";
 

@@ -1,7 +1,8 @@
 import type { TargetCertificates } from "@xfn/function-grpc";
+import { textAt } from "@xfn/json";
 import type { Context, DeployedFunction } from "../objects/context.ts";
 import { FUNCTION_RUNTIMES, referenceOf, SECRETS } from "../objects/kinds.ts";
-import { findCached, findLive, textAt } from "../objects/read-objects.ts";
+import { findCached, findLive } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { runtimeName } from "../package/runtime-object.ts";
 import { secretText } from "./authority.ts";

@@ -1,6 +1,6 @@
+import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { conditionOf } from "../objects/conditions.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 import { ANNOTATION_CERTIFICATES } from "./manifests.ts";
 
 /** Whether all pods of a Deployment are of its current template, and available. */

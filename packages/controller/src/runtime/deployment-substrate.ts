@@ -1,5 +1,5 @@
 import { someOf } from "@xfn/errors";
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo } from "../objects/owner.ts";
-import { findCached, objectAt, textAt } from "../objects/read-objects.ts";
+import { findCached } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { secretNames } from "../package/registry/pull-secrets.ts";
 import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority } from "./authority.ts";

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, objectAt, textAt } from "@xfn/json";
 import { dnsLabel } from "@xfn/package";
 import { DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
-import { objectAt, textAt } from "../objects/read-objects.ts";
 
 // The objects that run a package: Crossplane's defaults, below the templates of a DeploymentRuntimeConfig.
 

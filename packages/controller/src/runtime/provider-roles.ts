@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, textAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { EDIT, VIEW } from "../definition/definition-roles.ts";
 import type { Context } from "../objects/context.ts";
@@ -6,7 +6,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
-import { findLive, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import type { Manifest } from "./manifests.ts";
 import { providedCrds, servedResources } from "./served-resources.ts";

@@ -1,11 +1,11 @@
-import type { JsonObject, JsonValue } from "@xfn/json";
+import { type JsonObject, type JsonValue, objectAt, textAt } from "@xfn/json";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
-import { findLive, isPaused, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive, isPaused } from "../objects/read-objects.ts";
 import { checkPackage, hostEndpoint } from "../package/check-package.ts";
 import { asInstallError, type PackageInstallError } from "../package/registry/install-error.ts";
 import { setPackageStatus } from "../package/set-status.ts";

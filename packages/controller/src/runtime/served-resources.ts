@@ -1,10 +1,11 @@
+import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { CRDS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { inParallel } from "../package/in-parallel.ts";
 
 /** The CRDs that the revisions of a provider's runtime established, as their status names them. */

@@ -1,3 +1,4 @@
+import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import {
@@ -9,7 +10,7 @@ import {
   SERVICES,
 } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { findCached, findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findCached, findLive } from "../objects/read-objects.ts";
 import type { WebhookServices } from "../package/own-conversion.ts";
 import { imageSettings } from "../package/registry/image-configs.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";

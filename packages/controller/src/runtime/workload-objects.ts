@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
 import { type ApiError, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { DEPLOYMENTS, referenceOf, SECRETS, SERVICE_ACCOUNTS, SERVICES } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { isControlledBy } from "../objects/owner.ts";
-import { findLive, objectAt, textAt } from "../objects/read-objects.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 
 /** The kinds of the objects that run a package. */

@@ -22,7 +22,7 @@ import { isMask } from "./secret-masks.ts";
  */
 export function readRun(document: JsonObject, step: string): FunctionRun {
   try {
-    const rounded = listAt(document, "rounded").filter((field) => typeof field === "string");
+    const rounded = optionalList(document, "rounded").filter((field) => typeof field === "string");
     return { response: responseOf(document), rounded, requestBytes: 0, responseBytes: 0 };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -35,11 +35,11 @@ export function readRun(document: JsonObject, step: string): FunctionRun {
 
 function responseOf(document: JsonObject): FunctionResponse {
   const { context, ttlMs } = document;
-  const requirements = objectAt(document, "requirements");
+  const requirements = optionalObject(document, "requirements");
   return {
-    desired: stateOf(objectAt(document, "desired")),
-    results: listAt(document, "results").map(resultOf),
-    conditions: listAt(document, "conditions").map(conditionOf),
+    desired: stateOf(optionalObject(document, "desired")),
+    results: optionalList(document, "results").map(resultOf),
+    conditions: optionalList(document, "conditions").map(conditionOf),
     ...(isObject(context) && { context }),
     requirements: requirements === undefined ? NO_REQUIREMENTS : requirementsOf(requirements),
     ...(typeof ttlMs === "number" && { ttlMs }),
@@ -47,15 +47,15 @@ function responseOf(document: JsonObject): FunctionResponse {
 }
 
 function stateOf(state: JsonObject = {}): FunctionState {
-  const composite = objectAt(state, "composite");
+  const composite = optionalObject(state, "composite");
   return { ...(composite && { composite: resourceOf(composite) }), resources: mapAt(state, "resources", resourceOf) };
 }
 
 function resourceOf(state: JsonValue): ResourceState {
   if (!isObject(state)) throw new TypeError("an entry is not an object");
-  const resource = objectAt(state, "resource");
+  const resource = optionalObject(state, "resource");
   if (resource === undefined) throw new TypeError("an entry has no resource");
-  const details = listAt(state, "connectionDetails").map(detailOf);
+  const details = optionalList(state, "connectionDetails").map(detailOf);
   const { ready } = state;
   return {
     resource,
@@ -67,26 +67,30 @@ function resourceOf(state: JsonValue): ResourceState {
 function detailOf(detail: JsonValue): [name: string, value: Uint8Array] {
   const base64 = isObject(detail) ? detail["base64"] : undefined;
   // The mask of a binary secret is text.
-  if (typeof base64 === "string" && !isMask(base64)) return [textAt(detail, "name"), Buffer.from(base64, "base64")];
-  return [textAt(detail, "name"), Buffer.from(typeof base64 === "string" ? base64 : textAt(detail, "value"))];
+  if (typeof base64 === "string" && !isMask(base64))
+    return [requiredText(detail, "name"), Buffer.from(base64, "base64")];
+  return [
+    requiredText(detail, "name"),
+    Buffer.from(typeof base64 === "string" ? base64 : requiredText(detail, "value")),
+  ];
 }
 
 function resultOf(result: JsonValue): FunctionResult {
-  const reason = optionalTextAt(result, "reason");
+  const reason = optionalText(result, "reason");
   return {
     severity: oneOf(result, "severity", ["Fatal", "Warning", "Normal"]),
-    message: textAt(result, "message"),
+    message: requiredText(result, "message"),
     target: targetOf(result),
     ...(reason !== undefined && { reason }),
   };
 }
 
 function conditionOf(condition: JsonValue): FunctionCondition {
-  const message = optionalTextAt(condition, "message");
+  const message = optionalText(condition, "message");
   return {
-    type: textAt(condition, "type"),
+    type: requiredText(condition, "type"),
     status: oneOf(condition, "status", ["True", "False", "Unknown"]),
-    reason: textAt(condition, "reason"),
+    reason: requiredText(condition, "reason"),
     target: targetOf(condition),
     ...(message !== undefined && { message }),
   };
@@ -105,7 +109,7 @@ function requirementsOf(requirements: JsonObject): Requirements {
 }
 
 function selectorOf(selector: JsonValue): ResourceSelector {
-  const [name, namespace] = [optionalTextAt(selector, "name"), optionalTextAt(selector, "namespace")];
+  const [name, namespace] = [optionalText(selector, "name"), optionalText(selector, "namespace")];
   const labels = isObject(selector) ? mapAt(selector, "matchLabels", asText) : new Map<string, string>();
   return {
     ...kindOf(selector),
@@ -115,23 +119,23 @@ function selectorOf(selector: JsonValue): ResourceSelector {
 }
 
 function kindOf(value: JsonValue): SchemaSelector {
-  return { apiVersion: textAt(value, "apiVersion"), kind: textAt(value, "kind") };
+  return { apiVersion: requiredText(value, "apiVersion"), kind: requiredText(value, "kind") };
 }
 
-function objectAt(object: JsonObject, field: string): JsonObject | undefined {
+function optionalObject(object: JsonObject, field: string): JsonObject | undefined {
   const value = object[field];
   if (value === undefined || isObject(value)) return value;
   throw new TypeError(`${field} is not an object`);
 }
 
-function listAt(object: JsonObject, field: string): readonly JsonValue[] {
+function optionalList(object: JsonObject, field: string): readonly JsonValue[] {
   const value = object[field] ?? [];
   if (Array.isArray(value)) return value;
   throw new TypeError(`${field} is not a list`);
 }
 
 function mapAt<T>(object: JsonObject, field: string, read: (value: JsonValue) => T): Map<string, T> {
-  return new Map(Object.entries(objectAt(object, field) ?? {}).map(([key, value]) => [key, read(value)]));
+  return new Map(Object.entries(optionalObject(object, field) ?? {}).map(([key, value]) => [key, read(value)]));
 }
 
 function asText(value: JsonValue | undefined): string {
@@ -139,20 +143,20 @@ function asText(value: JsonValue | undefined): string {
   throw new TypeError("a value is not a text");
 }
 
-function textAt(value: JsonValue, field: string): string {
-  const text = optionalTextAt(value, field);
+function requiredText(value: JsonValue, field: string): string {
+  const text = optionalText(value, field);
   if (text === undefined) throw new TypeError(`${field} is missing`);
   return text;
 }
 
-function optionalTextAt(value: JsonValue, field: string): string | undefined {
+function optionalText(value: JsonValue, field: string): string | undefined {
   const text = isObject(value) ? value[field] : undefined;
   if (text === undefined || typeof text === "string") return text;
   throw new TypeError(`${field} is not a text`);
 }
 
 function oneOf<T extends string>(value: JsonValue, field: string, values: readonly T[]): T {
-  const text = textAt(value, field);
+  const text = requiredText(value, field);
   const found = values.find((one) => one === text);
   if (found === undefined) throw new TypeError(`${field} is none of ${values.join(", ")}`);
   return found;

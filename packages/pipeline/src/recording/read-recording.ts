@@ -26,7 +26,7 @@ export function readRecording(folder: string): Recording {
         `version ${RECORDING_VERSION}; record the run again`,
     );
   }
-  const steps = listAt(index, "steps", INDEX_FILE);
+  const steps = requiredList(index, "steps", INDEX_FILE);
   if (steps.length > MAX_STEPS)
     throw new RecordingError("TooLarge", `${INDEX_FILE} has ${steps.length} steps; at most ${MAX_STEPS} are read`);
   const composite = objectOf(index["composite"]);
@@ -59,12 +59,12 @@ function readIndex(folder: string): JsonObject {
 }
 
 function readStep(folder: string, listed: JsonValue, index: number): RecordedStep {
-  const name = isObject(listed) ? textAt(listed, "name", INDEX_FILE) : "";
+  const name = isObject(listed) ? requiredText(listed, "name", INDEX_FILE) : "";
   const file = stepFile(index, name);
   const document = readFile(folder, file);
-  if (textAt(document, "step", file) !== name)
+  if (requiredText(document, "step", file) !== name)
     throw invalid(`${file} is about another step than ${JSON.stringify(name)}, which ${INDEX_FILE} names`);
-  const calls = listAt(document, "calls", file);
+  const calls = requiredList(document, "calls", file);
   const count = isObject(listed) ? listed["calls"] : undefined;
   if (calls.length !== count || calls.length === 0)
     throw invalid(`${file} has ${calls.length} calls, and ${INDEX_FILE} says another number`);
@@ -105,13 +105,13 @@ function optionalText(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function textAt(object: JsonObject, field: string, place: string): string {
+function requiredText(object: JsonObject, field: string, place: string): string {
   const value = object[field];
   if (typeof value === "string") return value;
   throw invalid(`${place} has no ${field}`);
 }
 
-function listAt(object: JsonObject, field: string, place: string): readonly JsonValue[] {
+function requiredList(object: JsonObject, field: string, place: string): readonly JsonValue[] {
   const value = object[field];
   if (Array.isArray(value)) return value;
   throw invalid(`${place} has no list ${field}`);

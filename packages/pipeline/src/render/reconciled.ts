@@ -1,5 +1,5 @@
 import { type Composition, type Layout, machineryOf, publishesDetails, specWith } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, type KubernetesObject, objectAt } from "@xfn/json";
 import type { CompositeResource } from "../observed/observed-entries.ts";
 import { labelled } from "../steps/run-templates.ts";
 import { conditionsOf, type SetCondition, setConditions } from "./complete-conditions.ts";
@@ -61,9 +61,4 @@ export function referenceTo({ apiVersion, kind, metadata }: KubernetesObject, co
     name,
     ...(namespace && !compositeNamespace && { namespace }),
   };
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = Object.hasOwn(object, key) ? object[key] : undefined;
-  return isObject(value) ? value : {};
 }

@@ -1,6 +1,6 @@
 import { compositeCrd } from "@xfn/composition/definition";
 import { checkSchema, compileSchema, type Schema } from "@xfn/composition/schema";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, objectAt } from "@xfn/json";
 import type { KindSchemas } from "../settings/strict.ts";
 import { readSource, type Source } from "./source.ts";
 import { TestingError } from "./testing-error.ts";
@@ -48,11 +48,6 @@ function versionsOf(crd: JsonObject, source: string): [key: string, schema: Json
     const { name } = version;
     return isObject(schema) && typeof name === "string" ? [[keyOf(`${group}/${name}`, kind), schema]] : [];
   });
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  return isObject(value) ? value : {};
 }
 
 function invalid(message: string): TestingError {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
+import { type JsonObject, type JsonPath, type JsonValue, listAt, objectAt, textAt } from "@xfn/json";
 import { closest } from "../../reader/closest.ts";
 import { isObject } from "../../values/json.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "../structural/issue.ts";
@@ -132,7 +132,7 @@ class MetadataCheck {
   }
 
   labels(metadata: JsonObject): void {
-    for (const [key, value] of entriesAt(metadata, "labels")) {
+    for (const [key, value] of Object.entries(objectAt(metadata, "labels"))) {
       const at = ["metadata", "labels", key];
       for (const problem of qualifiedNameProblems(key)) this.add(at, "Invalid", problem, key);
       if (typeof value !== "string") continue;
@@ -142,7 +142,7 @@ class MetadataCheck {
 
   annotations(metadata: JsonObject): void {
     let bytes = 0;
-    for (const [key, value] of entriesAt(metadata, "annotations")) {
+    for (const [key, value] of Object.entries(objectAt(metadata, "annotations"))) {
       // The case of an annotation's key does not matter.
       for (const problem of qualifiedNameProblems(key.toLowerCase()))
         this.add(["metadata", "annotations", key], "Invalid", problem, key);
@@ -203,20 +203,4 @@ function typeName(value: JsonValue): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "bigint" || Number.isInteger(value)) return "integer";
   return typeof value;
-}
-
-/** A text that is not empty. */
-function textAt(object: JsonObject, field: string): string | undefined {
-  const value = object[field];
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function entriesAt(object: JsonObject, field: string): [string, JsonValue][] {
-  const value = object[field];
-  return isObject(value) ? Object.entries(value) : [];
-}
-
-function listAt(object: JsonObject, field: string): readonly JsonValue[] {
-  const value = object[field];
-  return Array.isArray(value) ? value : [];
 }

@@ -1,5 +1,5 @@
 import { LABEL_CLAIM_NAME } from "@xfn/composition";
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, textAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { isDerivedName } from "@xfn/pipeline";
 import { digestOf } from "../../objects/apply-cache.ts";
@@ -7,7 +7,6 @@ import { asCompositeError, CompositeError } from "../../objects/composite-error.
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { isSecret } from "../../objects/kinds.ts";
 import { controllerOf } from "../../objects/owner.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import { emitAdoption } from "../state/emit-events.ts";
 import { applyChanged, type ReconcileContext, readLive } from "../state/reconcile-context.ts";

@@ -8,12 +8,19 @@ import {
   publishesDetails,
   specWith,
 } from "@xfn/composition";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject, newObject, sameJson } from "@xfn/json";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type KubernetesObject,
+  newObject,
+  objectAt,
+  sameJson,
+} from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { appliedFields, owns, project } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE } from "../../objects/finalizers.ts";
-import { objectAt } from "../../objects/read-objects.ts";
 import { recordOf } from "../../objects/references.ts";
 
 /** Fields of an XR's spec that functions cannot set, in the layout of Crossplane 1. */

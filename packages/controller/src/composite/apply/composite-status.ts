@@ -1,8 +1,7 @@
 import { publishesDetails } from "@xfn/composition";
-import { isObject, type KubernetesObject } from "@xfn/json";
+import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
-import { objectAt } from "../../objects/read-objects.ts";
 import { applyChanged, type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
 import { statusIntent } from "./composite-intent.ts";
 

@@ -1,7 +1,14 @@
-import { formatPath, isObject, type JsonObject, type JsonValue, type KubernetesObject, sameJson } from "@xfn/json";
+import {
+  formatPath,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type KubernetesObject,
+  objectAt,
+  sameJson,
+} from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
-import { objectAt } from "../../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 

@@ -1,8 +1,7 @@
 import { someOf } from "@xfn/errors";
 import { type ObservedResource } from "@xfn/functionio";
-import { type KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, textAt } from "@xfn/json";
 import { type Condition, conditionOf } from "../../objects/conditions.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import { shortened } from "../../objects/shortened.ts";
 

@@ -1,8 +1,8 @@
 import { machineryOf } from "@xfn/composition";
+import { textAt } from "@xfn/json";
 import { ApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { isBeingDeleted, isControlledBy } from "../../objects/owner.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { ObservedComposed } from "../observe/observe-composed.ts";
 import { applyChanged, type ReconcileContext, readLive } from "../state/reconcile-context.ts";

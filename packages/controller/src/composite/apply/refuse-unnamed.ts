@@ -1,10 +1,9 @@
 import { ANNOTATION_RESOURCE_NAME, type Composition, machineryOf } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, textAt } from "@xfn/json";
 import { type LiveObject, resourceOf } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { groupKind } from "../../objects/kinds.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import type { Applicable } from "./check-applicable.ts";

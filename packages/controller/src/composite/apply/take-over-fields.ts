@@ -1,10 +1,9 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { lastApplied } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { mergeFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
-import { objectAt } from "../../objects/read-objects.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 

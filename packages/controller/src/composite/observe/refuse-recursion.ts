@@ -1,8 +1,8 @@
 import { machineryOf } from "@xfn/composition";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { controllerOf } from "../../objects/owner.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 // Platforms nest different Compositions. One that occurs so often among the ancestors composes itself without end.

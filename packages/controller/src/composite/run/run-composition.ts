@@ -1,6 +1,6 @@
 import type { Composition } from "@xfn/composition";
 import { type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { isObject } from "@xfn/json";
+import { isObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import {
   type FunctionRunner,
@@ -19,7 +19,6 @@ import type { Condition } from "../../objects/conditions.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
-import { objectAt } from "../../objects/read-objects.ts";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../apply/composite-intent.ts";
 import { emitResults } from "../state/emit-events.ts";

@@ -1,12 +1,11 @@
 import { type Composition, concernsEnvironment } from "@xfn/composition";
-import { type JsonObject, sameJson } from "@xfn/json";
+import { type JsonObject, objectAt, sameJson, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { environmentOf } from "@xfn/pipeline";
 import { MAX_REQUIRED_BYTES } from "../../functions/required-objects.ts";
 import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import type { Selection } from "../../objects/context.ts";
 import { ENVIRONMENT_CONFIGS, typeMeta } from "../../objects/kinds.ts";
-import { objectAt, textAt } from "../../objects/read-objects.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 

@@ -1,9 +1,9 @@
 import { claimFieldOf } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { StepResult } from "@xfn/pipeline";
 import type { Context } from "../../objects/context.ts";
 import { claimKindOf } from "../../objects/definition-kinds.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 

@@ -1,11 +1,11 @@
 import { someOf } from "@xfn/errors";
+import { textAt } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { hasRight } from "../../account/access-reviews.ts";
 import type { AccountRights } from "../../account/account-rights.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import { compositeKindOf } from "../../objects/definition-kinds.ts";
 import { SECRETS } from "../../objects/kinds.ts";
-import { textAt } from "../../objects/read-objects.ts";
 import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";

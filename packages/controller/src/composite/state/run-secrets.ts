@@ -1,8 +1,7 @@
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, textsAt } from "@xfn/json";
 import { SecretValues } from "@xfn/pipeline/trace";
 import type { Condition } from "../../objects/conditions.ts";
 import { isSecret } from "../../objects/kinds.ts";
-import { textsAt } from "../../objects/read-objects.ts";
 
 /**
  * The values of all Secrets that a run was given: credentials of steps, connection details, observed and required

@@ -1,10 +1,9 @@
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Reference, tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { afterPrefix, type ImagePrefix, parseImagePrefix } from "@xfn/oci-rootfs/image-prefix";
 import type { Context } from "../../objects/context.ts";
 import { IMAGE_CONFIGS } from "../../objects/kinds.ts";
-import { objectAt, textAt } from "../../objects/read-objects.ts";
 import { PackageInstallError } from "./install-error.ts";
 
 /** A server lists a kind within a second; the role of the controller may lack it. */

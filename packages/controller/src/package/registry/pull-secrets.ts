@@ -1,10 +1,10 @@
-import { isObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonValue, objectAt } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
 import type { RegistryAuth } from "@xfn/pipeline";
 import type { Context } from "../../objects/context.ts";
 import { referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
-import { findLive, objectAt } from "../../objects/read-objects.ts";
+import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
 
 /** The types of pull secrets, with their keys (Kubernetes, "Pull an Image from a Private Registry"). */

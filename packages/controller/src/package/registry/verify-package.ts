@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/oci-rootfs";
 import { readTrustedKey, SignatureError, type TrustedKey } from "@xfn/package";
 import type { Context, PackageRegistry } from "../../objects/context.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
-import { findLive, objectAt, textAt } from "../../objects/read-objects.ts";
+import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 
