@@ -65,7 +65,7 @@ export function setComposedMetadata(resource: JsonObject, entry: string, identit
   const annotations = textsOf(metadata, "annotations");
   annotations.texts[ANNOTATION_RESOURCE_NAME] = entry;
   metadata["annotations"] = annotations.texts;
-  const dropped = [...labels.wrong, ...annotations.wrong];
+  const dropped = labels.wrong.length === 0 ? annotations.wrong : [...labels.wrong, ...annotations.wrong];
   return { dropped, otherController: !setController(metadata, identity) };
 }
 

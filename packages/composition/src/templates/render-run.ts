@@ -26,8 +26,8 @@ export class RenderRun {
   readonly #rendered: Map<string, RenderedTemplate> = new Map();
   /** Results by name. As in Crossplane, a template with a name of an earlier one continues with its result. */
   readonly #left: Map<string, KubernetesObject> = new Map();
-  /** Labels and annotations that were left out, by name. */
-  readonly #dropped: Map<string, readonly WrongText[]> = new Map();
+  /** Labels and annotations that the last template left out. */
+  #dropped: readonly WrongText[] = [];
   readonly #budget: WriteBudget = new WriteBudget();
   #identity: CompositeIdentity | undefined;
 
@@ -69,13 +69,14 @@ export class RenderRun {
     const { name, index } = template;
     const existing = this.#left.get(name) ?? this.#input.observed.get(name);
     if (existing !== undefined && template.toComposite.length > 0) this.#patchComposite(template, existing);
-    this.#dropped.delete(name);
+    this.#dropped = [];
     const rendered = this.#renderComposed(template, existing);
     // An error of an earlier template with this name remains.
     const error = rendered instanceof TemplateError ? rendered : this.#rendered.get(name)?.error;
     const outcome = error === undefined ? { resource: rendered as KubernetesObject } : { error };
-    const dropped = this.#dropped.get(name);
-    this.#rendered.set(name, { name, template: index, ...outcome, ...(dropped && { dropped }) });
+    const result: RenderedTemplate = { name, template: index, ...outcome };
+    if (this.#dropped.length > 0) result.dropped = this.#dropped;
+    this.#rendered.set(name, result);
   }
 
   #patchComposite(template: CompiledTemplate, existing: KubernetesObject): void {
@@ -120,7 +121,7 @@ export class RenderRun {
     }
     this.#identity ??= compositeIdentity(this.#composite.value);
     const { dropped, otherController } = setComposedMetadata(resource, name, this.#identity);
-    if (dropped.length > 0) this.#dropped.set(name, dropped);
+    this.#dropped = dropped;
     if (otherController) {
       const message =
         "its metadata.ownerReferences name another controller; leave controllers to the composite resource";
