@@ -7,7 +7,7 @@ import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { XFN_MAIN } from "../harness/paths.ts";
 import { withMoreTime } from "../harness/patience.ts";
-import { type As, Workspace } from "../harness/workspace.ts";
+import { USERS, Workspace } from "../harness/workspace.ts";
 
 // A function whose outcome depends on `mood` of the composite.
 const FUNCTION = `#!/bin/sh
@@ -38,7 +38,7 @@ function xr(mood: string): string {
   return `apiVersion: example.org/v1\nkind: XMood\nmetadata: {name: moody}\nspec: {mood: ${mood}}\n`;
 }
 
-describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
+describe.each(USERS)("xfn as %s", (as) => {
   describe("with real containers", as === "self" ? needs("crun") : needs("crun", "ordinary-user"), () => {
     let workspace: Workspace;
     let state: Before;

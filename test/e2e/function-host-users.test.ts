@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { type As, Workspace } from "../harness/workspace.ts";
+import { USERS, Workspace } from "../harness/workspace.ts";
 
 // A program of each user builds the image, serves it, calls it, and waits.
 const program = (workspace: Workspace, go: string): string => `
@@ -29,7 +29,7 @@ const program = (workspace: Workspace, go: string): string => `
   for (const one of served) one.release();
 `;
 
-describe.each<As>(["self", "ordinary-user"])("served functions of a program that runs as %s", (as) => {
+describe.each(USERS)("served functions of a program that runs as %s", (as) => {
   const set = as === "self" ? needs("crun", "go-functions") : needs("crun", "go-functions", "ordinary-user");
 
   test("answer, and end with the program, which does not close its runner", { ...set, timeout: 900_000 }, async () => {

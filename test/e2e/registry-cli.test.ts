@@ -5,7 +5,7 @@ import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { faultyRegistry } from "../harness/registry-faults.ts";
-import { type As, Workspace } from "../harness/workspace.ts";
+import { USERS, Workspace } from "../harness/workspace.ts";
 
 // xfn push, pull, copy and run with a registry.
 
@@ -13,7 +13,7 @@ const FUNCTION = "#!/bin/sh\ncat\n";
 const IO = '{"apiVersion":"apiextensions.crossplane.io/v1alpha1","kind":"FunctionIO","observed":{}}';
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-describe.each<As>(["self", "ordinary-user"])("xfn as %s", (as) => {
+describe.each(USERS)("xfn as %s", (as) => {
   const wanted = needs("docker-registry", "skopeo", ...(as === "self" ? [] : (["ordinary-user"] as const)));
   describe("with registries", wanted, () => {
     let workspace: Workspace;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addHostBases } from "../harness/host-bases.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
-import { type As, Workspace } from "../harness/workspace.ts";
+import { USERS, Workspace } from "../harness/workspace.ts";
 
 /** Characters that separate or escape the options of mount(2), lists of paths, and shell words. */
 const NAMES = ["a:b", "a,b", "a\\b", "a\\:b,upperdir=c=d", "a b'c\"d$e", "a%sé\n"];
@@ -16,7 +16,7 @@ const INPUT = JSON.stringify({
   desired: {},
 });
 
-describe.each<As>(["self", "ordinary-user"])("a cache folder of %s", (as) => {
+describe.each(USERS)("a cache folder of %s", (as) => {
   describe(
     "whose path has unusual characters",
     needs("crun", ...(as === "self" ? [] : (["ordinary-user"] as const))),

@@ -4,9 +4,9 @@ import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { before, leftovers } from "./leftovers.ts";
 import { needs } from "./needs.ts";
-import { type As, Workspace } from "./workspace.ts";
+import { USERS, Workspace } from "./workspace.ts";
 
-describe.each<As>(["self", "ordinary-user"])("leftovers of %s", (as) => {
+describe.each(USERS)("leftovers of %s", (as) => {
   describe("if that user exists", as === "self" ? needs() : needs("ordinary-user"), () => {
     test("finds a process until it exits", async () => {
       await using workspace = await Workspace.create({ as });

@@ -5,7 +5,7 @@ import { needs } from "./needs.ts";
 import { RUNNER_MAIN } from "./paths.ts";
 import { SHELL } from "./shell-function.ts";
 import { shellWorkspace } from "./shell-workspace.ts";
-import type { As, Finished, RunOptions as ProgramOptions, Workspace } from "./workspace.ts";
+import { type As, type Finished, type RunOptions as ProgramOptions, USERS, type Workspace } from "./workspace.ts";
 
 /** A token that runners accept. */
 export const TOKEN = "a-token-of-more-than-16-characters";
@@ -31,12 +31,11 @@ export function describeXfnRunner(stories: (shared: SharedRunner) => void): void
       },
     });
   };
-  describe("xfn-runner as self", needs("crun"), () => {
-    describeAs("self");
-  });
-  describe("xfn-runner as ordinary-user", needs("crun", "ordinary-user"), () => {
-    describeAs("ordinary-user");
-  });
+  for (const as of USERS) {
+    describe(`xfn-runner as ${as}`, as === "self" ? needs("crun") : needs("crun", "ordinary-user"), () => {
+      describeAs(as);
+    });
+  }
 }
 
 /** Runs `xfn-runner ARGS` to its end. */

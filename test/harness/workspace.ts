@@ -10,6 +10,12 @@ import { which } from "./which.ts";
 /** The user that runs xfn: the user of the tests, or, if that is root, optionally a user without passwd entry. */
 export type As = "self" | "ordinary-user";
 
+/** Whether the tests run as root, and can run xfn as both users. */
+export const AS_ROOT: boolean = process.getuid?.() === 0;
+
+/** The users for a test that must hold for each. As an ordinary user, both would be the same. */
+export const USERS: readonly As[] = AS_ROOT ? ["self", "ordinary-user"] : ["self"];
+
 /** The output of a program and its exit. */
 export interface Finished {
   /** Exit code; null if a signal ended it. */
@@ -52,7 +58,7 @@ export class Workspace implements AsyncDisposable {
   private constructor(root: string, as: As) {
     this.root = root;
     this.as = as;
-    this.#switches = as === "ordinary-user" && process.getuid?.() === 0;
+    this.#switches = as === "ordinary-user" && AS_ROOT;
   }
 
   /** With `as: "ordinary-user"` the test needs `needs("ordinary-user")`. */
