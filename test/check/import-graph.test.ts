@@ -84,7 +84,7 @@ const NODE_GLOBAL = /\b(?:process|Buffer|require|__dirname)\b[.(]/;
 const PACKAGES = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
 const MANIFESTS = new Map<string, Manifest>(PACKAGES.map((name) => [`@xfn/${name}`, manifestOf(`packages/${name}`)]));
 
-const isTest = (file: string): boolean => /\.test\.ts$|^packages\/[^/]+\/(test|testing|test-support)\//.test(file);
+const isTest = (file: string): boolean => /\.test\.ts$|^packages\/[^/]+\/testing\//.test(file);
 const sourcesOf = (name: string): string[] => files(`packages/${name}/src/**/*.ts`).filter((file) => !isTest(file));
 const testsOf = (name: string): string[] => files(`packages/${name}/**/*.ts`).filter(isTest);
 const importsIn = (paths: readonly string[]): Import[] => paths.flatMap(importsOf);

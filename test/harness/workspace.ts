@@ -11,7 +11,7 @@ import { which } from "./which.ts";
 export type As = "self" | "ordinary-user";
 
 /** Whether the tests run as root, and can run xfn as both users. */
-export const AS_ROOT: boolean = process.getuid?.() === 0;
+const AS_ROOT: boolean = process.getuid?.() === 0;
 
 /** The users for a test that must hold for each. As an ordinary user, both would be the same. */
 export const USERS: readonly As[] = AS_ROOT ? ["self", "ordinary-user"] : ["self"];

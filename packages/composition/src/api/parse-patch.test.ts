@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type CheckedSpec, checkSpec } from "../../test/check-spec.ts";
+import { type CheckedSpec, checkSpec } from "../../testing/check-spec.ts";
 
 const at = "spec.resources[0].patches[0]";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkSpec } from "../../test/check-spec.ts";
+import { checkSpec } from "../../testing/check-spec.ts";
 
 const RESOURCES = "resources: [{name: a, base: {apiVersion: v1, kind: ConfigMap}}]\n";
 

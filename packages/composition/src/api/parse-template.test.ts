@@ -1,6 +1,6 @@
 import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
-import { type CheckedSpec, checkSpec, HEAD } from "../../test/check-spec.ts";
+import { type CheckedSpec, checkSpec, HEAD } from "../../testing/check-spec.ts";
 import { checkComposition } from "./parse-composition.ts";
 
 const base = "base: {apiVersion: v1, kind: K}";

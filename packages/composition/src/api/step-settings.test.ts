@@ -1,6 +1,6 @@
 import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
-import { checkSpec, HEAD } from "../../test/check-spec.ts";
+import { checkSpec, HEAD } from "../../testing/check-spec.ts";
 import type { Finding } from "../reader/composition-error.ts";
 import { checkComposition } from "./parse-composition.ts";
 

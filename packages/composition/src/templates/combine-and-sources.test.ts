@@ -1,6 +1,6 @@
 import type { JsonObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
-import { base, existing, failure, from, patched, render, spec, template, thrown, to } from "../../test/templates.ts";
+import { base, existing, failure, from, patched, render, spec, template, thrown, to } from "../../testing/templates.ts";
 import type { Combine, Patch } from "../api/template.ts";
 
 describe("combine", () => {

@@ -12,7 +12,7 @@ import {
   thrown,
   to,
   xr,
-} from "../../test/templates.ts";
+} from "../../testing/templates.ts";
 import type { ResourceTemplate } from "../api/template.ts";
 import { compileTemplates } from "./compile-templates.ts";
 import type { TemplateWrite } from "./rendering.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/json";
 import { describe, expect, test } from "vitest";
-import { base, existing, failure, from, patched, render, spec, template } from "../../test/templates.ts";
+import { base, existing, failure, from, patched, render, spec, template } from "../../testing/templates.ts";
 import type { Combine, Patch } from "../api/template.ts";
 import type { TemplatesInput } from "./rendering.ts";
 

@@ -12,7 +12,7 @@ import {
   thrown,
   to,
   xr,
-} from "../../test/templates.ts";
+} from "../../testing/templates.ts";
 import type { Combine, Patch, ResourceTemplate } from "../api/template.ts";
 
 describe("FromCompositeFieldPath", () => {

@@ -1,6 +1,6 @@
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
-import { APPS, BUCKETS, bucketOf, definition, object, settle, start, xr } from "../../test-support/engine-stage.ts";
+import { APPS, BUCKETS, bucketOf, definition, object, settle, start, xr } from "../../testing/engine-stage.ts";
 import {
   COMPOSITIONS,
   DEFINITIONS,

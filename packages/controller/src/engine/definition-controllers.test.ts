@@ -1,15 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  APPS,
-  BUCKETS,
-  bucketOf,
-  CLAIMS,
-  definition,
-  object,
-  settle,
-  start,
-  xr,
-} from "../../test-support/engine-stage.ts";
+import { APPS, BUCKETS, bucketOf, CLAIMS, definition, object, settle, start, xr } from "../../testing/engine-stage.ts";
 import { DEFINITIONS } from "../objects/kinds.ts";
 
 test("instances are reconciled when their definition is established, claims when it is offered", async () => {

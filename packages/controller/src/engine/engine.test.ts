@@ -1,7 +1,7 @@
 import { ApiError, type ApiErrorCode, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { APPS, BUCKETS, CLAIMS, definition, object, settle, start, xr } from "../../test-support/engine-stage.ts";
-import { fakeInformers } from "../../test-support/fake-informers.ts";
+import { APPS, BUCKETS, CLAIMS, definition, object, settle, start, xr } from "../../testing/engine-stage.ts";
+import { fakeInformers } from "../../testing/fake-informers.ts";
 import {
   CLUSTER_ROLES,
   COMPOSITIONS,

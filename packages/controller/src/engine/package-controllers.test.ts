@@ -1,7 +1,7 @@
 import { type Client, type LiveObject, type ResourceKind, WorkerSlots } from "@xfn/kubernetes";
 import { afterEach, expect, test } from "vitest";
-import { object, settle } from "../../test-support/engine-stage.ts";
-import { fakeInformers } from "../../test-support/fake-informers.ts";
+import { object, settle } from "../../testing/engine-stage.ts";
+import { fakeInformers } from "../../testing/fake-informers.ts";
 import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, IMAGE_CONFIGS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";

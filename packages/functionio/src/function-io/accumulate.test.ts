@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { desired, io, results } from "../../test-support/arbitraries.ts";
+import { desired, io, results } from "../../testing/arbitraries.ts";
 import { accumulate } from "./accumulate.ts";
 import type { Observed, Result } from "./functionio.ts";
 import { entryState } from "./overlay.ts";

@@ -3,8 +3,8 @@ import { readDocuments } from "@xfn/json/document";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import schema from "../../function-io.schema.json" with { type: "json" };
-import { ACCEPTED, REFUSED } from "../../test-support/documents.ts";
-import { both } from "../../test-support/parsing.ts";
+import { ACCEPTED, REFUSED } from "../../testing/documents.ts";
+import { both } from "../../testing/parsing.ts";
 
 // function-io.schema.json is for other languages. It must say what our parser says.
 

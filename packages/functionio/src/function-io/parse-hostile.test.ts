@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { both, failure, HEAD } from "../../test-support/parsing.ts";
+import { both, failure, HEAD } from "../../testing/parsing.ts";
 import { FunctionIOError } from "./functionio-error.ts";
 import { parseFunctionIO } from "./parse.ts";
 import { printFunctionIO } from "./print.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { json, object } from "../../test-support/arbitraries.ts";
-import { ACCEPTED, REFUSED } from "../../test-support/documents.ts";
-import { both, failure, HEAD } from "../../test-support/parsing.ts";
+import { json, object } from "../../testing/arbitraries.ts";
+import { ACCEPTED, REFUSED } from "../../testing/documents.ts";
+import { both, failure, HEAD } from "../../testing/parsing.ts";
 import type { FunctionIO } from "./functionio.ts";
 import { parseFunctionIO } from "./parse.ts";
 import { printFunctionIO } from "./print.ts";

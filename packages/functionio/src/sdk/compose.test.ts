@@ -1,7 +1,7 @@
 import type { KubernetesObject } from "@xfn/json";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { desired as desiredState, io } from "../../test-support/arbitraries.ts";
+import { desired as desiredState, io } from "../../testing/arbitraries.ts";
 import type { FunctionIO } from "../function-io/functionio.ts";
 import { compose, type } from "./compose.ts";
 import type { StandardSchema } from "./standard-schema.ts";

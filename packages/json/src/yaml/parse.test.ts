@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { json } from "../../test-support/arbitraries.ts";
+import { json } from "../../testing/arbitraries.ts";
 import { type ParsedDocument, readDocuments } from "../document/read.ts";
 import { DocumentError } from "../text/document-error.ts";
 import { isObject, type JsonValue } from "../value/json-value.ts";

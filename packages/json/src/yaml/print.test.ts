@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { json, object } from "../../test-support/arbitraries.ts";
+import { json, object } from "../../testing/arbitraries.ts";
 import { readDocuments } from "../document/read.ts";
 import { DocumentError } from "../text/document-error.ts";
 import { printJson } from "../text/print-json.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { codeOf, configMap, REFERENCE, withServer } from "../../test-support/connected-client.ts";
-import { fakeApiServer } from "../../test-support/fake-api-server.ts";
+import { codeOf, configMap, REFERENCE, withServer } from "../../testing/connected-client.ts";
+import { fakeApiServer } from "../../testing/fake-api-server.ts";
 import { connect } from "./connect.ts";
 
 test("a read is retried after its connection breaks", async () => {

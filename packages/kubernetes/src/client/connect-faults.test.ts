@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fakeApiServer } from "../../test-support/fake-api-server.ts";
+import { fakeApiServer } from "../../testing/fake-api-server.ts";
 import { isApiError } from "./api-error.ts";
 import { connect } from "./connect.ts";
 

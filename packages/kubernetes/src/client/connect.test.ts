@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { CONFIG_MAP, codeOf, configMap, REFERENCE, withServer } from "../../test-support/connected-client.ts";
-import { type Exchange } from "../../test-support/fake-api-server.ts";
+import { CONFIG_MAP, codeOf, configMap, REFERENCE, withServer } from "../../testing/connected-client.ts";
+import { type Exchange } from "../../testing/fake-api-server.ts";
 import { impersonatingClient } from "./impersonating-client.ts";
 
 test.each(["h2", "https", "http"] as const)("objects are read and written over %s", async (protocol) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CONFIG_MAP, codeOf, configMap, withServer } from "../../test-support/connected-client.ts";
+import { CONFIG_MAP, codeOf, configMap, withServer } from "../../testing/connected-client.ts";
 import type { LiveObject, WatchEvent } from "./client.ts";
 
 test("a list contains all pages of one snapshot", async () => {

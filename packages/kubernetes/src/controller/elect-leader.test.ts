@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { objectStore } from "../../test-support/object-store.ts";
+import { objectStore } from "../../testing/object-store.ts";
 import { ApiError } from "../client/api-error.ts";
 import { type ElectionOptions, electLeader } from "./elect-leader.ts";
 

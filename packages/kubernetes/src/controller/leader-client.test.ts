@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fakeApiServer } from "../../test-support/fake-api-server.ts";
+import { fakeApiServer } from "../../testing/fake-api-server.ts";
 import { connect } from "../client/connect.ts";
 import { leaderClient } from "./leader-client.ts";
 

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@xfn/json";
 import { expect, test } from "vitest";
-import { objectStore } from "../../test-support/object-store.ts";
+import { objectStore } from "../../testing/object-store.ts";
 import { ApiError } from "../client/api-error.ts";
 import { type EventRecorderOptions, recordEvents } from "./record-events.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { thing } from "../../test-support/scripted-client.ts";
+import { thing } from "../../testing/scripted-client.ts";
 import type { LiveObject } from "../client/client.ts";
 import { ObjectCache } from "./object-cache.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { type Step, scriptedClient, thing } from "../../test-support/scripted-client.ts";
+import { type Step, scriptedClient, thing } from "../../testing/scripted-client.ts";
 import type { LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
 import { CacheBudget } from "./cache-budget.ts";
 import type { Informer } from "./informer.ts";

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { fakeApiServer } from "../../test-support/fake-api-server.ts";
+import { fakeApiServer } from "../../testing/fake-api-server.ts";
 import { dialTls } from "./dial.ts";
 import { Http2Session } from "./http2-session.ts";
 import { openTransport } from "./http2-transport.ts";

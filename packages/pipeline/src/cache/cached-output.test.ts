@@ -1,6 +1,6 @@
 import type { Composition } from "@xfn/composition";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, prints, xr } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, prints, xr } from "../../testing/fixtures.ts";
 import type { InProcessFunction } from "../in-process.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
 import { type PipelineResult, runPipeline } from "../steps/run-pipeline.ts";

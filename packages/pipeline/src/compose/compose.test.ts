@@ -2,7 +2,7 @@ import type { Desired, ObservedResource } from "@xfn/functionio";
 import type { KubernetesObject } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucket, xr } from "../../test/fixtures.ts";
+import { bucket, xr } from "../../testing/fixtures.ts";
 import { asComposite } from "../observed/observed-entries.ts";
 import { type ComposedResource, type ComposeInput, compose } from "./compose.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bucket, changes, desires, prints, runOf } from "../../test/fixtures.ts";
+import { bucket, changes, desires, prints, runOf } from "../../testing/fixtures.ts";
 import { runPipeline } from "../steps/run-pipeline.ts";
 import type { StepRecord } from "./step-record.ts";
 

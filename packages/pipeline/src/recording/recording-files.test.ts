@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { runOf, xr } from "../../test/fixtures.ts";
-import { addsBucket, recordingsFolder } from "../../test/recordings.ts";
+import { runOf, xr } from "../../testing/fixtures.ts";
+import { addsBucket, recordingsFolder } from "../../testing/recordings.ts";
 import { type Recording, readRecording, writeRecording } from "./index.ts";
 
 const { folder, newPath, record, remove } = recordingsFolder();

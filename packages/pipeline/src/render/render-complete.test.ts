@@ -1,7 +1,7 @@
 import type { FunctionRequest, FunctionResponse } from "@xfn/function-grpc";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
-import { bucket, compositionOf, packagesOf, xr } from "../../test/fixtures.ts";
+import { bucket, compositionOf, packagesOf, xr } from "../../testing/fixtures.ts";
 import { inProcessRunner } from "../in-process.ts";
 import { type PrintOptions, printRender } from "./print-render.ts";
 import { render } from "./render.ts";

@@ -4,7 +4,7 @@ import type { JsonValue } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, runOf, spy, xr, yaml } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, runOf, spy, xr, yaml } from "../../testing/fixtures.ts";
 import { printRender } from "./print-render.ts";
 import { render } from "./render.ts";
 

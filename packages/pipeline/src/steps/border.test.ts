@@ -1,8 +1,8 @@
 import type { State as FunctionState } from "@xfn/function-grpc";
 import type { Desired, DesiredResource } from "@xfn/functionio";
 import { expect, test } from "vitest";
-import { bucket, changes } from "../../test/fixtures.ts";
-import { run } from "../../test/packages.ts";
+import { bucket, changes } from "../../testing/fixtures.ts";
+import { run } from "../../testing/packages.ts";
 import type { InProcessFunction } from "../in-process.ts";
 import { desiredState, takeDesired } from "./border.ts";
 import { START } from "./step.ts";

@@ -1,7 +1,7 @@
 import type { ResourceSelector } from "@xfn/function-grpc";
 import { expect, test } from "vitest";
-import { xr } from "../../test/fixtures.ts";
-import { type Handler, pipelineOf, run } from "../../test/packages.ts";
+import { xr } from "../../testing/fixtures.ts";
+import { type Handler, pipelineOf, run } from "../../testing/packages.ts";
 import { inProcessRunner } from "../in-process.ts";
 import { runOf } from "../testing/test-packages.ts";
 import { runPipeline } from "./run-pipeline.ts";

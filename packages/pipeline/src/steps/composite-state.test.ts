@@ -1,7 +1,7 @@
 import type { FunctionIO } from "@xfn/functionio";
 import type { JsonObject, JsonValue } from "@xfn/json";
 import { expect, test } from "vitest";
-import { changes, runOf, xr } from "../../test/fixtures.ts";
+import { changes, runOf, xr } from "../../testing/fixtures.ts";
 import type { InProcessFunction } from "../in-process.ts";
 import { CompositeState } from "./composite-state.ts";
 import type { PipelineInput } from "./pipeline-input.ts";

@@ -1,6 +1,6 @@
 import { type FunctionIO, parseFunctionIO } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, failure, xr } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, failure, xr } from "../../testing/fixtures.ts";
 import {
   base,
   broken,
@@ -11,7 +11,7 @@ import {
   required,
   template,
   templateRun,
-} from "../../test/template-runs.ts";
+} from "../../testing/template-runs.ts";
 import type { InProcessFunction } from "../in-process.ts";
 import { runPipeline } from "./run-pipeline.ts";
 

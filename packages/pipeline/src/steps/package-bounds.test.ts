@@ -1,8 +1,8 @@
 import { type CallOptions, FunctionClient } from "@xfn/function-grpc";
 import { DEFAULT_OUTPUT_BYTES, type FunctionRunner } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
-import { changes, packagesOf } from "../../test/fixtures.ts";
-import { run, type TestStep } from "../../test/packages.ts";
+import { changes, packagesOf } from "../../testing/fixtures.ts";
+import { run, type TestStep } from "../../testing/packages.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 
 test.each([

@@ -2,7 +2,7 @@ import { parseResourceList, type ResourceList } from "@xfn/functionio";
 import { type JsonValue } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import { describe, expect, test } from "vitest";
-import { bucket, compositionOf, desires, failure, packagesOf, xr } from "../../test/fixtures.ts";
+import { bucket, compositionOf, desires, failure, packagesOf, xr } from "../../testing/fixtures.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import { runPipeline } from "./run-pipeline.ts";
 

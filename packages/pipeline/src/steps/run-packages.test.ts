@@ -1,8 +1,8 @@
 import type { ResourceState } from "@xfn/function-grpc";
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, xr } from "../../test/fixtures.ts";
-import { type Handler, pipelineOf, run } from "../../test/packages.ts";
+import { bucket, changes, xr } from "../../testing/fixtures.ts";
+import { type Handler, pipelineOf, run } from "../../testing/packages.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 
 /** Adds resources to desired state, by entry name. */

@@ -1,7 +1,7 @@
 import type { FunctionIO } from "@xfn/functionio";
 import type { RunOptions } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, failure, runOf, spy, xr } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, failure, runOf, spy, xr } from "../../testing/fixtures.ts";
 import { runPipeline } from "./run-pipeline.ts";
 import { labelled } from "./run-templates.ts";
 

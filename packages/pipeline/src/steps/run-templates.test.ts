@@ -1,6 +1,6 @@
 import { type FunctionIO, parseFunctionIO } from "@xfn/functionio";
 import { describe, expect, test } from "vitest";
-import { changes, prints, xr } from "../../test/fixtures.ts";
+import { changes, prints, xr } from "../../testing/fixtures.ts";
 import {
   base,
   broken,
@@ -12,7 +12,7 @@ import {
   required,
   template,
   templateRun,
-} from "../../test/template-runs.ts";
+} from "../../testing/template-runs.ts";
 import { composedName } from "../compose/composed-name.ts";
 import type { InProcessFunction } from "../in-process.ts";
 import type { StepRecord } from "../outcome/step-record.ts";

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import type { FunctionIO } from "@xfn/functionio";
 import { RunnerError } from "@xfn/runner-contract";
 import { describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, desires, failure, prints, runOf, spy, xr } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, failure, prints, runOf, spy, xr } from "../../testing/fixtures.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import { runPipeline } from "./run-pipeline.ts";

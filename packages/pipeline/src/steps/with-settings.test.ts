@@ -3,7 +3,7 @@ import { FunctionCallError } from "@xfn/function-grpc";
 import type { JsonValue, KubernetesObject } from "@xfn/json";
 import { RunnerError, untilAborted } from "@xfn/runner-contract";
 import { describe, expect, test, vi } from "vitest";
-import { bucket, changes, compositionOf, desires, failure, packagesOf, xr } from "../../test/fixtures.ts";
+import { bucket, changes, compositionOf, desires, failure, packagesOf, xr } from "../../testing/fixtures.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";
 import type { FunctionConnector, FunctionRunner, PipelineInput, StepRecord } from "../index.ts";
 import { buildTrace } from "../trace/index.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bucket, changes, xr } from "../../test/fixtures.ts";
+import { bucket, changes, xr } from "../../testing/fixtures.ts";
 import { inProcessRunner } from "../in-process.ts";
 import { render, type TestPackage } from "./index.ts";
 

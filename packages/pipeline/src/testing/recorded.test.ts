@@ -1,8 +1,8 @@
 import { pathToFileURL } from "node:url";
 import type { FunctionIO } from "@xfn/functionio";
 import { afterAll, describe, expect, test } from "vitest";
-import { bucket, changes, compositionOf, runOf, xr } from "../../test/fixtures.ts";
-import { recordingsFolder } from "../../test/recordings.ts";
+import { bucket, changes, compositionOf, runOf, xr } from "../../testing/fixtures.ts";
+import { recordingsFolder } from "../../testing/recordings.ts";
 import { inProcessRunner } from "../in-process.ts";
 import { compareWithRecording, converge, render } from "./index.ts";
 

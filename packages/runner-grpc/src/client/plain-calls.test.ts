@@ -4,10 +4,10 @@ import { createServer, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { testAuthority, testCertificate } from "../../test/certificates.ts";
-import { plainHead } from "../../test/plain-caller.ts";
-import { protocolProxy } from "../../test/protocol-proxy.ts";
-import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
+import { testAuthority, testCertificate } from "../../testing/certificates.ts";
+import { plainHead } from "../../testing/plain-caller.ts";
+import { protocolProxy } from "../../testing/protocol-proxy.ts";
+import { abstractName, endless, Serving, TOKEN } from "../../testing/serving.ts";
 import { type ForwardCall, MAX_PAYLOAD_BYTES, type RunnerGrpcError } from "../index.ts";
 
 const GO = plainHead({ go: true });

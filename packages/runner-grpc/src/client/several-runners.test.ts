@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Serving } from "../../test/serving.ts";
+import { Serving } from "../../testing/serving.ts";
 import type { RunnerServerOptions } from "../index.ts";
 import { serverOptions } from "../server/options.ts";
 

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
-import { testAuthority, testCertificate } from "../../test/certificates.ts";
-import { abstractName, Serving, TOKEN } from "../../test/serving.ts";
+import { testAuthority, testCertificate } from "../../testing/certificates.ts";
+import { abstractName, Serving, TOKEN } from "../../testing/serving.ts";
 import { createRunnerClient, createRunnerServer, type RunnerServerOptions } from "../index.ts";
 import { CertificateWatcher } from "../setup/certificate-files.ts";
 

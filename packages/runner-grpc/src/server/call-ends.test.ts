@@ -1,6 +1,6 @@
 import { constants, createServer as createServerHttp2 } from "node:http2";
 import { describe, expect, test } from "vitest";
-import { abstractName, endless, Serving } from "../../test/serving.ts";
+import { abstractName, endless, Serving } from "../../testing/serving.ts";
 import { createRunnerClient, type RunnerGrpcError, type RunnerServerOptions, type RunOptions } from "../index.ts";
 
 const INPUT = Buffer.from("input");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { PlainCaller, statusIn } from "../../test/plain-caller.ts";
-import { Serving } from "../../test/serving.ts";
+import { PlainCaller, statusIn } from "../../testing/plain-caller.ts";
+import { Serving } from "../../testing/serving.ts";
 import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 
 const MEGABYTE = 1_000_000;

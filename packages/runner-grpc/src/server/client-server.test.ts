@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { protocolProxy } from "../../test/protocol-proxy.ts";
-import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
+import { protocolProxy } from "../../testing/protocol-proxy.ts";
+import { abstractName, endless, Serving, TOKEN } from "../../testing/serving.ts";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES, type RunOptions, type ServedRunOptions } from "../index.ts";
 
 const INPUT = Buffer.from("input");

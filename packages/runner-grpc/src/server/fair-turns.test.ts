@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { testAuthority, testCertificate } from "../../test/certificates.ts";
-import { open, session, statusOf } from "../../test/http2-caller.ts";
-import { PlainCaller, statusIn } from "../../test/plain-caller.ts";
-import { abstractName, Serving, TOKEN } from "../../test/serving.ts";
+import { testAuthority, testCertificate } from "../../testing/certificates.ts";
+import { open, session, statusOf } from "../../testing/http2-caller.ts";
+import { PlainCaller, statusIn } from "../../testing/plain-caller.ts";
+import { abstractName, Serving, TOKEN } from "../../testing/serving.ts";
 import type { RunnerClientOptions, RunnerServerOptions } from "../index.ts";
 
 /** Two callers that the server can tell apart. */

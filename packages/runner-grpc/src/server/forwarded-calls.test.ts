@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Serving, TOKEN } from "../../test/serving.ts";
 import { rawCall } from "../../testing/raw-call.ts";
+import { Serving, TOKEN } from "../../testing/serving.ts";
 import {
   type CallOutcome,
   createRunnerClient,

@@ -5,8 +5,8 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { frame, open, PATH, session, statusOf } from "../../test/http2-caller.ts";
-import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
+import { frame, open, PATH, session, statusOf } from "../../testing/http2-caller.ts";
+import { abstractName, endless, Serving, TOKEN } from "../../testing/serving.ts";
 import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_MESSAGE_BYTES, SERVICE_NAME } from "../index.ts";
 

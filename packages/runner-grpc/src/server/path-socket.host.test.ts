@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { Serving } from "../../test/serving.ts";
+import { Serving } from "../../testing/serving.ts";
 
 const INPUT = Buffer.from("input");
 

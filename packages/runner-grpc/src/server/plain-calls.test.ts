@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { testAuthority, testCertificate } from "../../test/certificates.ts";
-import { connected, PlainCaller, plainHead, statusIn } from "../../test/plain-caller.ts";
-import { abstractName, endless, Serving, TOKEN } from "../../test/serving.ts";
+import { testAuthority, testCertificate } from "../../testing/certificates.ts";
+import { connected, PlainCaller, plainHead, statusIn } from "../../testing/plain-caller.ts";
+import { abstractName, endless, Serving, TOKEN } from "../../testing/serving.ts";
 import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_MESSAGE_BYTES } from "../index.ts";
 

@@ -1,7 +1,7 @@
 import { Client, credentials } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
 import { describe, expect, test } from "vitest";
-import { abstractName, Serving, TOKEN } from "../../test/serving.ts";
+import { abstractName, Serving, TOKEN } from "../../testing/serving.ts";
 import { parseEndpoint, SERVICE_NAME } from "../index.ts";
 
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
