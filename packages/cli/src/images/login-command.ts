@@ -2,7 +2,7 @@ import { parseReference, parseRegistry } from "@xfn/oci-rootfs/image-name";
 import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
 import { type RegistryFlags, registryOptions } from "../flags/registry-flags.ts";
-import { explainImageError } from "../store/explain-image-error.ts";
+import { explainRegistryError } from "../store/explain-image-error.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { readPassword } from "../terminal/read-password.ts";
@@ -35,7 +35,7 @@ export async function runLogin(text: string, flags: LoginFlags, output: Output):
       output.note(`stored the credentials for ${text} in ${where}`);
       return ExitCode.ok;
     } catch (error) {
-      throw explainImageError(error);
+      throw explainRegistryError(error, scope.registry);
     }
   });
 }

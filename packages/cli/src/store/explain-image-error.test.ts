@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { connect } from "node:tls";
 import { ImageError } from "@xfn/oci-rootfs";
 import { expect, test } from "vitest";
-import { explainImageError } from "./explain-image-error.ts";
+import { explainImageError, explainRegistryError } from "./explain-image-error.ts";
 
 function wrapped(cause: ImageError): Error {
   return new Error("step failed", { cause: new Error("run failed", { cause }) });
@@ -29,6 +29,16 @@ test.each(["registry.example.org/f:v1", "oci:/layout", "localhost:5000/f"])(
     expect(explainImageError(error)).toBe(error);
   },
 );
+
+test("an error of a login has the hint for its registry, and none about images or another login", () => {
+  const cause = Object.assign(new Error("wrong version"), { code: "EPROTO" });
+  const noTls = new ImageError("RegistryUnavailable", "r.example:5000 sent no TLS", { cause });
+  expect(explainRegistryError(noTls, "r.example:5000")).toMatchObject({
+    details: [expect.stringContaining("--insecure-registry r.example:5000")],
+  });
+  const refused = new ImageError("Unauthorized", "r.example:5000 returned 401");
+  expect(explainRegistryError(refused, "r.example:5000")).toBe(refused);
+});
 
 test("an invalid name is wrong input", () => {
   expect(explainImageError(wrapped(new ImageError("InvalidReference", "no", { image: "A/B" })))).toMatchObject({

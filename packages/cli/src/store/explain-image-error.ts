@@ -25,6 +25,14 @@ export function explainImageError(error: unknown): unknown {
   return details.length === 0 ? error : new CliError("Failed", error.message, { details, cause: error });
 }
 
+/** Adds a hint to the error of a request that concerns no image, but a registry. Returns other errors unchanged. */
+export function explainRegistryError(error: unknown, registry: string): unknown {
+  const imageError = causeOf(error);
+  if (!(error instanceof Error) || imageError === undefined || imageError.code === "Unauthorized") return error;
+  const hint = registryHint(imageError, registry);
+  return hint === undefined ? error : new CliError("Failed", error.message, { details: [hint], cause: error });
+}
+
 /** The hint for a registry that refused the connection. */
 function registryHint(error: ImageError, registry: string): string | undefined {
   if (error.code === "Unauthorized") {

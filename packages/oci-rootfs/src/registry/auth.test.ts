@@ -9,6 +9,7 @@ import { ImageError } from "../base/errors.ts";
 import type { Image, ImageOptions } from "../store/store.ts";
 import { copyImage } from "../transfer/copy-image.ts";
 import { openStore } from "../transfer/open-store.ts";
+import { checkCredentials } from "./check-credentials.ts";
 import type { Credentials } from "./credentials.ts";
 
 let box: Sandbox;
@@ -64,6 +65,24 @@ describe("basic", () => {
     demand(BASIC, 'Basic realm="r"');
     expect((await pull(auth)).digest).toBe(image.manifest.digest);
     expect(registry.requests[0]?.authorization).toBeUndefined();
+  });
+
+  test("are sent to a registry on this machine that turns out to have no TLS", async () => {
+    demand(BASIC, 'Basic realm="r"');
+    const login = { username: "user", password: "pass" };
+    expect((await pull(login, { insecureRegistries: [] })).digest).toBe(image.manifest.digest);
+    registry.fault = (request, response) => {
+      const isRight = request.headers.authorization === BASIC;
+      response.writeHead(isRight ? 200 : 401, { "www-authenticate": 'Basic realm="r"' }).end("{}");
+      return true;
+    };
+    const signal = new AbortController().signal;
+    await checkCredentials(registry.host, login, { signal });
+    const wrong = checkCredentials(registry.host, { ...login, password: "wrong" }, { signal });
+    await expect(wrong).rejects.toMatchObject({
+      code: "Unauthorized",
+      message: expect.stringMatching(new RegExp(`^${registry.host} returned 401`)),
+    });
   });
 
   test("wrong or no credentials are Unauthorized, and are not repeated in the message", async () => {

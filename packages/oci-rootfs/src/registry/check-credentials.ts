@@ -29,7 +29,8 @@ export async function checkCredentials(
     });
     await response.body.dump();
   } catch (error) {
-    throw ImageError.from(error, { image: registry });
+    // Its message names the registry, which is not an image.
+    throw ImageError.from(error);
   } finally {
     await session.transport.close();
   }

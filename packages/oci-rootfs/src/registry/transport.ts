@@ -86,8 +86,9 @@ export class RegistryTransport {
     return this.#registry;
   }
 
+  /** Whether `send` sends a URL to the registry. It corrects the protocol of one from before the first answer. */
   isOwn(url: URL): boolean {
-    return url.origin === this.#registry.origin;
+    return url.host === this.#registry.host;
   }
 
   /**
@@ -96,7 +97,7 @@ export class RegistryTransport {
    */
   async send(url: URL, request: TransportRequest): Promise<TransportResponse> {
     const { protocol } = this.#registry;
-    const own = url.host === this.#registry.host;
+    const own = this.isOwn(url);
     try {
       return await this.#send(own ? withProtocol(url, protocol) : url, request);
     } catch (error) {
