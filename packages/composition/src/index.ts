@@ -8,11 +8,10 @@ export {
   type FunctionForm,
   type ImagePullSecret,
   isCompatible,
-  isPackageStep,
   type PackageStep,
-  type PipelineStep,
   type PullPolicy,
   type Rollout,
+  type Step,
   type StepSettings,
   type WebhookFunction,
   type WebhookStep,
@@ -24,6 +23,16 @@ export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABE
 export { type Layout, machineryOf, machineryPath, publishesDetails, specWith } from "./api/machinery.ts";
 export { checkComposition, documentOf, parseComposition } from "./api/parse-composition.ts";
 export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
+export {
+  callsFunctions,
+  type ImageChange,
+  isComplete,
+  mapImages,
+  packageStepsOf,
+  type StepTraits,
+  stepsOf,
+  traitsOf,
+} from "./api/steps.ts";
 export type { Combine, Patch, PatchSet, ResourceTemplate, Transform } from "./api/template.ts";
 export { EnvironmentError } from "./environment/environment-error.ts";
 export {

@@ -1,10 +1,9 @@
 import {
   type Composition,
   CompositionError,
-  type CompositionFunction,
+  callsFunctions,
   type Finding,
-  isPackageStep,
-  type PackageStep,
+  mapImages,
   parseComposition,
 } from "@xfn/composition";
 import { asInputError, documentsOf, InputError, positionOf, sourceName } from "@xfn/input";
@@ -44,26 +43,10 @@ export async function readComposition(path: string, onWarning: (message: string)
     () => parseComposition(document, { onWarning: (finding) => onWarning(describeFinding(path, finding)) }),
     (error) => error instanceof CompositionError,
   );
-  const { pipeline = [] } = composition.spec;
-  if (composition.spec.functions.length === 0 && pipeline.length === 0) return { composition, document };
+  if (!callsFunctions(composition)) return { composition, document };
   // Loaded on demand: templates alone name no images.
   const { absoluteImage } = await import("./absolute-image.ts");
-  const withImage = (step: CompositionFunction): CompositionFunction => {
-    if (step.type === "Webhook") return step;
-    return { ...step, container: { ...step.container, image: absoluteImage(step.container.image, path) } };
-  };
-  const withPackage = (step: PackageStep): PackageStep => {
-    const { package: reference } = step.functionRef;
-    return reference === undefined ? step : { ...step, functionRef: { package: absoluteImage(reference, path) } };
-  };
-  const spec = {
-    ...composition.spec,
-    functions: composition.spec.functions.map(withImage),
-    ...(pipeline.length > 0 && {
-      pipeline: pipeline.map((step) => (isPackageStep(step) ? withPackage(step) : withImage(step))),
-    }),
-  };
-  return { composition: { ...composition, spec }, document };
+  return { composition: mapImages(composition, (image) => ({ image: absoluteImage(image, path) })), document };
 }
 
 function kindOf({ value }: ParsedDocument): string {

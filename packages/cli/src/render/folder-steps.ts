@@ -1,4 +1,4 @@
-import { type Composition, type CompositionFunction, isPackageStep, type PipelineStep } from "@xfn/composition";
+import { type Composition, type ImageChange, mapImages, type Step, stepsOf, traitsOf } from "@xfn/composition";
 import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
@@ -34,9 +34,7 @@ export async function buildFolderSteps(
   { output, signal, onFolder }: { output: Output; signal: AbortSignal; onFolder: (folder: string) => void },
 ): Promise<BuiltSources> {
   const { composition, functions } = sources;
-  const { mode, pipeline = [] } = composition.spec;
-  const steps: readonly PipelineStep[] = mode === "Pipeline" ? pipeline : composition.spec.functions;
-  const imagesOfSteps = steps.map((step) => ({ step: step.name, image: imageOf(step, functions) }));
+  const imagesOfSteps = stepsOf(composition).map((step) => ({ step: step.name, image: imageOf(step, functions) }));
   const folderSteps = imagesOfSteps.filter(({ image }) => isFolder(image));
   if (options.runner !== undefined && folderSteps.length > 0) {
     throw usageError(
@@ -51,13 +49,8 @@ export async function buildFolderSteps(
     const { buildFolderImage } = await import("../build/folder-image.ts");
     images.set(folder, await buildFolderImage(folder, { cacheDir: options.cacheDir, output, signal }));
   }
-  const spec = {
-    ...composition.spec,
-    functions: composition.spec.functions.map((step) => containerOf(step, images)),
-    ...(pipeline.length > 0 && { pipeline: pipeline.map((step) => stepOf(step, images)) }),
-  };
   return {
-    composition: images.size === 0 ? composition : { ...composition, spec },
+    composition: images.size === 0 ? composition : mapImages(composition, (image) => builtImage(images.get(image))),
     functions: functions.map((fn) => {
       const image = images.get(fn.image ?? "");
       return image === undefined ? fn : { ...fn, image };
@@ -67,24 +60,14 @@ export async function buildFolderSteps(
 }
 
 /** The image of a step; empty for a function that xfn does not start. */
-function imageOf(step: PipelineStep, functions: readonly FunctionPackage[]): string {
-  if (!isPackageStep(step)) return step.type === "Webhook" ? "" : step.container.image;
-  const { functionRef } = step;
-  if (functionRef.name === undefined) return functionRef.package;
-  const fn = functions.find(({ name }) => name === functionRef.name);
+function imageOf(step: Step, functions: readonly FunctionPackage[]): string {
+  const { image, functionName } = traitsOf(step);
+  if (functionName === undefined) return image ?? "";
+  const fn = functions.find(({ name }) => name === functionName);
   return (fn?.target === undefined ? fn?.image : undefined) ?? "";
 }
 
-function stepOf(step: PipelineStep, images: ReadonlyMap<string, string>): PipelineStep {
-  if (!isPackageStep(step)) return containerOf(step, images);
-  const image = images.get(step.functionRef.package ?? "");
-  return image === undefined ? step : { ...step, functionRef: { package: image } };
-}
-
-function containerOf(step: CompositionFunction, images: ReadonlyMap<string, string>): CompositionFunction {
-  if (step.type === "Webhook") return step;
-  const image = images.get(step.container.image);
-  if (image === undefined) return step;
-  // No registry has the image, whatever --pull says.
-  return { ...step, container: { ...step.container, image, imagePullPolicy: "Never" } };
+// No registry has the image, whatever --pull says.
+function builtImage(image: string | undefined): ImageChange | undefined {
+  return image === undefined ? undefined : { image, imagePullPolicy: "Never" };
 }

@@ -15,6 +15,7 @@ function recording() {
 
 const step = (image: string): PackageStep => ({
   name: image,
+  type: "Package",
   functionRef: { package: image },
   credentials: [],
   requirements: { resources: [], schemas: [] },

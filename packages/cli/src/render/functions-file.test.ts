@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CompositionFunction, ContainerStep } from "@xfn/composition";
+import { type Composition, type ContainerStep, documentOf, parseComposition } from "@xfn/composition";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { overrideSteps, readFunctions } from "./functions-file.ts";
 
@@ -28,28 +28,29 @@ function functionDocument(fields: { name?: string; annotations?: string; spec?: 
   return `---\napiVersion: ${apiVersion}\nkind: Function\nmetadata: {name: ${name}, annotations: ${annotations}}\nspec: ${spec}\n`;
 }
 
-function step(name: string, image: string): CompositionFunction {
-  const container = {
-    image,
-    imagePullSecrets: [],
-    network: "Isolated",
-    resources: { limits: {} },
-    runner: {},
-  } as const;
-  return { name, type: "Container", container: { ...container, imagePullSecrets: [] } };
+function compositionOf(images: Readonly<Record<string, string>>): Composition {
+  const functions = Object.entries(images).map(([name, image]) => ({ name, type: "Container", container: { image } }));
+  return parseComposition(
+    documentOf({
+      apiVersion: "apiextensions.crossplane.io/v1",
+      kind: "Composition",
+      metadata: { name: "things" },
+      spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XThing" }, functions },
+    }),
+  );
 }
 
-function containerOf(one: CompositionFunction): ContainerStep["container"] | undefined {
-  return one.type === "Container" ? one.container : undefined;
+function containersOf({ spec }: Composition): ContainerStep["container"][] {
+  return spec.functions.flatMap((step) => ("container" in step ? [step.container] : []));
 }
 
 test("the package of a Function replaces the image of the step with its name", async () => {
   const overrides = await readFunctions(file(functionDocument({}) + functionDocument({ name: "unused" })), []);
   const unused: string[] = [];
-  const steps = overrideSteps([step("first", "old"), step("second", "kept")], overrides, undefined, (name) =>
+  const composition = overrideSteps(compositionOf({ first: "old", second: "kept" }), overrides, undefined, (name) =>
     unused.push(name),
   );
-  expect(steps.map((one) => containerOf(one)?.image)).toEqual(["registry.example.org/first:v2", "kept"]);
+  expect(containersOf(composition).map(({ image }) => image)).toEqual(["registry.example.org/first:v2", "kept"]);
   expect(unused).toEqual(["unused"]);
 });
 
@@ -80,7 +81,7 @@ test("runtime Development is a server, from the file and from -a, which no Funct
   ]);
   expect(given).toMatchObject([{ target: "localhost:1" }]);
   const [name = ""] = given.map((one) => one.name);
-  const override = (): unknown => overrideSteps([step(name, "a")], given, undefined, () => undefined);
+  const override = (): unknown => overrideSteps(compositionOf({ [name]: "a" }), given, undefined, () => undefined);
   expect(override).toThrow(expect.objectContaining({ code: "Usage" }));
 });
 
@@ -129,7 +130,7 @@ test("--pull overrides the file and the composition", async () => {
     [],
   );
   const policy = (pull: "Never" | undefined): unknown =>
-    overrideSteps([step("first", "a")], overrides, pull, () => undefined).map(containerOf)[0]?.imagePullPolicy;
+    containersOf(overrideSteps(compositionOf({ first: "a" }), overrides, pull, () => undefined))[0]?.imagePullPolicy;
   expect(policy(undefined)).toBe("Always");
   expect(policy("Never")).toBe("Never");
 });

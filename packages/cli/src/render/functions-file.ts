@@ -1,4 +1,4 @@
-import type { CompositionFunction, PullPolicy } from "@xfn/composition";
+import { type Composition, mapImages, type PullPolicy, stepsOf } from "@xfn/composition";
 import { documentsByFile, InputError, positionOf } from "@xfn/input";
 import type { ParsedDocument } from "@xfn/json/document";
 import {
@@ -49,11 +49,12 @@ function readFunction(document: ParsedDocument, overrides: readonly (readonly [s
  * @throws CliError `Usage` for a Function that is a server: a step has a program that reads stdin
  */
 export function overrideSteps(
-  steps: readonly CompositionFunction[],
+  composition: Composition,
   overrides: readonly FunctionPackage[],
   pull: PullPolicy | undefined,
   onUnused: (name: string) => void,
-): CompositionFunction[] {
+): Composition {
+  const steps = stepsOf(composition);
   const byName = new Map(overrides.map((override) => [override.name, override]));
   const server = overrides.find(({ name, target }) => target !== undefined && steps.some((step) => step.name === name));
   if (server !== undefined) {
@@ -62,17 +63,8 @@ export function overrideSteps(
     );
   }
   for (const { name } of overrides) if (!steps.some((step) => step.name === name)) onUnused(name);
-  return steps.map((step) => {
-    if (step.type === "Webhook") return step;
-    const { image, pullPolicy } = byName.get(step.name) ?? {};
-    const imagePullPolicy = pull ?? pullPolicy;
-    return {
-      ...step,
-      container: {
-        ...step.container,
-        ...(image === undefined ? {} : { image }),
-        ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-      },
-    };
+  return mapImages(composition, (_, { name }) => {
+    const { image, pullPolicy } = byName.get(name) ?? {};
+    return { image, imagePullPolicy: pull ?? pullPolicy };
   });
 }

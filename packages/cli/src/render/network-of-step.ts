@@ -1,4 +1,4 @@
-import { isPackageStep } from "@xfn/composition";
+import { stepsOf, traitsOf } from "@xfn/composition";
 import { networkHint } from "../terminal/network-hint.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 
@@ -13,15 +13,11 @@ export function stepNetworkHint(
   name: string,
   texts: readonly (string | undefined)[],
 ): string | undefined {
-  const { mode, functions: ours, pipeline = [] } = composition.spec;
-  const step = (mode === "Pipeline" ? pipeline : ours).find((each) => each.name === name);
-  if (step === undefined) return undefined;
-  if (!isPackageStep(step)) {
-    if (step.type === "Webhook") return undefined;
-    const isIsolated = step.container.network === "Isolated";
-    return isIsolated ? networkHint(texts, "the step's container has network: Accessible") : undefined;
-  }
-  const fn = functions.find((each) => each.name === step.functionRef.name);
+  const step = stepsOf(composition).find((each) => each.name === name);
+  const { isolation, caller, functionName } = step === undefined ? {} : traitsOf(step);
+  if (isolation !== "Isolated") return undefined;
+  if (caller === "runner") return networkHint(texts, "the step's container has network: Accessible");
+  const fn = functions.find((each) => each.name === functionName);
   if (fn?.target !== undefined) return undefined;
   return networkHint(texts, "they are programs that you start: render.crossplane.io/runtime: Development");
 }

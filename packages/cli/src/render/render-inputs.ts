@@ -1,4 +1,4 @@
-import { type Composition, checkConnectionKeys, isPackageStep, type PipelineStep } from "@xfn/composition";
+import { type Composition, checkConnectionKeys, isComplete, mapImages, stepsOf, traitsOf } from "@xfn/composition";
 import { documentsOfAll, singleDocument, sourceName } from "@xfn/input";
 import type { JsonObject, JsonValue } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
@@ -67,18 +67,16 @@ export async function readInputs(
     warnOfAnnotations(overrides, onWarning);
     if (options.freshFunctions === true) refuseRunning(overrides, options);
   }
-  const functions = overrideSteps(composition.spec.functions, overrides, options.pull, (name) => {
-    if (pipeline === undefined) onWarning(`Function ${name} is not used: no pipeline step has that name`);
-  });
   const { pull } = options;
-  const withPull = (step: PipelineStep): PipelineStep =>
-    pull === undefined || isPackageStep(step) || step.type === "Webhook"
-      ? step
-      : { ...step, container: { ...step.container, imagePullPolicy: pull } };
-  const steps = composition.spec.pipeline?.map(withPull);
+  const withImages =
+    pipeline === undefined
+      ? overrideSteps(composition, overrides, pull, (name) =>
+          onWarning(`Function ${name} is not used: no pipeline step has that name`),
+        )
+      : mapImages(composition, () => ({ imagePullPolicy: pull }));
   return {
     composite,
-    composition: { ...composition, spec: { ...composition.spec, functions, ...(steps && { pipeline: steps }) } },
+    composition: withImages,
     observed: objects,
     functions: overrides,
     ...(credentials && { credentials }),
@@ -93,15 +91,16 @@ export async function readInputs(
 }
 
 async function pipelineOf(
-  { metadata, spec }: Composition,
+  composition: Composition,
   options: RenderOptions,
   observed: readonly JsonValue[],
 ): Promise<PipelineInputs | undefined> {
-  if (spec.mode === "Pipeline") {
+  const { metadata, spec } = composition;
+  if (isComplete(composition)) {
     const { readPipelineInputs } = await import("./pipeline-inputs.ts");
     return await readPipelineInputs(options, observed);
   }
-  refusePipelineOptions(options, hasCredentials(spec) ? ["functionCredentials"] : []);
+  refusePipelineOptions(options, hasCredentials(composition) ? ["functionCredentials"] : []);
   const composes = spec.resources.length > 0 || spec.functions.length > 0;
   if (spec.pipeline === undefined || composes) return undefined;
   throw new CliError(
@@ -111,13 +110,12 @@ async function pipelineOf(
 }
 
 async function schemasOf(
-  { spec }: Composition,
+  composition: Composition,
   options: RenderOptions,
   onWarning: (message: string) => void,
 ): Promise<{ schemas?: KindSchemas }> {
   const { crds = [], xrd } = options;
-  const steps: readonly PipelineStep[] = spec.mode === "Pipeline" ? (spec.pipeline ?? []) : spec.functions;
-  if (!steps.some(({ schema }) => schema === "Strict")) {
+  if (!stepsOf(composition).some(({ schema }) => schema === "Strict")) {
     if (crds.length > 0) onWarning("--crds has no effect: no step of the Composition has schema: Strict");
     return {};
   }
@@ -126,15 +124,15 @@ async function schemasOf(
   return { schemas: await knownSchemas([...crds, ...(xrd === undefined ? [] : [xrd])], options) };
 }
 
-function hasCredentials({ functions }: Composition["spec"]): boolean {
-  return functions.some((step) => step.type === "Webhook" && step.webhook.credentials !== undefined);
+function hasCredentials(composition: Composition): boolean {
+  return stepsOf(composition).some((step) => traitsOf(step).secrets.length > 0);
 }
 
 async function credentialsOf(
-  { spec }: Composition,
+  composition: Composition,
   { functionCredentials }: RenderOptions,
 ): Promise<PipelineInputs["credentials"] | undefined> {
-  if (!hasCredentials(spec)) return undefined;
+  if (!hasCredentials(composition)) return undefined;
   const { readPipelineInputs } = await import("./pipeline-inputs.ts");
   return (await readPipelineInputs(functionCredentials === undefined ? {} : { functionCredentials }, [])).credentials;
 }

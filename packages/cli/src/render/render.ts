@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import type { ClosableWebhookCaller } from "@xfn/pipeline/webhook";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CallProgress } from "../runner/call-progress.ts";
@@ -80,21 +80,20 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
       ]);
       const read = await readInputs(files, options, (message) => output.note(warning(message)));
       composition = read.composition;
-      const { mode, functions, pipeline = [] } = composition.spec;
-      const steps = mode === "Pipeline" ? pipeline : functions;
+      const callers = stepsOf(composition).map((step) => traitsOf(step).caller);
       let built: BuiltSources = { ...read, built: new Set() };
-      if (steps.length > 0) {
+      if (callers.length > 0) {
         const { buildFolderSteps } = await import("./folder-steps.ts");
         built = await buildFolderSteps(read, options, { output, signal: interrupt, onFolder });
         composition = built.composition;
       }
-      if (steps.some((step) => "container" in step)) await runner.ready();
+      if (callers.includes("runner")) await runner.ready();
       const inputs = { ...read, composition };
       const observed = progress.observe(runner);
       const connections = await connectionsOf(inputs, built, options, runner, interrupt);
-      const webhooks = steps.some((step) => "webhook" in step) ? await webhookCaller(options) : undefined;
+      const webhooks = callers.includes("webhooks") ? await webhookCaller(options) : undefined;
       try {
-        const callers = {
+        const functionCallers = {
           runner: observed,
           ...(webhooks && { webhooks }),
           ...(connections && { functions: connections }),
@@ -103,7 +102,7 @@ async function renderOnce(files: RenderFiles, options: RenderOptions, terminal: 
           inputs,
           options,
           output,
-          callers,
+          functionCallers,
           ({ runner: recorded, webhooks: hooks, functions }) =>
             withTrace(inputs, options, output, (onRecord) =>
               renderWithTimeout(

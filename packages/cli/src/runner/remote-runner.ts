@@ -1,4 +1,4 @@
-import { type Composition, isPackageStep } from "@xfn/composition";
+import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import { InputError } from "@xfn/input";
 import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupError } from "@xfn/runner-grpc";
 import { type CliError, usageError } from "../errors/cli-error.ts";
@@ -40,11 +40,9 @@ export function openRemoteRunner(flags: RemoteRunnerFlags, composition: Composit
     clients.set(endpoint, client);
     return client;
   };
-  const { mode, functions, pipeline = [] } = composition.spec;
-  for (const step of mode === "Pipeline" ? pipeline : functions) {
-    if (!isPackageStep(step) && step.type === "Webhook") continue;
-    const endpoint = isPackageStep(step) ? undefined : step.container.runner.endpoint;
-    byStep.set(step.name, clientAt(endpoint, step.name));
+  for (const step of stepsOf(composition)) {
+    const { isolation, endpoint } = traitsOf(step);
+    if (isolation !== undefined) byStep.set(step.name, clientAt(endpoint, step.name));
   }
   return {
     maxOutputBytes: flags.maxOutput,

@@ -41,7 +41,7 @@ export interface CompositionSpec {
   /** The functions, in order. They see the output of the templates. Names are unique. */
   functions: CompositionFunction[];
   /** The steps of `mode: Pipeline`, in order. Names are unique. */
-  pipeline?: PipelineStep[];
+  pipeline?: Step[];
   /**
    * The fate of observed resources that no step desires: `Keep`, the default, retains them. `Delete` deletes them, as
    * Crossplane v1.13 did.
@@ -80,8 +80,11 @@ export interface NamedTemplate extends ResourceTemplate {
   name: string;
 }
 
-/** A step of `mode: Pipeline`: a function package of Crossplane v1.14 and later, or a FunctionIO function. */
-export type PipelineStep = PackageStep | CompositionFunction;
+/**
+ * A step, by its `type`: a function package of Crossplane v1.14 and later, or a FunctionIO function. Programs ask
+ * `traitsOf` for the properties in which types differ.
+ */
+export type Step = PackageStep | ContainerStep | WebhookStep;
 
 /** What steps of all kinds can have. */
 export interface StepSettings {
@@ -100,6 +103,7 @@ export interface StepSettings {
 
 /** A step that calls a function package, which is a gRPC server. */
 export interface PackageStep extends StepSettings {
+  type: "Package";
   /** The step's name, unique in its Composition. */
   name: string;
   /** The Function object to call, or the package to run. */
@@ -140,11 +144,6 @@ export interface RequiredResource extends RequiredSchema {
 /** Selects the OpenAPI schema of a kind. */
 export interface RequiredSchema extends TypeReference {
   requirementName: string;
-}
-
-/** Whether a step calls a function package. Other steps run a FunctionIO function. */
-export function isPackageStep(step: PipelineStep): step is PackageStep {
-  return "functionRef" in step;
 }
 
 /** A function that reads a FunctionIO and returns one. The `type` says how it is called. */

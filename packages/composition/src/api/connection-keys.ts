@@ -4,6 +4,7 @@ import { Findings } from "../reader/field-reader.ts";
 import type { Composition } from "./composition.ts";
 import { connectionDetailName } from "./detail-names.ts";
 import { documentOf } from "./parse-composition.ts";
+import { isComplete } from "./steps.ts";
 
 /**
  * Compares a Composition's connection details with the keys of its definition. Exactly one resource must expose each
@@ -21,7 +22,7 @@ export function checkConnectionKeys(
   exposed?: readonly string[],
 ): Finding[] {
   const { spec } = composition;
-  if (keys.length === 0 || spec.mode === "Pipeline") return [];
+  if (keys.length === 0 || isComplete(composition)) return [];
   const findings = new Findings(document ?? documentOf({}));
   const field = spec.resourcesField ?? "resources";
   const known = new Set(keys);

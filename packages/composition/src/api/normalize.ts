@@ -5,9 +5,9 @@ import type {
   ContainerFunction,
   FunctionReference,
   NamedTemplate,
-  PipelineStep,
   RequiredResource,
   Rollout,
+  Step,
   TypeReference,
   WebhookFunction,
 } from "./composition.ts";
@@ -74,7 +74,7 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
   return (patches ?? []).map((patch) => (patch.type ? patch : { ...patch, type: "FromCompositeFieldPath" }));
 }
 
-function stepOf(written: WrittenStep): PipelineStep {
+function stepOf(written: WrittenStep): Step {
   const { step: name, type, functionRef, container, webhook, wasm, input, credentials, requirements } = written;
   const shared = { ...written, name };
   if (isGiven(container)) {
@@ -84,6 +84,7 @@ function stepOf(written: WrittenStep): PipelineStep {
   if (isGiven(webhook)) return functionOf({ ...shared, type: "Webhook", webhook });
   return {
     name,
+    type: "Package",
     ...settingsOf(written),
     functionRef: referenceOf(name, functionRef),
     ...(input && { input }),

@@ -1,7 +1,6 @@
 import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { checkSpec, HEAD } from "../../testing/check-spec.ts";
-import { isPackageStep } from "./composition.ts";
 import { checkComposition } from "./parse-composition.ts";
 
 const NOTHING = { credentials: [], requirements: { resources: [], schemas: [] } };
@@ -22,12 +21,14 @@ pipeline:
     expect(spec?.pipeline).toEqual([
       {
         name: "first",
+        type: "Package",
         functionRef: { name: "function-go-templating" },
         input: { apiVersion: "gotemplating.fn.crossplane.io/v1beta1", kind: "GoTemplate", source: "Inline" },
         ...NOTHING,
       },
       {
         name: "second",
+        type: "Package",
         functionRef: { package: "xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.0" },
         ...NOTHING,
       },
@@ -74,7 +75,7 @@ pipeline:
 - {step: theirs, functionRef: {name: f}}
 `);
     expect([...errors, ...warnings]).toEqual([]);
-    expect(spec?.pipeline?.map(isPackageStep)).toEqual([false, true]);
+    expect(spec?.pipeline?.map(({ type }) => type)).toEqual(["Container", "Package"]);
     expect(spec?.pipeline?.[0]).toMatchObject({
       name: "ours",
       type: "Container",

@@ -1,4 +1,4 @@
-import { type Composition, isPackageStep } from "@xfn/composition";
+import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { CLUSTER_ROLES, isSecretKind, typeMeta } from "../objects/kinds.ts";
@@ -36,15 +36,14 @@ export function controllerRole(
   const edited = new Resources(pluralOf, notes);
   const viewed = new Resources(pluralOf, notes);
   for (const composition of compositions) {
-    const { resources, functions, pipeline = [] } = composition.spec;
-    for (const { name, base } of resources) {
+    const steps = stepsOf(composition);
+    for (const { name, base } of composition.spec.resources) {
       const { apiVersion, kind } = base;
       if (typeof apiVersion === "string" && typeof kind === "string") edited.add({ apiVersion, kind });
       else notes.push(`Patches set the kind of template ${name} of Composition ${composition.metadata.name}: add it.`);
     }
-    for (const step of pipeline)
-      if (isPackageStep(step)) for (const required of step.requirements.resources) viewed.add(required);
-    if (functions.length + pipeline.length > 0)
+    for (const required of steps.flatMap((step) => traitsOf(step).requires)) viewed.add(required);
+    if (steps.length > 0)
       notes.push(
         `Composition ${composition.metadata.name} has functions: add the kinds that they compose, and those that they require.`,
       );

@@ -1,4 +1,4 @@
-import { type Composition, isPackageStep } from "@xfn/composition";
+import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
 import { isObject, type JsonObject, MAX_TEXT_BYTES } from "@xfn/json";
 import { parseTrustedJson } from "@xfn/json/document";
@@ -146,25 +146,20 @@ export class Replay {
       throw new RecordingError("StepMismatch", message, { step: name });
     }
     if (step.type === type) return step;
-    const kind = step.type === "Package" ? "a function package" : "a FunctionIO function";
-    const message = `${titleOf(name)} was recorded as ${kind}, which it is no longer; record the run again`;
+    const message = `${titleOf(name)} was recorded as ${KINDS[step.type]}, which it is no longer; record the run again`;
     throw new RecordingError("StepMismatch", message, { step: name });
   }
 
   /** A Secret that the replay does not have: the masks compare as equal to the recorded input. */
   #recordedSecret(composition: Composition, secret: SecretReference): ReadonlyMap<string, Uint8Array> | undefined {
-    const { functions, pipeline = [] } = composition.spec;
-    const refersTo = (ref: SecretReference | undefined): boolean =>
-      ref !== undefined && ref.name === secret.name && ref.namespace === secret.namespace;
-    for (const step of [...functions, ...pipeline]) {
-      if (!isPackageStep(step)) {
-        // The token is not a part of the input.
-        if (step.type === "Webhook" && refersTo(step.webhook.credentials?.secretRef))
-          return new Map([["token", Buffer.from("(not recorded)")]]);
-        continue;
-      }
-      const found = step.credentials.find(({ secretRef }) => refersTo(secretRef));
-      const data = found && secretData(this.#steps.get(step.name), found.name);
+    for (const step of stepsOf(composition)) {
+      const found = traitsOf(step).secrets.find(({ secretRef: { namespace, name } }) => {
+        return name === secret.name && namespace === secret.namespace;
+      });
+      if (found === undefined) continue;
+      // The token of a webhook is not a part of the input.
+      if (found.name === undefined) return new Map([["token", Buffer.from("(not recorded)")]]);
+      const data = secretData(this.#steps.get(step.name), found.name);
       if (data !== undefined) return data;
     }
     return undefined;
@@ -183,6 +178,11 @@ function secretData(step: RecordedStep | undefined, name: string): ReadonlyMap<s
 
 const SUMMARIES: Readonly<Partial<Record<RecordingErrorCode, string>>> = {
   InputDiffers: "its input differs from the recorded one",
+};
+
+const KINDS: Readonly<Record<StepType, string>> = {
+  Package: "a function package",
+  Function: "a FunctionIO function",
 };
 
 function titleOf(step: string): string {

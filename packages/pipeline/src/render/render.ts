@@ -1,4 +1,4 @@
-import { type Composition, connectionDetailName } from "@xfn/composition";
+import { type Composition, connectionDetailName, isComplete } from "@xfn/composition";
 import type { Desired } from "@xfn/functionio";
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 import { takeCompositeSecret } from "../observed/composite-secret.ts";
@@ -20,7 +20,7 @@ export async function render(given: RenderInput): Promise<RenderResult> {
   const composite = asComposite(given.composite);
   const input = { ...given, observed: withoutOwnOutput(given.observed ?? [], composite) };
   checkSelector(input.composition, composite);
-  if (input.composition.spec.mode === "Pipeline") {
+  if (isComplete(input.composition)) {
     const { renderComplete } = await import("./render-complete.ts");
     return await renderComplete(input, composite);
   }

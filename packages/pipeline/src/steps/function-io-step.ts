@@ -13,7 +13,7 @@ import { memoized } from "./memoized.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 import { resourceListExchange } from "./resource-list-exchange.ts";
 import { type Exchange, type OutputReader, runStep } from "./run-step.ts";
-import type { PreparedStep, Run, State, Step, StepReport } from "./step.ts";
+import type { PlannedStep, PreparedStep, Run, State, StepReport } from "./step.ts";
 import { type StepState, stepInputs } from "./step-input.ts";
 import { webhookCall } from "./webhook-call.ts";
 
@@ -63,7 +63,7 @@ export const COMPLETE: Sharing = {
 };
 
 /** A step that runs a FunctionIO container. */
-export function containerStep(step: ContainerStep, sharing: Sharing): Step {
+export function containerStep(step: ContainerStep, sharing: Sharing): PlannedStep {
   return {
     description: { name: step.name, kind: "function", image: step.container.image },
     prepare(run) {
@@ -75,7 +75,7 @@ export function containerStep(step: ContainerStep, sharing: Sharing): Step {
 }
 
 /** A step that posts its FunctionIO to an HTTPS server. */
-export function webhookStep(step: WebhookStep, sharing: Sharing): Step {
+export function webhookStep(step: WebhookStep, sharing: Sharing): PlannedStep {
   return {
     description: { name: step.name, kind: "function", image: step.webhook.url },
     prepare(run) {

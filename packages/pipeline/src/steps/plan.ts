@@ -1,14 +1,14 @@
-import { type Composition, type CompositionFunction, isPackageStep, type PipelineStep } from "@xfn/composition";
+import { type Composition, isComplete, type Step, stepsOf } from "@xfn/composition";
 import { COMPLETE, containerStep, OVERLAY, type Sharing, webhookStep } from "./function-io-step.ts";
 import { memoized } from "./memoized.ts";
 import { packageStep } from "./package-step.ts";
 import { hasTemplates, templatesStep } from "./run-templates.ts";
-import type { Step } from "./step.ts";
+import type { PlannedStep } from "./step.ts";
 import { withSettings } from "./with-settings.ts";
 
 /** A Composition as one list of steps. */
 export interface Plan {
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlannedStep[];
   /** Whether existing composed resources that nothing desires are deleted. */
   readonly deletesUndesired: boolean;
   /**
@@ -18,29 +18,29 @@ export interface Plan {
   readonly isComplete: boolean;
 }
 
-/** The module of each type of function, with the settings that all types share. */
-function functionStep(step: CompositionFunction, sharing: Sharing): Step {
-  return withSettings(step.type === "Webhook" ? webhookStep(step, sharing) : containerStep(step, sharing), step);
-}
-
-function pipelineStep(step: PipelineStep): Step {
-  return isPackageStep(step) ? withSettings(packageStep(step), step) : functionStep(step, COMPLETE);
+/** The module of each type of step. */
+function plannedStep(step: Step, sharing: Sharing): PlannedStep {
+  switch (step.type) {
+    case "Package":
+      return packageStep(step);
+    case "Webhook":
+      return webhookStep(step, sharing);
+    default:
+      return containerStep(step, sharing);
+  }
 }
 
 /** The plan of a Composition: its templates, then its functions, or the steps of `mode: Pipeline`. */
 export const planOf: (composition: Composition) => Plan = memoized(lower);
 
 function lower(composition: Composition): Plan {
-  const { mode, pipeline = [], functions, undesiredResources } = composition.spec;
-  if (mode === "Pipeline") {
-    return { steps: pipeline.map(pipelineStep), deletesUndesired: true, isComplete: true };
-  }
+  const complete = isComplete(composition);
+  const sharing = complete ? COMPLETE : OVERLAY;
+  const steps = stepsOf(composition).map((step) => withSettings(plannedStep(step, sharing), step));
+  if (complete) return { steps, deletesUndesired: true, isComplete: true };
   return {
-    steps: [
-      ...(hasTemplates(composition) ? [templatesStep(composition)] : []),
-      ...functions.map((step) => functionStep(step, OVERLAY)),
-    ],
-    deletesUndesired: functions.length === 0 || undesiredResources === "Delete",
+    steps: [...(hasTemplates(composition) ? [templatesStep(composition)] : []), ...steps],
+    deletesUndesired: steps.length === 0 || composition.spec.undesiredResources === "Delete",
     isComplete: false,
   };
 }

@@ -11,7 +11,7 @@ import type { StepCondition } from "../outcome/step-condition.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 import { planOf } from "./plan.ts";
-import { type Run, START, type State, type Step } from "./step.ts";
+import { type PlannedStep, type Run, START, type State } from "./step.ts";
 
 /** The outcome of a run. */
 export interface PipelineResult {
@@ -143,7 +143,7 @@ function notingCredentials(input: PipelineInput, noted: Uint8Array[]): PipelineI
 }
 
 async function runSteps(
-  steps: readonly Step[],
+  steps: readonly PlannedStep[],
   run: Run,
   { start, credentials }: { readonly start: State; readonly credentials: readonly Uint8Array[] },
   log: ResultLog,

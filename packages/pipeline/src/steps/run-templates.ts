@@ -14,13 +14,13 @@ import type { CompositeResource } from "../observed/observed-entries.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import { compositeProblems, resourceProblems } from "./check-desired.ts";
 import { memoized } from "./memoized.ts";
-import type { Run, State, Step, StepReport, TemplatesRun } from "./step.ts";
+import type { PlannedStep, Run, State, StepReport, TemplatesRun } from "./step.ts";
 
 /** The name of patch-and-transform as a whole in a trace. */
 const TEMPLATES_STEP = "templates";
 
 /** Patch-and-transform as a step: all templates of a Composition. */
-export function templatesStep(composition: Composition): Step {
+export function templatesStep(composition: Composition): PlannedStep {
   const description = { name: TEMPLATES_STEP, kind: "templates" } as const;
   return { description, prepare: (run) => ({ run: (state, report) => runTemplates(composition, run, state, report) }) };
 }

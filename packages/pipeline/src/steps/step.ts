@@ -11,7 +11,7 @@ import type { PipelineInput } from "./pipeline-input.ts";
  * A step of a Composition. Each kind of step is one module that implements this interface; nothing else asks for the
  * kind. A step belongs to a Composition and keeps nothing of a run.
  */
-export interface Step {
+export interface PlannedStep {
   /** What a trace says of the step. */
   readonly description: StepDescription;
   /**

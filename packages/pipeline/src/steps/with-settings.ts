@@ -6,13 +6,13 @@ import { retrying } from "../settings/retry.ts";
 import { schemaProblems } from "../settings/strict.ts";
 import { TimeLimit, TimeLimitError } from "../settings/time-limit.ts";
 import { invalidDesired } from "./check-desired.ts";
-import type { PreparedStep, Run, State, Step, StepReport } from "./step.ts";
+import type { PlannedStep, PreparedStep, Run, State, StepReport } from "./step.ts";
 
 /**
  * Applies the settings that steps of all kinds share: `when`, `timeout`, `retries` and `schema`. The guard is
  * compiled once for all runs.
  */
-export function withSettings(step: Step, settings: StepSettings): Step {
+export function withSettings(step: PlannedStep, settings: StepSettings): PlannedStep {
   const { timeoutMs, retries, when, schema } = settings;
   if ([timeoutMs, retries, when, schema].every((setting) => setting === undefined)) return step;
   const guard = when === undefined ? undefined : compileGuard(when);
@@ -27,7 +27,7 @@ export function withSettings(step: Step, settings: StepSettings): Step {
 }
 
 class StepWithSettings implements PreparedStep {
-  readonly #step: Step;
+  readonly #step: PlannedStep;
   readonly #settings: StepSettings;
   readonly #guard: ReturnType<typeof compileGuard> | undefined;
   readonly #run: Run;
@@ -35,7 +35,7 @@ class StepWithSettings implements PreparedStep {
   #outcome: GuardOutcome | undefined;
   #prepared: PreparedStep | undefined;
 
-  constructor(step: Step, settings: StepSettings, guard: ReturnType<typeof compileGuard> | undefined, run: Run) {
+  constructor(step: PlannedStep, settings: StepSettings, guard: ReturnType<typeof compileGuard> | undefined, run: Run) {
     this.#step = step;
     this.#settings = settings;
     this.#guard = guard;

@@ -1,4 +1,4 @@
-import { type Composition, type CompositionFunction, isPackageStep } from "@xfn/composition";
+import { type Composition, type Step, stepsOf, traitsOf } from "@xfn/composition";
 import {
   API_VERSION,
   type FunctionIO,
@@ -50,18 +50,20 @@ export interface TestCallers {
 export function callersFor(given: TestFunctions): TestCallers {
   const { composition, runner, folder } = given;
   const functions = new Map(Object.entries(given.functions));
-  const { functions: overlay, pipeline = [] } = composition.spec;
-  const steps = [...overlay, ...pipeline.flatMap((step) => (isPackageStep(step) ? [] : [step]))];
+  const steps = stepsOf(composition).filter((step) => traitsOf(step).form !== undefined);
   for (const [key, value] of functions) checkFunction(key, value, steps);
-  const isMissing = (step: CompositionFunction): boolean => !functions.has(step.name) && !functions.has(targetOf(step));
-  // A runner runs containers alone.
-  const missing = steps.filter((step) => isMissing(step) && (runner === undefined || step.type === "Webhook"));
+  const isMissing = (step: Step): boolean => {
+    const { target, caller } = traitsOf(step);
+    return !functions.has(step.name) && !functions.has(target) && (runner === undefined || caller !== "runner");
+  };
+  const missing = steps.filter(isMissing);
   if (missing.length > 0) throw missingFunctions(missing, [...functions.keys()]);
   const run: FunctionRunner["run"] = async (image, input, options = {}) => {
     const found = functions.get(options.step ?? "") ?? functions.get(image);
     if (typeof found === "function") {
-      const io = steps.find(({ name }) => name === options.step)?.io ?? "FunctionIO";
-      const fn = io === "FunctionIO" ? overBytes(found) : overResourceList(found, io);
+      const step = steps.find(({ name }) => name === options.step);
+      const { form = "FunctionIO" } = step === undefined ? {} : traitsOf(step);
+      const fn = form === "FunctionIO" ? overBytes(found) : overResourceList(found, form);
       return inProcessRunner({ [image]: fn }).run(image, input, options);
     }
     if (found !== undefined) return found.run(image, input, options);
@@ -116,7 +118,7 @@ export function overResourceList(
   };
 }
 
-function checkFunction(key: string, value: TestFunction, steps: readonly CompositionFunction[]): void {
+function checkFunction(key: string, value: TestFunction, steps: readonly Step[]): void {
   if (typeof value !== "function" && typeof (value as FunctionRunner | undefined)?.run !== "function") {
     throw new TestingError(
       "UnknownFunction",
@@ -124,7 +126,7 @@ function checkFunction(key: string, value: TestFunction, steps: readonly Composi
         `returned (the default export of the function's file), or a runner`,
     );
   }
-  const known = steps.flatMap((step) => [step.name, targetOf(step)]);
+  const known = steps.flatMap((step) => [step.name, traitsOf(step).target]);
   if (known.includes(key)) return;
   throw new TestingError(
     "UnknownFunction",
@@ -133,7 +135,7 @@ function checkFunction(key: string, value: TestFunction, steps: readonly Composi
   );
 }
 
-function missingFunctions(missing: readonly CompositionFunction[], known: readonly string[]): TestingError {
+function missingFunctions(missing: readonly Step[], known: readonly string[]): TestingError {
   const [first] = missing;
   return new TestingError(
     "MissingFunction",
@@ -143,13 +145,9 @@ function missingFunctions(missing: readonly CompositionFunction[], known: readon
   );
 }
 
-function title(step: CompositionFunction): string {
-  return `step "${step.name}" (${step.type === "Webhook" ? "webhook" : "image"} ${targetOf(step)})`;
-}
-
-/** The image of a container, or the URL of a webhook. */
-function targetOf(step: CompositionFunction): string {
-  return step.type === "Webhook" ? step.webhook.url : step.container.image;
+function title(step: Step): string {
+  const { caller, target } = traitsOf(step);
+  return `step "${step.name}" (${caller === "webhooks" ? "webhook" : "image"} ${target})`;
 }
 
 function list(names: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { type Composition, isPackageStep, type PackageStep } from "@xfn/composition";
+import { type Composition, type PackageStep, packageStepsOf } from "@xfn/composition";
 import { type FunctionRequest, type FunctionResponse, type FunctionRun, NO_REQUIREMENTS } from "@xfn/function-grpc";
 import { imageOf } from "../steps/package-name.ts";
 import type { FunctionConnector } from "../steps/pipeline-input.ts";
@@ -19,13 +19,13 @@ export type TestPackage = (request: FunctionRequest) => Partial<FunctionResponse
  * @throws {TestingError} `MissingFunction` or `UnknownFunction`, before anything runs
  */
 export function connectorFor(
-  { spec }: Composition,
+  composition: Composition,
   packages: Readonly<Record<string, TestPackage>>,
   containers: PackageContainers,
   signal: AbortSignal | undefined,
 ): FunctionConnector {
   const handlers = new Map(Object.entries(packages));
-  const steps = (spec.pipeline ?? []).filter(isPackageStep);
+  const steps = packageStepsOf(composition);
   for (const key of handlers.keys()) checkKey(key, steps);
   for (const step of steps)
     if (handlerOf(step, handlers) === undefined && !containers.has(step)) throw missingPackage(step, containers.names);

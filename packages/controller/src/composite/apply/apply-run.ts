@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, isComplete } from "@xfn/composition";
 import type { ObservedResource } from "@xfn/functionio";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -92,8 +92,8 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
 }
 
 /** With `mode: Pipeline`, which is complete, an XR that no step mentions gives up what earlier runs set. */
-function nothingDesired({ spec }: Composition, { apiVersion, kind }: LiveObject): KubernetesObject | undefined {
-  return spec.mode === "Pipeline" ? { apiVersion, kind } : undefined;
+function nothingDesired(composition: Composition, { apiVersion, kind }: LiveObject): KubernetesObject | undefined {
+  return isComplete(composition) ? { apiVersion, kind } : undefined;
 }
 
 /** The composed resources that can be applied, by object. */

@@ -1,4 +1,4 @@
-import { ANNOTATION_RESOURCE_NAME, type Composition } from "@xfn/composition";
+import { ANNOTATION_RESOURCE_NAME, type Composition, callsFunctions } from "@xfn/composition";
 import type { ObservedResource } from "@xfn/functionio";
 import type { KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
@@ -133,9 +133,9 @@ export function asObserved(context: ReconcileContext, object: LiveObject): Kuber
 /**
  * The entries whose connection details the Composition uses: functions see all, templates only those that they name.
  */
-function detailsFilter({ spec }: Composition): (entry: string) => boolean {
-  if (spec.mode === "Pipeline" || spec.functions.length > 0) return () => true;
-  const named = spec.resources.filter(({ connectionDetails }) => (connectionDetails ?? []).length > 0);
+function detailsFilter(composition: Composition): (entry: string) => boolean {
+  if (callsFunctions(composition)) return () => true;
+  const named = composition.spec.resources.filter(({ connectionDetails }) => (connectionDetails ?? []).length > 0);
   const names = new Set(named.map(({ name }) => name));
   return (entry) => names.has(entry);
 }

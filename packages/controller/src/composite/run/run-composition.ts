@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, isComplete, packageStepsOf, stepsOf, traitsOf } from "@xfn/composition";
 import { type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { isObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -34,22 +34,22 @@ export function requireSupported(
   { runner, functionRuntimes = false }: Pick<ReconcileContext, "runner" | "functionRuntimes">,
   composition: Composition,
 ): void {
-  const { environment, functions, mode, pipeline = [] } = composition.spec;
+  const steps = stepsOf(composition);
   const title = `the Composition ${composition.metadata.name ?? ""}`;
-  if (environment !== undefined && mode === "Pipeline") {
+  if (composition.spec.environment !== undefined && isComplete(composition)) {
     throw new CompositeError(
       "EnvironmentUnsupported",
       `${title} has an environment, which mode: Pipeline cannot read; remove spec.environment, and add a step with ` +
         "function-environment-configs",
     );
   }
-  if (functions.length + pipeline.length > 0 && runner === undefined) {
+  if (steps.length > 0 && runner === undefined) {
     throw new CompositeError(
       "FunctionsDisabled",
       `${title} has functions, which are disabled; start the controller with --enable-composition-functions`,
     );
   }
-  const named = pipeline.find((step) => "functionRef" in step && step.functionRef.package !== undefined);
+  const named = packageStepsOf(composition).find((step) => traitsOf(step).image !== undefined);
   if (named !== undefined && !functionRuntimes) {
     throw new CompositeError(
       "FunctionsDisabled",
@@ -143,10 +143,7 @@ export async function runComposition(
     run.results.filter(({ severity }) => severity !== "Fatal"),
   );
   const conditions = secrets.scrubConditions(run.conditions);
-  context.conditions = [
-    ...(run.fatal !== undefined && composition.spec.mode === "Pipeline" ? undetermined(xr) : []),
-    ...conditions,
-  ];
+  context.conditions = [...(run.fatal !== undefined && isComplete(composition) ? undetermined(xr) : []), ...conditions];
   showOnClaim(context, conditions);
   if (run.fatal === undefined) return run;
   const { step = "", message } = run.fatal;
@@ -157,11 +154,11 @@ export async function runComposition(
 function noteGiven(
   secrets: RunSecrets,
   xr: LiveObject,
-  { metadata, spec }: Composition,
+  composition: Composition,
   { observed, secret }: Pick<RunState, "observed" | "secret">,
 ): void {
-  const steps = [...spec.functions, ...(spec.pipeline ?? [])];
-  secrets.addNames([metadata.name, ...steps.map(({ name }) => name), ...observed.map(({ name }) => name)]);
+  const steps = stepsOf(composition);
+  secrets.addNames([composition.metadata.name, ...steps.map(({ name }) => name), ...observed.map(({ name }) => name)]);
   for (const object of [xr, ...observed.map(({ resource }) => resource), ...(secret ? [secret] : [])])
     secrets.addObject(object);
   for (const { connectionDetails = [] } of observed) for (const { value } of connectionDetails) secrets.add(value);

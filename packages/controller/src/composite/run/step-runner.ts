@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Context } from "../../objects/context.ts";
@@ -12,19 +12,18 @@ import type { Context } from "../../objects/context.ts";
  */
 export function stepRunner(
   { runners }: Pick<Context, "runners">,
-  { metadata, spec }: Composition,
+  composition: Composition,
   own: FunctionRunner,
 ): FunctionRunner {
-  const steps = spec.mode === "Pipeline" ? (spec.pipeline ?? []) : spec.functions;
   const others = new Map<string, FunctionRunner>();
-  for (const step of steps) {
-    const endpoint = "container" in step ? step.container.runner.endpoint : undefined;
+  for (const step of stepsOf(composition)) {
+    const { endpoint } = traitsOf(step);
     if (endpoint === undefined) continue;
     const runner = runners?.at(endpoint);
     if (runner === undefined) {
       throw new CompositeError(
         "RunnerNotAllowed",
-        `step ${JSON.stringify(step.name)} of the Composition ${metadata.name ?? ""} names the runner ${JSON.stringify(endpoint)}, ` +
+        `step ${JSON.stringify(step.name)} of the Composition ${composition.metadata.name ?? ""} names the runner ${JSON.stringify(endpoint)}, ` +
           "which is not allowed; remove container.runner.endpoint, or start the controller with --allowed-runners",
       );
     }

@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, callsFunctions } from "@xfn/composition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { ComposedWatches, Context } from "../../objects/context.ts";
 import { isNewer } from "../../objects/own-writes.ts";
@@ -32,12 +32,11 @@ interface Ended extends Pick<Context, "client" | "now"> {
  */
 export async function completedRun(
   { applied, client, progress, now, signal, xr }: Ended,
-  { spec }: Composition,
+  composition: Composition,
   before: LiveObject,
 ): Promise<CompletedRun | undefined> {
-  const callsFunctions = spec.mode === "Pipeline" || spec.functions.length > 0;
   const isUnchanged = !progress.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
-  if (!callsFunctions || isUnchanged) return undefined;
+  if (!callsFunctions(composition) || isUnchanged) return undefined;
   const kinds = applied.map(({ apiVersion, kind }) => client.kind(apiVersion, kind, { signal }));
   const composed = (await Promise.all(kinds)).flatMap((kind, index) => {
     const object = applied[index];

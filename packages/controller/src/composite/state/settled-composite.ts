@@ -1,4 +1,4 @@
-import type { Composition, Layout } from "@xfn/composition";
+import { type Composition, callsFunctions, type Layout } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
@@ -121,7 +121,8 @@ async function recordedIn(
 }
 
 /** Whether a Composition consists of templates alone that read no Secrets. */
-function isPure({ spec }: Composition): boolean {
-  if (spec.mode === "Pipeline" || spec.functions.length > 0 || spec.environment !== undefined) return false;
-  return spec.resources.every(({ connectionDetails }) => (connectionDetails ?? []).length === 0);
+function isPure(composition: Composition): boolean {
+  const { environment, resources } = composition.spec;
+  if (callsFunctions(composition) || environment !== undefined) return false;
+  return resources.every(({ connectionDetails }) => (connectionDetails ?? []).length === 0);
 }
