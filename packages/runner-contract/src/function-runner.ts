@@ -16,6 +16,12 @@ export interface FunctionRunner {
   readonly maxOutputBytes?: number | undefined;
 }
 
+/** The types of functions that a call can ask for. Without one, the image decides. */
+export const FUNCTION_TYPES = ["Chroot", "Wasm"] as const;
+
+/** One of {@link FUNCTION_TYPES}. */
+export type FunctionType = (typeof FUNCTION_TYPES)[number];
+
 /** The phases of a call whose duration a runner reports. */
 export type RunPhase = "pull" | "start" | "run";
 
@@ -27,7 +33,7 @@ export interface RunOptions {
    * other isolation. That requires `network: Accessible`, takes no limits, and fails with `ChrootUnavailable` unless
    * the runner's operator allows it.
    */
-  type?: "Chroot" | "Wasm" | undefined;
+  type?: FunctionType | undefined;
   /** Name of the pipeline step, for messages. */
   step?: string | undefined;
   /**

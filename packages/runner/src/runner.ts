@@ -1,6 +1,7 @@
 import type { Image } from "@xfn/oci-rootfs";
 import {
   DEFAULT_OUTPUT_BYTES,
+  type FunctionType,
   MAX_PAYLOAD_BYTES,
   type ResourceLimits,
   RunnerError,
@@ -16,6 +17,8 @@ import { ServersBound } from "./function-host/servers-bound.ts";
 import type { Runner, RunnerOptions } from "./runner-options.ts";
 import { ChosenRuntime } from "./sandbox/chosen-runtime.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
+import type { Executor, ExecutorCall } from "./sandbox/executor.ts";
+import { HeldHost } from "./sandbox/held-host.ts";
 import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
@@ -57,6 +60,7 @@ class CrunRunner implements Runner {
   readonly #servers: ServersBound;
   readonly #modules: WasmRunner;
   readonly #chroots: ChrootFunctions;
+  readonly #executors: Readonly<Record<FunctionType | "Container", Executor>>;
   readonly #runtime: ChosenRuntime;
   #host: SandboxHost | undefined;
   #closed = false;
@@ -82,6 +86,15 @@ class CrunRunner implements Runner {
       maxOutputBytes: this.maxOutputBytes,
       onWarning: (message) => this.#warn(message),
     });
+    this.#executors = {
+      Container: {
+        permit: () => undefined,
+        hold: () => this.#holdHost(),
+        run: async (image, call) => await this.#runContainer(image, call),
+      },
+      Wasm: this.#modules,
+      Chroot: this.#chroots,
+    };
     this.#servers = new ServersBound({
       memoryBytes: options.serversMemoryBytes,
       onWarning: (message) => this.#warn(message, "host"),
@@ -199,8 +212,9 @@ class CrunRunner implements Runner {
 
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
-    if (options.type === "Chroot") this.#chroots.permit(options);
-    const host = this.#hostFor(options);
+    const executor = this.#executors[options.type ?? "Container"];
+    executor.permit(options);
+    using host = executor.hold();
     const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
       const began = performance.now();
@@ -208,45 +222,33 @@ class CrunRunner implements Runner {
       const image = await deadline.within("pull", lookUp, ({ digest }) => this.#images.release(digest));
       try {
         options.onPhase?.("pull", performance.now() - began);
-        const module = modulePath(image);
-        if (module !== undefined) {
-          deadline.met();
-          return await this.#modules.run(image, module, input, options);
-        }
-        if (options.type === "Wasm") throw notModule();
-        if (options.type === "Chroot") {
-          deadline.met();
-          this.#refuseIfEnded(options.signal);
-          return await this.#chroots.run(image, input, options);
-        }
-        // The host reports what it lacks only to images that need it.
-        if (!("acquire" in host)) throw host.missing;
-        await deadline.within(
-          "start",
-          this.#runtime.verified(() => this.#verify()),
-        );
-        const spec = await deadline.within("start", this.#spec(image, options));
-        return await this.#call(spec, input, options, deadline);
+        this.#refuseIfEnded(options.signal);
+        // The image decides: a module runs as one, whatever type the call has.
+        const chosen = modulePath(image) === undefined ? executor : this.#modules;
+        return await chosen.run(image, { input, options, deadline, host });
       } finally {
         this.#images.release(image.digest);
       }
     } finally {
       deadline.met();
-      if ("release" in host) host.release();
     }
   }
 
-  /** The sandbox host of a call, acquired, or why there is none: modules and chroots need no OCI runtime. */
-  #hostFor({ type }: RunOptions): SandboxHost | { missing: unknown } {
-    if (type === "Wasm" || type === "Chroot") return { missing: undefined };
-    try {
+  #holdHost(): HeldHost {
+    return new HeldHost(() => {
       this.prepare();
-      const host = this.#liveHost();
-      host.acquire();
-      return host;
-    } catch (missing) {
-      return { missing };
-    }
+      return this.#liveHost();
+    });
+  }
+
+  async #runContainer(image: Image, { input, options, deadline, host }: ExecutorCall): Promise<Uint8Array> {
+    host.check();
+    await deadline.within(
+      "start",
+      this.#runtime.verified(() => this.#verify()),
+    );
+    const spec = await deadline.within("start", this.#spec(image, options));
+    return await this.#call(spec, input, options, deadline);
   }
 
   /** Looks up an image, and acquires a lease on it. */
@@ -371,10 +373,4 @@ class CrunRunner implements Runner {
     if (about === undefined) this.#options.onWarning?.(message);
     else this.#options.onWarning?.(message, about);
   }
-}
-
-function notModule(): RunnerError {
-  return new RunnerError("ImageInvalid", "its image runs a program, not a WebAssembly module; use type: Container", {
-    phase: "start",
-  });
 }

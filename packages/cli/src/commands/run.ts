@@ -10,6 +10,7 @@ import {
   pullPolicy,
   type SettingsOf,
 } from "@xfn/program/settings";
+import { FUNCTION_TYPES } from "@xfn/runner-contract";
 import type { RunFlags } from "../run/run.ts";
 import { type CommandContext, readFlags } from "./command-context.ts";
 import { RUNNER_SETTINGS } from "./shared-settings.ts";
@@ -32,7 +33,7 @@ const SETTINGS: SettingsOf<Omit<Flags, "allowChroot">> = {
     "type",
     "<type>",
     "Wasm, or Chroot: for root on a host that refuses containers, without isolation of the network",
-    choice("Chroot", "Wasm"),
+    choice(...FUNCTION_TYPES),
     { shown: "a container or a WebAssembly module, by the image" },
   ),
   ...LIMIT_SETTINGS,

@@ -1,5 +1,5 @@
 import type { Metadata } from "@grpc/grpc-js";
-import type { RunOptions } from "@xfn/runner-contract";
+import { FUNCTION_TYPES, type RunOptions } from "@xfn/runner-contract";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 /**
@@ -15,8 +15,9 @@ export function writeType(metadata: Metadata, { type }: RunOptions): void {
 
 /** Reads the header. @throws RunnerGrpcError `InvalidRequest` for another type */
 export function readType(metadata: Metadata): Pick<RunOptions, "type"> {
-  const [type] = metadata.get(TYPE_KEY);
-  if (type === undefined) return {};
-  if (type === "Chroot" || type === "Wasm") return { type };
-  throw new RunnerGrpcError("InvalidRequest", `${TYPE_KEY} must be Chroot or Wasm`);
+  const [text] = metadata.get(TYPE_KEY);
+  if (text === undefined) return {};
+  const type = FUNCTION_TYPES.find((each) => each === text);
+  if (type !== undefined) return { type };
+  throw new RunnerGrpcError("InvalidRequest", `${TYPE_KEY} must be ${FUNCTION_TYPES.join(" or ")}`);
 }

@@ -1,5 +1,7 @@
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import { removeRoot } from "../chroot-host/remove-root.ts";
+import type { Executor, ExecutorCall } from "../sandbox/executor.ts";
+import { type HeldHost, NO_HOST } from "../sandbox/held-host.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { SandboxHost } from "../sandbox/sandbox-host.ts";
 import { type RunnableImage, SandboxSpecs } from "../sandbox/sandbox-spec.ts";
@@ -23,7 +25,7 @@ const SETTINGS = {
 } as const;
 
 /** Runs functions of `type: Chroot`, each call in one throw-away root. */
-export class ChrootFunctions {
+export class ChrootFunctions implements Executor {
   readonly #options: ChrootOptions;
   readonly #specs = new SandboxSpecs();
   #host: SandboxHost | undefined;
@@ -53,8 +55,16 @@ export class ChrootFunctions {
     if (problem !== undefined) throw unavailable(`no function can run in a chroot here: ${problem}`);
   }
 
-  /** Runs one function to its end. @throws RunnerError */
-  async run(image: RunnableImage, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
+  hold(): HeldHost {
+    return NO_HOST;
+  }
+
+  async run(image: RunnableImage, { input, options, deadline }: ExecutorCall): Promise<Uint8Array> {
+    deadline.met();
+    return await this.#call(image, input, options);
+  }
+
+  async #call(image: RunnableImage, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     const host = this.#liveHost();
     host.acquire();
     try {
@@ -81,7 +91,7 @@ export class ChrootFunctions {
     const host = this.#liveHost();
     await host.ready();
     await selfTest((program, input) =>
-      this.run(writeSelfTestImage(host, program), input, { timeoutMs: DEFAULT_TIMEOUT_MS }),
+      this.#call(writeSelfTestImage(host, program), input, { timeoutMs: DEFAULT_TIMEOUT_MS }),
     );
   }
 

@@ -1,8 +1,10 @@
 import type { Image } from "@xfn/oci-rootfs";
-import { RunnerError, type RunOptions } from "@xfn/runner-contract";
+import { RunnerError } from "@xfn/runner-contract";
 import { WasmFunctions } from "@xfn/wasm";
+import type { Executor, ExecutorCall } from "../sandbox/executor.ts";
+import { type HeldHost, NO_HOST } from "../sandbox/held-host.ts";
 import { wasmFilter } from "../seccomp/wasm-policy.ts";
-import { readModule } from "./wasm-module.ts";
+import { modulePath, readModule } from "./wasm-module.ts";
 
 /** Options of a {@link WasmRunner}, as in `RunnerOptions`. */
 export interface WasmRunnerOptions {
@@ -12,7 +14,7 @@ export interface WasmRunnerOptions {
 }
 
 /** Runs the modules of images. It needs no OCI runtime and no namespace. */
-export class WasmRunner {
+export class WasmRunner implements Executor {
   readonly #options: WasmRunnerOptions;
   #functions: WasmFunctions | undefined;
 
@@ -20,12 +22,19 @@ export class WasmRunner {
     this.#options = options;
   }
 
-  /**
-   * Runs one call of an image whose entrypoint is a module.
-   *
-   * @param path of the module in the image
-   */
-  async run(image: Image, path: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
+  permit(): void {
+    // Only the image shows whether it is a module.
+  }
+
+  hold(): HeldHost {
+    return NO_HOST;
+  }
+
+  /** Runs one call. @throws RunnerError `ImageInvalid` for an image whose entrypoint is not a module */
+  async run(image: Image, { input, options, deadline }: ExecutorCall): Promise<Uint8Array> {
+    const path = modulePath(image);
+    if (path === undefined) throw notModule();
+    deadline.met();
     this.#checkCpus(options.cpus);
     const { onPhase, timeoutMs, memoryBytes, signal } = options;
     const began = performance.now();
@@ -78,4 +87,10 @@ export class WasmRunner {
       throw new RunnerError("LimitUnavailable", `${message}; leave the limit out`, { phase: "start" });
     this.#options.onWarning(message);
   }
+}
+
+function notModule(): RunnerError {
+  return new RunnerError("ImageInvalid", "its image runs a program, not a WebAssembly module; use type: Container", {
+    phase: "start",
+  });
 }
