@@ -106,6 +106,31 @@ const ownModules: Plugin = {
   },
 };
 
+/**
+ * Modules with the evaluator of CEL, which few renders need. Each has a file of its own, which a call of its function
+ * loads. Unlike ES modules, it can be loaded synchronously: a step's `when` is compiled as its Composition is parsed.
+ */
+const OWN_BUNDLES: readonly OwnModule[] = [
+  { path: "../composition/dist/schema/cel/guard.js", name: "compileGuard", file: "xfn-render-guard.cjs" },
+  { path: "dist/render/definition-file.js", name: "applyDefinition", file: "xfn-render-definition.cjs" },
+];
+
+const ownBundles: Plugin = {
+  name: "own-bundles",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^/, namespace: "own-bundle" }, ({ path }) => ({ path, external: true }));
+    bundler.onResolve({ filter: /\/(?:cel\/guard|definition-file)\.js$/ }, ({ path, kind }) => {
+      return kind === "entry-point" ? undefined : { path: basename(path), namespace: "own-bundle" };
+    });
+    bundler.onLoad({ filter: /^/, namespace: "own-bundle" }, ({ path }) => {
+      const own = OWN_BUNDLES.find((one) => basename(one.path) === path);
+      if (own === undefined) throw new Error(`${path} has no bundle of its own`);
+      const { name, file } = own;
+      return { contents: `exports.${name} = (...given) => require("./${file}").${name}(...given);`, loader: "js" };
+    });
+  },
+};
+
 const commonJs: BuildOptions = {
   ...common,
   format: "cjs",
@@ -125,14 +150,27 @@ const programOptions: BuildOptions = {
   define: { ...bundledMeta.define, RENDER_FILE: JSON.stringify(`./${RENDER_FILE}`) },
 };
 
+const renderPlugins = [lazyBuiltins, ownFiles, installedUrls(THROUGH_RUNNER), installedUndici];
+const external = ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "koffi"];
+
 await build({
   ...commonJs,
   ...programOptions,
   entryPoints: ["dist/render-program.js"],
   outfile: `dist/${RENDER_FILE}`,
-  plugins: [lazyBuiltins, ownFiles, installedUrls(THROUGH_RUNNER), installedUndici, ownModules],
-  external: ["@xfn/dev-cluster", "@xfn/function-build", "@xfn/kubernetes", "koffi"],
+  plugins: [...renderPlugins, ownModules, ownBundles],
+  external,
 });
+
+for (const { path, file } of OWN_BUNDLES)
+  await build({
+    ...commonJs,
+    ...programOptions,
+    entryPoints: [path],
+    outfile: `dist/${file}`,
+    plugins: renderPlugins,
+    external,
+  });
 
 if (/\bimport\(/.test(readFileSync(join(CLI, "dist", RENDER_FILE), "utf8")))
   throw new Error(`${RENDER_FILE} cannot import ES modules: leave the import to one of OWN_MODULES`);

@@ -1,13 +1,14 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { XFN_MAIN } from "../harness/paths.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHECKOUT, XFN_MAIN } from "../harness/paths.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 // The program with Compositions of templates alone, which need no container.
 
-const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\n";
+const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {}\n";
 // More than the capacity of a pipe, so that the writer gets EPIPE.
 const RESOURCES = Array.from(
   { length: 2000 },
@@ -59,6 +60,53 @@ test.each([
 });
 
 /** Waits until xfn has its signal handlers. Node itself handles SIGINT and SIGTERM, but not SIGHUP, the lowest bit. */
+describe("the evaluator of CEL", () => {
+  const DIST = join(CHECKOUT, "packages/cli/dist");
+  const PRINT_LOADED =
+    'process.on("exit", () => console.error(Object.keys(process.getBuiltinModule("node:module")._cache).join(" ")))';
+
+  async function filesOf(args: readonly string[]): Promise<string[]> {
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(PRINT_LOADED)}`;
+    const { code, stderr } = await workspace.xfn(["render", ...args], { env: { NODE_OPTIONS } });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    return readdirSync(DIST).filter((name) => name.startsWith("xfn-render-") && stderr.includes(`/${name}`));
+  }
+
+  beforeAll(async () => {
+    const when = `'observed.composite.resource.kind == "Other"'`;
+    const step = `{name: none, type: Webhook, webhook: {url: "https://f.example.org/"}, when: ${when}}`;
+    await workspace.write(
+      "guarded.yaml",
+      COMPOSITION.replace("  resources:\n", `  functions: [${step}]\n  resources:\n`),
+    );
+    await workspace.write(
+      "definition.yaml",
+      `apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: xthings.example.org}
+spec:
+  group: example.org
+  names: {kind: XThing, plural: xthings}
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object}}}]
+`,
+    );
+  });
+
+  test("is not in the file of xfn render", () => {
+    const message = "no such overload";
+    expect(readFileSync(join(DIST, "xfn-render-guard.cjs"), "utf8")).toContain(message);
+    expect(readFileSync(join(DIST, "xfn-render.cjs"), "utf8")).not.toContain(message);
+  });
+
+  test.each([
+    [["xr.yaml", "composition.yaml"], []],
+    [["xr.yaml", "guarded.yaml"], ["xfn-render-guard.cjs"]],
+    [["xr.yaml", "composition.yaml", "--xrd", "definition.yaml"], ["xfn-render-definition.cjs"]],
+  ])("render %j loads %j", async (args, loaded) => {
+    expect(await filesOf(args)).toEqual(loaded);
+  });
+});
+
 async function untilHandlersAreSet(pid: number | undefined): Promise<void> {
   for (;;) {
     const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
