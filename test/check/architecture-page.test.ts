@@ -2,23 +2,21 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
-import { files, manifestOf } from "./imports.ts";
+import { files } from "./imports.ts";
 
 const page = readFileSync(join(CHECKOUT, "docs/contributing/architecture.md"), "utf8");
 
-test("docs/contributing/architecture.md has a row for each package with its imports", () => {
-  const rows = sectionOf("Packages").matchAll(/^\| `([\w-]+)` \| ([^|]*) \|/gm);
-  const listed = [...rows].map(([, name = "", imports = ""]) => [name, namesIn(imports).toSorted()]);
+test("docs/contributing/architecture.md has a row for each package", () => {
+  const rows = sectionOf("Packages").matchAll(/^\| `([\w-]+)` \|/gm);
   const packages = files("packages/*/package.json").map((path) => path.split("/")[1] ?? "");
-  const declared = packages.map((name) => [name, importsOfPackage(name)]);
-  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(declared));
+  expect([...rows].map(([, name = ""]) => name).toSorted()).toEqual(packages.toSorted());
 });
 
-test("docs/contributing/architecture.md lists exactly the rooms of the packages", () => {
-  const listed = [...sectionOf("Rooms").matchAll(/^\| `([\w/-]+)` \|/gm)].map(([, room = ""]) => room);
+test("docs/contributing/architecture.md describes rooms of the packages", () => {
+  const cells = [...sectionOf("Rooms").matchAll(/^\| (`.*?`) \|/gm)].map(([, cell = ""]) => cell);
   const sources = files("packages/*/src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
-  const rooms = sources.filter((file) => !file.endsWith("/src/index.ts")).map(roomOf);
-  expect(listed.toSorted()).toEqual([...new Set(rooms)].toSorted());
+  const rooms = new Set(sources.map(roomOf));
+  expect(cells.flatMap(namesIn).filter((room) => !rooms.has(room))).toEqual([]);
 });
 
 describe("each walk of docs/contributing/architecture.md", () => {
@@ -45,12 +43,6 @@ function sectionOf(title: string): string {
 }
 
 const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
-
-function importsOfPackage(name: string): string[] {
-  const { dependencies = {}, peerDependencies = {} } = manifestOf(`packages/${name}`);
-  const ours = Object.keys({ ...dependencies, ...peerDependencies }).filter((other) => other.startsWith("@xfn/"));
-  return ours.map((other) => other.replace("@xfn/", "")).toSorted();
-}
 
 /** `runner/host/main.ts` is `packages/runner/src/host/main.ts`. */
 const sourceOf = (module: string): string => `packages/${module.replace("/", "/src/")}`;

@@ -187,13 +187,13 @@ describe("on an API server", needs("api-server"), () => {
     await expect.poll(() => apply(yaml).then(() => "", String), { timeout: 30_000 }).toBe("");
   };
 
-  test("installs its CRDs, becomes ready, and has the metrics of docs/tasks/controller.md", async () => {
+  test("installs its CRDs, becomes ready, and has the metrics of docs/reference/metrics.md", async () => {
     expect(await get("crds", "-o", "name", "-l", "app.kubernetes.io/part-of=xfn")).toContain("compositions");
     for (const probe of ["livez", "readyz"]) expect((await fetch(`${controller.http}/${probe}`)).status).toBe(200);
     const metrics = await (await fetch(`${controller.http}/metrics`)).text();
     expect(metrics).toMatch(/^xfn_controller_api_requests_total\{.*\} \d+$/m);
     expect(metrics).toContain("xfn_controller_leader 1");
-    const page = readFileSync(join(CHECKOUT, "docs/tasks/controller.md"), "utf8");
+    const page = readFileSync(join(CHECKOUT, "docs/reference/metrics.md"), "utf8");
     const promised = new Set([...page.matchAll(/`(xfn_controller_\w+)`/g)].map(([, name]) => name));
     const made = [...metrics.matchAll(/^# TYPE (xfn_controller_\w+) /gm)].map(([, name]) => name);
     expect(made.toSorted()).toEqual([...promised].toSorted());

@@ -248,11 +248,11 @@ describeXfnRunner((shared) => {
       expect(server.log().filter(({ msg }) => msg === "call")).toHaveLength(1);
     });
 
-    test("docs/tasks/runner.md lists each metric, and no other", async () => {
+    test("docs/reference/metrics.md lists each metric, and no other", async () => {
       await using server = await startRunnerServer(shared.workspace, ["--address", shared.socket]);
       const text = await (await fetch(`${server.http}/metrics`)).text();
       const served = [...text.matchAll(/^# TYPE (xfn_runner_\w+)/gm)].map(([, name]) => name);
-      const page = readFileSync(join(CHECKOUT, "docs/tasks/runner.md"), "utf8");
+      const page = readFileSync(join(CHECKOUT, "docs/reference/metrics.md"), "utf8");
       expect([...new Set(page.match(/xfn_runner_\w+/g))].toSorted()).toEqual(served.toSorted());
     });
 

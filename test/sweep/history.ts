@@ -201,7 +201,7 @@ export function isOf({ metadata }: LiveObject, id: string): boolean {
 }
 
 /**
- * The violations of guarantees 1, 2 and 6 of docs/tasks/controller.md, one line each. Skips moments at which not all
+ * The violations of guarantees 1, 2 and 6 of docs/concepts/controller.md, one line each. Skips moments at which not all
  * kinds were watched, such as a restart of the server.
  */
 export function violations(changes: readonly Change[]): string[] {

@@ -3,7 +3,7 @@ import type { Expected, VectorCase } from "./vector-file.ts";
 
 /**
  * An intended difference from the reference. A rule matches inputs, not names of cases, so that it applies to any
- * folder of vectors. docs/contributing/conformance.md lists the rules, and a test compares both.
+ * folder of vectors. docs/concepts/differences-from-crossplane.md lists the rules, and a test compares both.
  */
 export interface Rule {
   name: string;

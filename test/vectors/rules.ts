@@ -38,7 +38,7 @@ import {
 import { convertJson, defaultTypes, defaultTypesOfPatches, stringJoin } from "./rules/transforms.ts";
 import { laterFeatures } from "./rules/validation.ts";
 
-/** All intended differences from the reference. docs/contributing/conformance.md has the same list. */
+/** All intended differences from the reference. docs/concepts/differences-from-crossplane.md has the same list. */
 export const rules: readonly Rule[] = [
   functionDetailTypes,
   matchTrueFalse,

@@ -1,41 +1,67 @@
 // Each code with whether the same call may succeed later.
 
 const RUN_ERRORS = {
+  /** The image does not exist, or its registry does not answer. Check name, credentials, `--insecure-registry`. */
   PullFailed: true,
+  /** The image has no entrypoint, is for another platform, or has unsafe entries. Build it again. */
   ImageInvalid: false,
+  /** This host lacks the OCI runtime. Run `xfn doctor` on it, which prints the fix. */
   RuntimeMissing: false,
+  /** This host refuses namespaces. Run `xfn doctor` on it, which prints the fix. */
   NamespaceUnavailable: false,
+  /** This host cannot enforce a limit. Run `xfn doctor`, or set `--allow-unlimited`. */
   LimitUnavailable: false,
-  /** The runner runs no function of `type: Chroot`, or its host cannot. */
+  /** The runner runs no function of `type: Chroot`, or its host cannot: `--allow-chroot`, as root on x86_64. */
   ChrootUnavailable: false,
+  /** The root filesystem could not be made; the message has the reason. Run `xfn doctor`, and check the disk. */
   RootFilesystemFailed: false,
+  /** The container could not be started; the message has the reason. Run `xfn doctor`. */
   StartFailed: false,
+  /** The function failed. The error has the end of its stderr. */
   NonZeroExit: false,
+  /** Another process or the kernel killed the function, such as for lack of memory. Set `--max-memory`. */
   Killed: true,
+  /** The function exceeded its timeout, or the caller's deadline passed first: `phase` has which. */
   Timeout: true,
+  /** The function reached its memory limit. Raise it, or use less. */
   OutOfMemory: true,
   /** The function failed after its limit refused it a process or thread. */
   TooManyProcesses: false,
   /** The function failed after its root filesystem ran out of space. */
   DiskFull: false,
+  /** The function wrote more than `--max-output` of the runner or of its caller. */
   OutputTooLarge: false,
-  /** The server of a function ended by itself with code 0. */
+  /** The server of a function ended by itself with code 0. If it never listened on port 9443, it serves no gRPC. */
   ServerExited: true,
-  /** All servers of functions that the runner may have are in use. */
+  /** All servers of functions that the runner may have are in use. Raise `--max-servers`. */
   TooManyServers: true,
+  /** The caller cancelled the call. */
   Aborted: false,
+  /** The runner is stopping, or lost its sandbox host. Callers send a call that had not started once more. */
   Closed: true,
 } as const;
 
 const SERVICE_ERRORS = {
+  /** An image name, quantity or timeout is invalid, or `oci:` names a relative folder. Correct the caller. */
   InvalidRequest: false,
+  /** The input has more than 100 MiB. Compose fewer objects. */
   InputTooLarge: false,
+  /** The call has no token, or one that the runner does not know: the first line of `--token-file`. */
   Unauthenticated: false,
+  /** The call exceeds a maximum, or its image or network is not allowed; the message names the flag. */
   PermissionDenied: false,
+  /** The server does not know the method, or refuses compressed messages. */
   Unimplemented: false,
+  /**
+   * `--max-concurrent` and `--max-queued` are reached, a caller with fewer calls took the place, the waiting inputs need
+   * too much memory, or the call would start after its deadline. Add runners.
+   */
   QueueFull: true,
+  /** A limit of gRPC is reached. */
   ResourceExhausted: true,
+  /** The runner cannot be reached. */
   Unavailable: true,
+  /** An error of the runner, whose log has the reason. Report it. */
   Internal: false,
 } as const;
 

@@ -2,19 +2,31 @@
 export type ClaimErrorCode =
   /** `spec.resourceRef` names another kind than the definition's. */
   | "InvalidResourceRef"
-  /** `spec.resourceRef` names a composite that does not exist. */
+  /** `spec.resourceRef` names a composite that does not exist. The claim waits for it. */
   | "CompositeNotFound"
-  /** The composite is bound to another claim, or another object controls it. */
+  /**
+   * Another claim or object owns the composite, or it no longer refers to this claim. It is neither changed nor
+   * deleted.
+   */
   | "CompositeOfAnother"
-  /** The composite has no claim, and is not offered to those of the claim's namespace. */
+  /**
+   * The composite has no claim, and is not offered to those of the claim's namespace. Its owner can offer it by the
+   * annotation `apiextensions.crossplane.io/claimable-by`.
+   */
   | "CompositeNotClaimable"
-  /** The connection secret does not belong to the composite, or the one in the claim's namespace not to the claim. */
+  /**
+   * The connection secret does not belong to the composite, or the one in the claim's namespace not to the claim.
+   * Neither is copied or written.
+   */
   | "SecretOfAnother"
-  /** The composite's connection secret does not exist. */
+  /** The composite's connection secret does not exist yet. */
   | "SecretNotFound"
-  /** The composite has no connection secret, and gets none. */
+  /**
+   * The claim asks for a connection secret, and its composite has none. Give the Composition
+   * `spec.writeConnectionSecretsToNamespace`.
+   */
   | "NoConnectionSecret"
-  /** The server refuses the copy. */
+  /** The API server refuses the copy. */
   | "SecretRefused";
 
 /** A claim that waits for something, or that a user must fix. The message says what to do. */

@@ -49,7 +49,7 @@ const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
 /**
  * Reconciles the composite resources (XRs) of a definition. The key is `name`.
  *
- * `docs/tasks/controller.md` lists what is true at every moment: each entry has at most one object; an object is
+ * `docs/concepts/controller.md` lists what is true at every moment: each entry has at most one object; an object is
  * recorded before it is created and until it is deleted; a reconcile deletes only what the XR controls, and nothing
  * after a failed run; a reconcile that changes nothing writes nothing.
  */

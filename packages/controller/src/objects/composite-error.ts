@@ -2,47 +2,97 @@ import { ApiError } from "@xfn/kubernetes";
 
 /** Why a composite resource is not composed: the reason of its `Synced` condition. */
 export type CompositeErrorCode =
-  /** A function returned a fatal result. */
+  /** A function returned a fatal result. Do what its message says. */
   | "FatalResult"
-  /** The Composition has functions, and functions are disabled. */
+  /**
+   * The Composition has functions, and functions are disabled: `--enable-composition-functions`, or
+   * `--enable-function-runtimes` for `functionRef.package`.
+   */
   | "FunctionsDisabled"
-  /** A step names a runner that is not allowed. */
+  /**
+   * A step names a runner that is not allowed. Remove `container.runner.endpoint`, or allow it with
+   * `--allowed-runners`.
+   */
   | "RunnerNotAllowed"
-  /** A step names a Function that the controller does not know. */
+  /**
+   * A step names a Function that the controller does not know. Install it, name its package in `functionRef.package`,
+   * or start the controller with `--function NAME=SOURCE`.
+   */
   | "FunctionNotFound"
-  /** A step names a Function whose package is not installed, or whose runtime does not serve. */
+  /**
+   * The package of a step is not installed, or its runtime does not serve. Do what the message says, and see the
+   * conditions of the Function.
+   */
   | "FunctionNotReady"
-  /** A function requires more objects than a run may read. */
+  /**
+   * The functions require more than 10,000 objects or 8 MiB, or the EnvironmentConfigs have more than 8 MiB. Select
+   * fewer.
+   */
   | "TooManyRequired"
-  /** A step names a Secret in a namespace from which functions may get none. */
+  /**
+   * A step names a Secret in a namespace from which functions get none. Move it, or allow the namespace with
+   * `--credentials-secret-namespaces`.
+   */
   | "CredentialsNotAllowed"
-  /** A step calls a webhook on a host that the operator did not name. */
+  /** A step calls a webhook on a host that the operator did not name: `--webhook-hosts`. */
   | "WebhookNotAllowed"
-  /** The Composition has an environment, and `mode: Pipeline`. */
+  /**
+   * The Composition has an environment, and `mode: Pipeline`. Remove `spec.environment`, and add a step with
+   * function-environment-configs.
+   */
   | "EnvironmentUnsupported"
-  /** Its Composition composes itself without end. */
+  /**
+   * The Composition composes itself: four ancestors of the XR use it already. Remove what composes the kind of the XR.
+   */
   | "Recursive"
-  /** The API server does not serve the kind of a composed resource. */
+  /** The API server does not serve the kind of a composed resource. Install its CRD, or fix `apiVersion` and `kind`. */
   | "KindNotServed"
-  /** A composed resource is invalid as desired. */
+  /**
+   * The API server refuses an object as invalid; or its namespace is missing, two entries are one object, or a field of
+   * the XR is not in the schema of its definition. The message names it.
+   */
   | "InvalidResource"
-  /** A namespaced composite composes something that is not in its namespace. */
+  /**
+   * A namespaced XR composes a cluster-scoped kind, or an application composes outside of its namespace. Compose a
+   * namespaced kind, or define the XR with `scope: Cluster`.
+   */
   | "OutsideNamespace"
-  /** Infrastructure composes a namespaced kind, and its definition does not allow that. */
+  /**
+   * Infrastructure composes a namespaced kind, and nothing is written. Compose a cluster-scoped kind, or set
+   * `composedScope: Any` of its definition.
+   */
   | "NamespacedResource"
-  /** Another owner controls the object of a composed resource, or the connection secret. */
+  /** Another owner controls the object of a composed resource, or the connection secret. Give it another name. */
   | "NotControllable"
-  /** A composed resource is a core Secret, and composing those is disabled. */
+  /**
+   * A composed resource is a core Secret, or a function requires Secrets. Publish connection details instead, or set
+   * `--allow-composed-secrets`.
+   */
   | "SecretsDisabled"
-  /** The XR controls objects whose templates are unknown, and would create them again. */
+  /**
+   * The XR controls objects without the annotation `crossplane.io/composition-resource-name`; nothing was changed.
+   * Annotate each with the name of its template: the message has the commands.
+   */
   | "UnnamedResources"
-  /** RBAC, a quota or admission refuses. */
+  /**
+   * RBAC, a quota or admission refuses. Grant the kind, or the right to impersonate, to the controller or to the
+   * service account that the message names.
+   */
   | "Forbidden"
-  /** The service account of the definition or of the Composition does not exist. */
+  /**
+   * The service account of the definition or of the Composition does not exist; nothing was written. Create it again,
+   * or name another one.
+   */
   | "ServiceAccountNotFound"
-  /** A pull secret is in a namespace from which none may be read. */
+  /**
+   * A pull secret is in a namespace from which none may be read. Move it, or allow the namespace with
+   * `--pull-secret-namespaces`.
+   */
   | "PullSecret"
-  /** The API server is busy, unreachable, or failed; the message contains its answer. */
+  /**
+   * The API server is busy, unreachable, or failed; the message contains its answer. Wait, and check it if that
+   * persists.
+   */
   | "ApiServer";
 
 /**

@@ -1,16 +1,27 @@
 /** Why no revision can be selected for a composite resource. */
 export type SelectionErrorCode =
-  /** The composite names no Composition, and none has its kind and the labels that it selects. */
+  /**
+   * The XR names no Composition, and none has its kind and the labels that it selects. Create one, or name one in
+   * `spec.compositionRef`.
+   */
   | "NoComposition"
-  /** The Composition that it names does not exist. */
+  /** The Composition that it names does not exist. Create it, or name another one. */
   | "CompositionNotFound"
-  /** The Composition or revision that it names is for another kind. */
+  /**
+   * The Composition or revision that it names is for another kind or version, or the revision is of another
+   * Composition. Name another one.
+   */
   | "Incompatible"
-  /** The Composition has no revision yet, or none with the labels that the composite selects. */
+  /**
+   * The Composition has no revision yet, or none with the labels that the XR selects. Wait a moment, and compare the
+   * labels.
+   */
   | "NoRevision"
-  /** The revision that it names does not exist. */
+  /** The revision that it names does not exist. Name another one. */
   | "RevisionNotFound"
-  /** The Composition or the revision has errors; the message names the fields. */
+  /**
+   * The Composition or the revision has errors. Fix the fields that the message names; `xfn validate` finds them too.
+   */
   | "InvalidComposition";
 
 /** Details of a failed selection. */

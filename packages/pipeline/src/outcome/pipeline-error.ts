@@ -1,34 +1,44 @@
-/**
- * - `InvalidComposite`: the XR is not an object that can be composed (no name, no kind)
- * - `InvalidObserved`: an observed resource is ambiguous, or belongs to another owner
- * - `CompositionMismatch`: the Composition is for another kind of XR
- * - `Unsupported`: the Composition needs what its caller does not have, such as connections to function packages
- * - `InvalidEnvironment`: the EnvironmentConfigs that the Composition selects are missing or invalid
- * - `TemplatesFailed`: a patch to the XR or to the environment failed, so nothing can be composed
- * - `RunFailed`: the runner could not run the function, or the function failed; `cause` has the runner's code
- * - `EmptyOutput`: the function wrote nothing
- * - `MultipleDocuments`: the function wrote more than one document
- * - `InvalidOutput`: the function's output is not a FunctionIO
- * - `InvalidDesired`: the function desires an object that cannot exist, or with `schema: Strict` one that does not
- *   match the schema of its kind
- * - `WhenFailed`: the guard of a step (`when`) has no result
- * - `Timeout`: a step took longer than its `timeout`
- * - `Aborted`: the caller aborted the run
- */
+/** How a run fails without desired state. */
 export type PipelineErrorCode =
+  /** The XR is not an object that can be composed: it has no name or no kind. */
   | "InvalidComposite"
+  /** An observed resource is ambiguous, or belongs to another owner. */
   | "InvalidObserved"
+  /** The Composition is for another kind of XR. */
   | "CompositionMismatch"
+  /** The Composition needs what its caller does not have, such as connections to function packages. */
   | "Unsupported"
+  /** The EnvironmentConfigs that the Composition selects are missing or invalid. */
   | "InvalidEnvironment"
+  /**
+   * A patch to the XR or to the environment failed, or would change the identity of the XR. Fix the patch that the
+   * message names.
+   */
   | "TemplatesFailed"
+  /**
+   * A function could not run, or failed; `cause` has the code of its call. The message has the step, the image and the
+   * reason.
+   */
   | "RunFailed"
+  /** The function wrote nothing. It must write one FunctionIO to stdout. */
   | "EmptyOutput"
+  /** The function wrote more than one document. It must write one FunctionIO to stdout, and all else to stderr. */
   | "MultipleDocuments"
+  /** The output of the function is not a FunctionIO. Fix the function. */
   | "InvalidOutput"
+  /**
+   * The function desires an object that cannot exist, or with `schema: Strict` one that does not match the schema of
+   * its kind. Fix the function; `xfn render` shows what it desires.
+   */
   | "InvalidDesired"
+  /**
+   * The guard of a step (`when`) has no result: it reads an absent field, or costs too much. Test the field with
+   * `has()`.
+   */
   | "WhenFailed"
+  /** A step took longer than its `timeout`. Raise it, or find what is slow with `xfn render --trace`. */
   | "Timeout"
+  /** The caller aborted the run, such as at a shutdown. The next reconcile runs it again. */
   | "Aborted";
 
 /** Details of a failed run in addition to its code and message. */

@@ -12,7 +12,7 @@ const MAX_EVENTS = 100;
 
 /**
  * The results of one run that have an event. A function can return any number of results, and other ones in each run.
- * docs/tasks/controller.md has the number.
+ * docs/concepts/controller.md has the number.
  */
 const MAX_RESULTS = 20;
 

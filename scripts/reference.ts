@@ -1,0 +1,38 @@
+// Writes the generated pages of docs/reference from the built programs and the sources: npm run reference. With
+// --check, it reports the pages that are not current, and changes nothing.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { commandsPage } from "./reference/commands.ts";
+import { conditionsPage } from "./reference/conditions.ts";
+import { errorsPage } from "./reference/errors.ts";
+import { kindsPage } from "./reference/kinds.ts";
+import { metricsPage } from "./reference/metrics.ts";
+import { settingsPage } from "./reference/settings.ts";
+
+const FOLDER = join(import.meta.dirname, "../docs/reference");
+const NOTE =
+  "<!-- scripts/reference.ts writes this page from the code: change the code, and run `npm run reference`. -->\n";
+
+/** The text of each page. @param current the page as it is */
+const PAGES: Readonly<Record<string, (current: string) => string>> = {
+  "commands.md": () => NOTE + commandsPage(),
+  "settings.md": () => NOTE + settingsPage(),
+  "metrics.md": () => NOTE + metricsPage(),
+  "errors.md": () => NOTE + errorsPage(),
+  "kinds.md": () => NOTE + kindsPage(),
+  "conditions.md": conditionsPage,
+};
+
+for (const [name, write] of Object.entries(PAGES)) {
+  const file = join(FOLDER, name);
+  const current = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const text = write(current);
+  if (text === current) continue;
+  if (process.argv.includes("--check")) {
+    process.stdout.write(`docs/reference/${name} is not current: npm run reference\n`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(file, text);
+  }
+}

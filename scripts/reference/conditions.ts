@@ -1,0 +1,20 @@
+import { codesOf } from "./codes.ts";
+import { table } from "./table.ts";
+
+/** Where the types of reasons are declared. */
+const FILES: Readonly<Record<string, string>> = {
+  SelectionErrorCode: "controller/src/revision/selection-error.ts",
+  PipelineErrorCode: "pipeline/src/outcome/pipeline-error.ts",
+  CompositeErrorCode: "controller/src/objects/composite-error.ts",
+  ClaimErrorCode: "controller/src/claim/claim-error.ts",
+};
+
+/** Fills the tables of the page between `<!-- generated: TYPE -->` and `<!-- end -->`. Its other text stays. */
+export function conditionsPage(page: string): string {
+  return page.replaceAll(/<!-- generated: (\w+) -->\n.*?<!-- end -->/gs, (_, type: string) => {
+    const file = FILES[type];
+    if (file === undefined) throw new Error(`docs/reference/conditions.md: no file is known for ${type}`);
+    const rows = codesOf(file, type).map(({ code, text }) => [`\`${code}\``, text]);
+    return `<!-- generated: ${type} -->\n${table(["reason", "meaning, and what to do"], rows)}\n<!-- end -->`;
+  });
+}

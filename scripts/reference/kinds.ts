@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import process from "node:process";
+import { readDocuments } from "@xfn/json/document";
+import { PROGRAMS } from "./help.ts";
+import { table } from "./table.ts";
+
+// All kinds: options add CRDs and change none.
+const CRDS = ["crds", "--enable-packages", "--enable-function-runtimes", "--enable-resource-composition"];
+
+// Deeper fields have pages of their own: `kubectl explain` and docs/reference/composition.md.
+const DEPTH = 2;
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly "x-kubernetes-int-or-string"?: boolean;
+}
+
+interface Crd {
+  readonly spec: {
+    readonly group: string;
+    readonly scope: string;
+    readonly names: { readonly kind: string; readonly plural: string; readonly shortNames?: readonly string[] };
+    readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: Schema } }[];
+  };
+}
+
+/** The controller's own kinds, with the first fields of their specs. */
+export function kindsPage(): string {
+  const main = join(import.meta.dirname, "../..", PROGRAMS["xfn-controller"]);
+  const text = execFileSync(process.execPath, [main, ...CRDS], { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  const crds = readDocuments(text).map(({ value }) => value as unknown as Crd);
+  const earlier = new Map<string, readonly string[][]>();
+  return `# Kinds
+
+The kinds that \`xfn-controller\` installs and serves. The tables have the first fields of each \`spec\`; [Compositions](composition.md) have a
+reference of their own, and \`kubectl explain\` shows all fields. A \`*\` marks required fields.
+${crds.map((crd) => section(crd, earlier)).join("")}`;
+}
+
+/** A kind's table. Rows that make up the whole table of an earlier kind, such as a package's, are not repeated. */
+function section({ spec }: Crd, earlier: Map<string, readonly string[][]>): string {
+  const { group, scope, names, versions } = spec;
+  const schema = versions[0]?.schema.openAPIV3Schema;
+  const rows = fieldsOf(schema?.properties?.["spec"], "", 1);
+  const keys = new Set(rows.map(String));
+  const [base, known = []] =
+    [...earlier].find(([, other]) => other.length > 2 && other.every((row) => keys.has(String(row)))) ?? [];
+  earlier.set(names.kind, rows);
+  const own = rows.filter((row) => !known.some((other) => String(other) === String(row)));
+  const short = names.shortNames === undefined ? "" : `, short ${names.shortNames.join(", ")}`;
+  const as =
+    base === undefined ? "" : `\nThe fields of [${base}](#${base.toLowerCase()})${own.length === 0 ? "." : ", and:"}\n`;
+  return `
+## ${names.kind}
+
+\`${group}\`, ${versions.map(({ name }) => `\`${name}\``).join(", ")}; ${scope}; \`${names.plural}\`${short}
+${as}${own.length === 0 ? "" : `\n${table(["field", "type", ""], own)}\n`}`;
+}
+
+function fieldsOf(schema: Schema | undefined, prefix: string, depth: number): string[][] {
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, field]) => {
+    const path = `${prefix}${name}`;
+    const mark = schema?.required?.includes(name) === true ? "*" : "";
+    const isParent = depth < DEPTH && field.properties !== undefined && field.description === undefined;
+    if (isParent) return fieldsOf(field, `${path}.`, depth + 1);
+    return [[`\`${path}\`${mark}`, typeOf(field), noteOf(field)]];
+  });
+}
+
+function typeOf({ type, items, enum: words, additionalProperties, ...rest }: Schema): string {
+  if (words !== undefined) return words.map((word) => `\`${String(word)}\``).join(", ");
+  if (items !== undefined) return `list of ${typeOf(items)}`;
+  if (typeof additionalProperties === "object") return `map of ${typeOf(additionalProperties)}`;
+  if (rest["x-kubernetes-int-or-string"] === true) return "integer or string";
+  return type ?? "any";
+}
+
+function noteOf({ description = "", default: standard }: Schema): string {
+  const shown = standard === undefined ? "" : `Default: \`${JSON.stringify(standard)}\`.`;
+  return [description.replaceAll("\n", " ").replaceAll("<", "&lt;"), shown].filter((part) => part !== "").join(" ");
+}
