@@ -15,10 +15,10 @@ const NOTE =
   "<!-- scripts/reference.ts writes this page from the code: change the code, and run `npm run reference`. -->\n";
 
 /** The text of each page. @param current the page as it is */
-const PAGES: Readonly<Record<string, (current: string) => string>> = {
+const PAGES: Readonly<Record<string, (current: string) => string | Promise<string>>> = {
   "commands.md": () => NOTE + commandsPage(),
   "settings.md": () => NOTE + settingsPage(),
-  "metrics.md": () => NOTE + metricsPage(),
+  "metrics.md": async () => NOTE + (await metricsPage()),
   "errors.md": () => NOTE + errorsPage(),
   "kinds.md": () => NOTE + kindsPage(),
   "conditions.md": conditionsPage,
@@ -27,7 +27,7 @@ const PAGES: Readonly<Record<string, (current: string) => string>> = {
 for (const [name, write] of Object.entries(PAGES)) {
   const file = join(FOLDER, name);
   const current = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const text = write(current);
+  const text = await write(current);
   if (text === current) continue;
   if (process.argv.includes("--check")) {
     process.stdout.write(`docs/reference/${name} is not current: npm run reference\n`);

@@ -1,70 +1,70 @@
-import { helpOf, PROGRAMS } from "./help.ts";
-import { table } from "./table.ts";
-
-// Flags that several commands have with the same text are described once.
-const SHARED_BY = 2;
+import { type HelpRow, helpOf, type Program } from "./help.ts";
 
 interface Section {
+  /** The program and the command. */
   readonly title: string;
-  readonly description: string;
   readonly usage: string;
-  readonly rows: readonly (readonly [term: string, text: string])[];
+  readonly description: string;
+  readonly rows: readonly HelpRow[];
 }
 
-/** The commands of all programs with their arguments and flags; settings.md has those of the two services. */
+// Their flags are settings, which have a page of their own.
+const SERVICES: readonly string[] = ["xfn-runner serve", "xfn-controller start"];
+
+/** The commands of all programs with their arguments and flags. */
 export function commandsPage(): string {
-  const sections = Object.keys(PROGRAMS).flatMap((program) => sectionsOf(program as keyof typeof PROGRAMS, []));
-  const count = new Map<string, number>();
-  const keyOf = (row: readonly string[]): string => row.join("\n");
-  for (const { rows } of sections) for (const row of rows) count.set(keyOf(row), (count.get(keyOf(row)) ?? 0) + 1);
-  const isShared = (row: readonly string[]): boolean =>
-    row[0]?.startsWith("-") === true && (count.get(keyOf(row)) ?? 0) >= SHARED_BY;
-  const shared = [...count.keys()].map((key) => key.split("\n")).filter(isShared);
+  const programs = ["xfn", "xfn-runner", "xfn-controller"] as const;
+  const sections = programs.flatMap((program) => sectionsOf(program, []));
+  const shared = sharedFlags(sections);
   return `# Commands
 
 \`--help\` of each command prints the same with examples. Exit code 0 means success, 1 a fatal result or a failed run, 2 wrong usage or input.
 stdout carries only complete results.
-${sections.map((section) => printed(section, isShared)).join("")}
-## Flags of many commands
+${sections.map((section) => printed(section, shared)).join("")}
+## Flags of several commands
 
-${table(
-  ["flag", ""],
-  shared.map(([term = "", text = ""]) => [`\`${term}\``, cell(text)]),
-)}
-`;
+${list([...shared.values()])}`;
 }
 
-function sectionsOf(program: keyof typeof PROGRAMS, command: readonly string[]): Section[] {
+function sectionsOf(program: Program, command: readonly string[]): Section[] {
   const { usage, description, tables } = helpOf(program, command);
   const commands = tables.get("Commands");
   if (commands !== undefined)
     return commands.flatMap(({ term }) => sectionsOf(program, [...command, term.replace(/[ |].*/, "")]));
   const title = [program, ...command].join(" ");
-  if (["xfn-runner serve", "xfn-controller start"].includes(title))
-    return [
-      {
-        title,
-        description: `${description}: see [its settings](settings.md#${title.replace(" ", "-")})`,
-        usage,
-        rows: [],
-      },
-    ];
-  const rows = [...tables.values()].flat().map(({ term, text }) => [term, text] as const);
-  return [{ title, description, usage, rows }];
+  if (!SERVICES.includes(title)) return [{ title, usage, description, rows: [...tables.values()].flat() }];
+  const settings = `[its settings](settings.md#${title.replace(" ", "-")})`;
+  return [{ title, usage, description: `${description}: ${settings}`, rows: [] }];
 }
 
-function printed({ title, description, usage, rows }: Section, isShared: (row: readonly string[]) => boolean): string {
-  const own = rows.filter((row) => !isShared(row)).map(([term, text]) => [`\`${term}\``, cell(text)]);
-  const shared = rows.filter(isShared).map(([term]) => `\`${term.replace(/^-\w, /, "").replace(/ .*/, "")}\``);
-  const program = title.replace(/ .*/, "");
+/** The flags that several commands have with the same text, each once. */
+function sharedFlags(sections: readonly Section[]): ReadonlyMap<string, HelpRow> {
+  const flags = sections.flatMap(({ rows }) => rows).filter(({ term }) => term.startsWith("-"));
+  const byText = Map.groupBy(flags, keyOf);
+  return new Map([...byText].flatMap(([key, [first, ...more]]) => (first && more.length > 0 ? [[key, first]] : [])));
+}
+
+function printed({ title, usage, description, rows }: Section, shared: ReadonlyMap<string, HelpRow>): string {
+  const own = rows.filter((row) => !shared.has(keyOf(row)));
+  const named = rows.filter((row) => shared.has(keyOf(row))).map(({ term }) => `\`${/--[\w-]+/.exec(term)?.[0]}\``);
+  const also = named.length === 0 ? "" : `- [also](#flags-of-several-commands) ${named.join(", ")}\n`;
   return `
 ## ${title}
 
-\`${program} ${usage.replace("[options] ", "")}\` ${description === "" ? "" : `- ${cell(description)}`}
-${own.length === 0 ? "" : `\n${table(["", ""], own)}\n`}${shared.length === 0 ? "" : `\n[Also](#flags-of-many-commands) ${shared.join(", ")}.\n`}`;
+\`${title.replace(/ .*/, "")} ${usage.replace("[options] ", "")}\`: ${plain(description)}
+
+${list(own)}${also}`;
 }
 
-/** Text for a table: placeholders such as \`<file>\` are no HTML. */
-function cell(text: string): string {
+function list(rows: readonly HelpRow[]): string {
+  return rows.map(({ term, text }) => `- \`${term}\`: ${plain(text)}\n`).join("");
+}
+
+function keyOf({ term, text }: HelpRow): string {
+  return `${term}\n${text}`;
+}
+
+/** Placeholders such as `<file>` are not HTML. */
+function plain(text: string): string {
   return text.replaceAll("<", "&lt;");
 }

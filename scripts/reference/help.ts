@@ -9,8 +9,10 @@ export const PROGRAMS = {
   "xfn-controller": "packages/controller/dist/program/main.js",
 } as const;
 
+export type Program = keyof typeof PROGRAMS;
+
 /** A flag, an argument or a command in the help of a command. */
-interface HelpRow {
+export interface HelpRow {
   readonly term: string;
   readonly text: string;
 }
@@ -25,7 +27,7 @@ interface Help {
 }
 
 /** Reads the help of a command. @param command such as `["images", "rm"]` */
-export function helpOf(program: keyof typeof PROGRAMS, command: readonly string[]): Help {
+export function helpOf(program: Program, command: readonly string[]): Help {
   const main = join(import.meta.dirname, "../..", PROGRAMS[program]);
   const text = execFileSync(process.execPath, [main, ...command, "--help"], { encoding: "utf8" });
   const [usage = "", description = "", ...paragraphs] = text.split(/\n\n+/);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import process from "node:process";
 import { readDocuments } from "@xfn/json/document";
 import { PROGRAMS } from "./help.ts";
-import { table } from "./table.ts";
 
 // All kinds: options add CRDs and change none.
 const CRDS = ["crds", "--enable-packages", "--enable-function-runtimes", "--enable-resource-composition"];
@@ -40,7 +39,7 @@ export function kindsPage(): string {
   const earlier = new Map<string, readonly string[][]>();
   return `# Kinds
 
-The kinds that \`xfn-controller\` installs and serves. The tables have the first fields of each \`spec\`; [Compositions](composition.md) have a
+The kinds that \`xfn-controller\` installs and serves. The lists have the first fields of each \`spec\`; [Compositions](composition.md) have a
 reference of their own, and \`kubectl explain\` shows all fields. A \`*\` marks required fields.
 ${crds.map((crd) => section(crd, earlier)).join("")}`;
 }
@@ -62,7 +61,7 @@ function section({ spec }: Crd, earlier: Map<string, readonly string[][]>): stri
 ## ${names.kind}
 
 \`${group}\`, ${versions.map(({ name }) => `\`${name}\``).join(", ")}; ${scope}; \`${names.plural}\`${short}
-${as}${own.length === 0 ? "" : `\n${table(["field", "type", ""], own)}\n`}`;
+${as}${own.length === 0 ? "" : `\n${own.map(([field, type, note]) => `- ${field}: ${type}${note}\n`).join("")}`}`;
 }
 
 function fieldsOf(schema: Schema | undefined, prefix: string, depth: number): string[][] {
@@ -84,6 +83,7 @@ function typeOf({ type, items, enum: words, additionalProperties, ...rest }: Sch
 }
 
 function noteOf({ description = "", default: standard }: Schema): string {
-  const shown = standard === undefined ? "" : `Default: \`${JSON.stringify(standard)}\`.`;
-  return [description.replaceAll("\n", " ").replaceAll("<", "&lt;"), shown].filter((part) => part !== "").join(" ");
+  const shown = standard === undefined ? "" : `Default: \`${JSON.stringify(standard)}\``;
+  const parts = [description.replaceAll("\n", " ").replaceAll("<", "&lt;"), shown];
+  return parts.flatMap((part) => (part === "" ? [] : [`. ${part}`])).join("");
 }

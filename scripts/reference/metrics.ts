@@ -1,9 +1,8 @@
-import { Registry } from "prom-client";
-import { ControllerMetrics } from "../../packages/controller/dist/program/metrics.js";
-import { Metrics as RunnerMetrics } from "../../packages/runner/dist/service/metrics.js";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { table } from "./table.ts";
 
-/** What the classes of `prom-client` have, though their types do not say so. */
+/** What the metrics of `prom-client` have, though its types do not say so. */
 interface Declared {
   readonly name: string;
   readonly help: string;
@@ -11,19 +10,17 @@ interface Declared {
   readonly constructor: { readonly name: string };
 }
 
+interface PromClient {
+  readonly Registry: { readonly prototype: { registerMetric: (this: unknown, metric: Declared) => void } };
+}
+
+/** A class of metrics in a built program. Its levels are read at a scrape only. */
+type Metrics = new (version: string, processMetrics?: boolean) => { watch(...levels: readonly unknown[]): void };
+
 /** The metrics of both services. */
-export function metricsPage(): string {
-  const runner = declaredBy(() => {
-    const levels = { calls: () => ({ running: 0, waiting: 0 }), sandboxes: () => 0, ready: () => true };
-    new RunnerMetrics("", false).watch({ ...levels, servers: () => ({ count: 0, idle: 0 }) });
-  });
-  const controller = declaredBy(() => {
-    const levels = { running: 0, waiting: 0, composedKinds: 0, uncached: 0 };
-    new ControllerMetrics("").watch(
-      () => levels,
-      () => true,
-    );
-  });
+export async function metricsPage(): Promise<string> {
+  const runner = await declaredBy("runner/dist/service/metrics.js", "Metrics");
+  const controller = await declaredBy("controller/dist/program/metrics.js", "ControllerMetrics");
   return `# Metrics
 
 \`--metrics-address\` of both services has them at \`/metrics\`, for Prometheus. Labels are kinds and codes, never names of objects, images or callers.
@@ -52,16 +49,24 @@ function rowsOf(metrics: readonly Declared[]): string {
   return table(["metric", "type", "labels", ""], rows);
 }
 
-/** The metrics that are registered meanwhile: registries do not list labels of metrics without values. */
-function declaredBy(create: () => void): Declared[] {
+/**
+ * The metrics that a class registers. Registries do not list labels of metrics without values.
+ *
+ * @param file below `packages`. A static import would make build results a part of the sources
+ */
+async function declaredBy(file: string, name: string): Promise<Declared[]> {
+  const path = join(import.meta.dirname, "../../packages", file);
+  const { Registry } = createRequire(path)("prom-client") as PromClient;
+  const module = (await import(path)) as Readonly<Record<string, Metrics>>;
   const declared: Declared[] = [];
   const { registerMetric } = Registry.prototype;
   Registry.prototype.registerMetric = function (metric) {
-    declared.push(metric as unknown as Declared);
+    declared.push(metric);
     registerMetric.call(this, metric);
   };
   try {
-    create();
+    const Class = module[name];
+    if (Class !== undefined) new Class("", false).watch({}, () => true);
   } finally {
     Registry.prototype.registerMetric = registerMetric;
   }

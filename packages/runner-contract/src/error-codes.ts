@@ -53,8 +53,8 @@ const SERVICE_ERRORS = {
   /** The server does not know the method, or refuses compressed messages. */
   Unimplemented: false,
   /**
-   * `--max-concurrent` and `--max-queued` are reached, a caller with fewer calls took the place, the waiting inputs need
-   * too much memory, or the call would start after its deadline. Add runners.
+   * `--max-concurrent` and `--max-queued` are reached, or waiting inputs need too much memory. Or a caller with fewer
+   * calls took the place, or the call would start after its deadline. Add runners.
    */
   QueueFull: true,
   /** A limit of gRPC is reached. */
