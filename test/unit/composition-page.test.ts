@@ -18,7 +18,7 @@ import { readDocuments } from "@xfn/json/document";
 import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 
-// Runs every example of docs/reference/composition.md.
+// Runs every example of docs/reference/composition.md and steps.md.
 //
 // The word after `yaml` is the type of a block. All examples share `xr`, `base` and `observed`. The next `patches` use
 // `patchSets`, `environment` and `environment-configs`. A `result`, `xr-result` or `error` is the result of the
@@ -38,7 +38,8 @@ interface Row {
   line: number;
 }
 
-const PAGE = readFileSync(join(CHECKOUT, "docs/reference/composition.md"), "utf8");
+const pageOf = (name: string): string => readFileSync(join(CHECKOUT, "docs/reference", name), "utf8");
+const PAGE = pageOf("composition.md") + pageOf("steps.md");
 
 function blocksOf(page: string): { blocks: Block[]; rows: Row[] } {
   const blocks: Block[] = [];

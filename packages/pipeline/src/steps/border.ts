@@ -5,7 +5,7 @@ import type { KubernetesObject } from "@xfn/json";
 import type { Hints } from "./step.ts";
 
 // The border between desired state as a FunctionIO and the messages of function packages. Each holds what the other
-// cannot: docs/reference/composition.md lists it.
+// cannot: docs/reference/steps.md lists it.
 
 /** Observed state for function packages. */
 export function observedState({ composite, resources = [] }: Observed): FunctionState {
