@@ -18,7 +18,7 @@ export function commandsPage(): string {
   const shared = sharedFlags(sections);
   return `# Commands
 
-\`--help\` of each command prints the same with examples. Exit code 0 means success, 1 a fatal result or a failed run, 2 wrong usage or input.
+\`--help\` of each command says more, with examples. Exit code 0 means success, 1 a fatal result or a failed run, 2 wrong usage or input.
 stdout carries only complete results.
 ${sections.map((section) => printed(section, shared)).join("")}
 ## Flags of several commands
@@ -57,11 +57,18 @@ ${list(own)}${also}`;
 }
 
 function list(rows: readonly HelpRow[]): string {
-  return rows.map(({ term, text }) => `- \`${term}\`: ${plain(text)}\n`).join("");
+  return rows.map(({ term, text }) => `- \`${term}\`: ${plain(shortened(text))}\n`).join("");
 }
 
 function keyOf({ term, text }: HelpRow): string {
   return `${term}\n${text}`;
+}
+
+/** The first clause of a flag's text, and its default. */
+function shortened(text: string): string {
+  const [first = text] = text.split(/; | \(|, such as /);
+  const standard = /default: ([^;)]+)/.exec(text)?.[1];
+  return standard === undefined ? first : `${first} (${standard})`;
 }
 
 /** Placeholders such as `<file>` are not HTML. */
