@@ -48,6 +48,7 @@ const common = {
   hookTimeout: 300_000,
   // Two more than the smallest machine of CI has cores: most tests wait for containers, servers and timers.
   maxWorkers: 4,
+  setupFiles: "test/harness/remove-folders.ts",
 } satisfies TestProjectInlineConfiguration["test"];
 
 /** Threads and processes that unit tests start from sources compile a module once. */

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateTypes } from "@xfn/functionio/types";
 import { readDocuments } from "@xfn/json/document";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { files, manifestOf } from "./imports.ts";
 
 // The types that npm publishes must compile for who has neither `skipLibCheck` nor `exactOptionalPropertyTypes`.
@@ -59,7 +59,7 @@ spec:
 let dir = "";
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-published-types-test-"));
+  dir = temporaryFolder();
   symlinkSync(join(CHECKOUT, "node_modules"), join(dir, "node_modules"));
   const entries = files("packages/*/package.json").flatMap((path) => {
     const { name, exports = {} } = manifestOf(path.replace("/package.json", ""));
@@ -75,7 +75,6 @@ beforeAll(() => {
   const compilerOptions = { ...SETTINGS, allowImportingTsExtensions: true };
   writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["entries.ts", "function.ts"] }));
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 test.each(files("packages/*/package.json"))("%s packs its license, and no maps to missing sources", (path) => {
   const manifest = JSON.parse(readFileSync(join(CHECKOUT, path), "utf8")) as { files: string[] };

@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateTypes } from "@xfn/functionio/types";
 import { readDocuments } from "@xfn/json/document";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { CHECKOUT } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { files } from "./imports.ts";
 
 // Each TypeScript block of a package's README is a module that compiles as it is: with `strict`, and without names that
@@ -45,7 +45,7 @@ let dir = "";
 let blocks: string[] = [];
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-readme-code-test-"));
+  dir = temporaryFolder();
   symlinkSync(join(CHECKOUT, "node_modules"), join(dir, "node_modules"));
   const types = generateTypes([...readDocuments(DEFINITION)]);
   blocks = files("packages/*/README.md").flatMap((path) => {
@@ -65,7 +65,6 @@ beforeAll(() => {
   writeFileSync(join(dir, "package.json"), '{"type":"module"}');
   writeFileSync(join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions: SETTINGS, files: blocks }));
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 test("the code of the packages' READMEs compiles", () => {
   expect(blocks.length).toBeGreaterThan(10);

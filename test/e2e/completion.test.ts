@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, XFN_MAIN } from "../harness/paths.ts";
 import { buildShellFunction } from "../harness/shell-function.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -36,16 +36,12 @@ let folder = "";
 const scripts: Record<string, string> = {};
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-completion-test-"));
+  folder = temporaryFolder();
   for (const shell of ["bash", "zsh", "fish"]) {
     const { stdout } = spawnSync(process.execPath, [XFN_MAIN, "completion", shell], { encoding: "utf8" });
     scripts[shell] = join(folder, shell);
     writeFileSync(join(folder, shell), stdout);
   }
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const LINES: [string, string[], string[]][] = [

@@ -1,19 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { XFN_MAIN } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 let folder = "";
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-init-test-"));
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true });
+  folder = temporaryFolder();
 });
 
 interface Ended {

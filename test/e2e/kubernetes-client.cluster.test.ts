@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
@@ -22,6 +21,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 const GADGET = { apiVersion: "test.example.org/v1", kind: "Gadget" };
 const CONFIG_MAP: ResourceKind = {
@@ -79,7 +79,7 @@ describe("a client of a real API server", needs("api-server"), () => {
   let client: ConnectedClient;
   let folder: string;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "kubernetes-readme-"));
+    folder = temporaryFolder();
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     symlinkSync(join(CHECKOUT, "node_modules"), join(folder, "node_modules"));
     server = await startApiServer({ users: ["nobody"] });
@@ -88,7 +88,6 @@ describe("a client of a real API server", needs("api-server"), () => {
   afterAll(async () => {
     for (const one of clients) await one.close();
     await server.stop();
-    rmSync(folder, { recursive: true });
   });
 
   /** Starts an unchanged example of the README in a separate folder. */

@@ -1,6 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
@@ -15,6 +14,7 @@ import {
   randomImage,
 } from "../../packages/oci-rootfs/testing/random-image.ts";
 import { needs } from "../harness/needs.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { differences, readTree, type Tree } from "../harness/tree.ts";
 
 // Compares random images with `umoci unpack`. XFN_LAYER_IMAGES=1000 runs more, and XFN_LAYER_SEED others.
@@ -55,7 +55,7 @@ function whiteoutsFirst(image: RandomImage): RandomImage {
 let dir: string;
 let store: Store;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-layers-"));
+  dir = temporaryFolder();
   store = await openStore({ dir: join(dir, "store") });
 });
 afterAll(() => {

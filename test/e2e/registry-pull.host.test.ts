@@ -1,14 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuiltImage, buildImage, flatten, openStore, type Store } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 // @xfn/oci-rootfs with a real registry, skopeo and umoci.
 
@@ -17,7 +17,7 @@ let store: Store;
 let built: BuiltImage;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-registry-pull-"));
+  dir = temporaryFolder();
   store = await openStore({ dir: join(dir, "store") });
   built = await buildImage({
     store,
@@ -31,10 +31,6 @@ beforeAll(async () => {
     ],
     config: { entrypoint: ["/bin/run"], env: { A: "1" } },
   });
-});
-
-afterAll(() => {
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function push(host: string, ...options: string[]): string {

@@ -1,7 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type BuiltImage, buildImage, openStore, type RegistryOptions, type Store } from "@xfn/oci-rootfs";
@@ -10,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { type Fault, type FaultyRegistry, faultyRegistry } from "../harness/registry-faults.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { TOKEN_PASSWORD, TOKEN_USER, tokenRegistry } from "../harness/token-server.ts";
 
 // Pushes and copies with a real registry, and with a proxy that injects faults.
@@ -22,7 +21,7 @@ let built: BuiltImage;
 let count = 0;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-registry-push-"));
+  dir = temporaryFolder();
   store = await openStore({ dir: join(dir, "store") });
   built = await buildImage({
     store,
@@ -34,10 +33,6 @@ beforeAll(async () => {
     ],
     config: { entrypoint: ["/bin/run"] },
   });
-});
-
-afterAll(() => {
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function emptyStore(): Promise<Store> {

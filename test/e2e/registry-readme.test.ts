@@ -1,16 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry } from "../harness/registry.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 describe("the README of @xfn/oci-rootfs", needs("docker-registry"), () => {
   test("its example with a registry runs unchanged, with the credentials of `docker login`", async () => {
-    const dir = mkdtempSync(join(tmpdir(), "xfn-registry-readme-"));
+    const dir = temporaryFolder();
     await using registry = await startRegistry({ auth: true });
     try {
       const readme = readFileSync(join(CHECKOUT, "packages/oci-rootfs/README.md"), "utf8");

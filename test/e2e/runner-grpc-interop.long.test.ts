@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import {
@@ -18,6 +17,7 @@ import { needs } from "../harness/needs.ts";
 import { withMoreTime } from "../harness/patience.ts";
 import { startRunnerServer } from "../harness/runner-server.ts";
 import { buildShellFunction, SHELL } from "../harness/shell-function.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { pythonWithGrpc } from "../harness/which.ts";
 import { Workspace } from "../harness/workspace.ts";
 import {
@@ -95,12 +95,11 @@ function speaks(makePeer: () => Promise<Peer & { writeCertificates?(): string }>
   let peer: Peer & { writeCertificates?(): string };
   let folder = "";
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "xfn-interop-"));
+    folder = temporaryFolder();
     peer = await makePeer();
   });
   afterAll(() => {
     peer[Symbol.dispose]();
-    rmSync(folder, { recursive: true });
   });
 
   function meeting(transport: Transport): Meeting {

@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
@@ -8,10 +7,11 @@ import { createRunnerServer } from "@xfn/runner-grpc";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, ORDINARY_USER } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 describe("a runner's path socket", needs("root", "ordinary-user"), () => {
   test("rejects other users with PermissionDenied", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "xfn-socket-"));
+    const folder = temporaryFolder();
     // All users can enter the folder, so only the socket's mode rejects them.
     chmodSync(folder, 0o755);
     const endpoint = `unix:${join(folder, "runner.sock")}`;
@@ -27,7 +27,6 @@ describe("a runner's path socket", needs("root", "ordinary-user"), () => {
     });
     onTestFinished(async () => {
       await server.stop(0);
-      rmSync(folder, { recursive: true });
     });
     await server.start();
     const script = `

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { openStore } from "@xfn/oci-rootfs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { testImage, writeLayout } from "../../packages/oci-rootfs/testing/layout.ts";
 import { file, tarball } from "../../packages/oci-rootfs/testing/tarball.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 // Prepares an image on a full disk, and in a process that has reached its limit of open files.
 
@@ -16,13 +16,10 @@ const CHILD = join(import.meta.dirname, "../../packages/oci-rootfs/testing/pull-
 let dir: string;
 let name: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-store-full-"));
+  dir = temporaryFolder();
   const layer = (i: number) => tarball([file(`small-${i}`, "1"), file(`large-${i}`, randomBytes(3 * 1024 * 1024))]);
   name = writeLayout(join(dir, "layout"), testImage([layer(0), layer(1), layer(2)]));
   mkdirSync(join(dir, "store"));
-});
-afterEach(() => {
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function run(script: string): { outcome: unknown; stderr: string } {

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { float64 } from "@xfn/composition";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { MUTATIONS, mutatedCases, readCases } from "../vectors/mutate/mutate.ts";
 import { printLossless } from "../vectors/mutate/mutation.ts";
 import { rules } from "../vectors/rules.ts";
@@ -13,8 +13,7 @@ import { bytesToText, fromTyped, textToBytes, toTyped } from "../vectors/typed-v
 import { parseLossless, readVectorFile, type VectorCase } from "../vectors/vector-file.ts";
 
 const VECTORS = join(CHECKOUT, "test/vectors");
-const folder = mkdtempSync(join(tmpdir(), "xfn-vectors-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** A folder with one file of vectors. */
 function write(file: string, cases: readonly object[]): string {

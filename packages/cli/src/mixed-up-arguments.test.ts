@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../testing/run-xfn.ts";
 
 const FILES = {
@@ -24,11 +24,9 @@ const FILES = {
 let dir = "";
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-arguments-test-"));
+  dir = temporaryFolder();
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(dir, name), text);
 });
-
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const run = (...args: string[]): Promise<Finished> =>
   runXfn(args.map((arg) => (Object.hasOwn(FILES, arg) ? join(dir, arg) : arg)));

@@ -1,19 +1,17 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../testing/run-xfn.ts";
 
 let dir: string;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-program-test-"));
+  dir = temporaryFolder();
   write("xr.yaml", "apiVersion: example.org/v1\nkind: XThing\nmetadata:\n  name: thing\n");
   write("composition.yaml", COMPOSITION);
   write("io.yaml", "apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: FunctionIO\nobserved: {}\n");
 });
-
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition

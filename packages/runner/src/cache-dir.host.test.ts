@@ -1,21 +1,20 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { cacheDir, compiledCodeDir } from "./cache-dir.ts";
 
 let folder: string;
 const before = process.env["TMPDIR"];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-cache-test-"));
+  folder = temporaryFolder();
   process.env["TMPDIR"] = folder;
 });
 
 afterEach(() => {
   if (before === undefined) delete process.env["TMPDIR"];
   else process.env["TMPDIR"] = before;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test("XDG_CACHE_HOME comes first", () => {

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { HOST_BASES as NAMES_OF_BASES } from "@xfn/function-build";
 import { buildImage } from "@xfn/oci-rootfs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runXfn } from "../../testing/run-xfn.ts";
 import { openImageStore } from "../store/open-store.ts";
 import { imageTable, readableBytes } from "./image-table.ts";
@@ -14,15 +12,12 @@ let stdout: string;
 let stderr: string;
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-images-"));
+  dir = temporaryFolder();
   const store = await openImageStore(dir);
   for (const name of ["one", "two"]) {
     const entries = [{ path: `/${name}`, content: name.repeat(1000) }];
     await buildImage({ store, name, layers: [{ entries }], config: { entrypoint: ["/x"] } });
   }
-});
-afterEach(() => {
-  rmSync(dir, { recursive: true, force: true });
 });
 
 async function xfn(...args: string[]): Promise<number> {

@@ -1,7 +1,7 @@
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, closeSync, mkdirSync, openSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SILENT } from "../../testing/run-xfn.ts";
 import { type BuiltSources, buildFolderSteps, type FolderSources } from "./folder-steps.ts";
 import { readInputs } from "./render-inputs.ts";
@@ -28,12 +28,11 @@ spec: {package: ./other-function}
 let dir: string;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-folder-steps-"));
+  dir = temporaryFolder();
   writeFileSync(join(dir, "xr.yaml"), XR);
   writeFileSync(join(dir, "composition.yaml"), COMPOSITION);
   writeFileSync(join(dir, "functions.yaml"), FUNCTIONS);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 async function read(options: Partial<RenderOptions> = {}): Promise<FolderSources> {
   const [xr, composition, functions] = ["xr.yaml", "composition.yaml", "functions.yaml"].map((name) => join(dir, name));

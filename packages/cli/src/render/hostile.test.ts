@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 // Hostile XRs and Compositions of templates alone. Each must give a result or an error soon, and must not control the
@@ -10,10 +10,9 @@ import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 let dir: string;
 let xr: string;
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-render-hostile-"));
+  dir = temporaryFolder();
   xr = write("xr.yaml", "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {size: 3}\n");
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function write(name: string, content: string): string {
   const path = join(dir, name);

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { mentionsFunctions, mentionsOnlyRunning } from "./mentions-functions.ts";
 
 let dir: string;
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-mentions-test-"));
+  dir = temporaryFolder();
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 test.each([
   ["spec:\n  functions:\n  - name: a\n", true],

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 // Compositions of templates alone, which need no container.
@@ -10,10 +10,9 @@ let dir: string;
 let files: string[];
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-render-test-"));
+  dir = temporaryFolder();
   files = [write("xr.yaml", XR), write("composition.yaml", composition(TEMPLATE))];
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\nspec: {size: 3}\n";
 const TEMPLATE = `  resources:

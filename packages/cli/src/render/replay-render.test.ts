@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseComposition } from "@xfn/composition";
 import { readDocuments } from "@xfn/json/document";
 import { render } from "@xfn/pipeline";
 import { RunRecorder, writeRecording } from "@xfn/pipeline/recording";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 // Replays of a Composition with a container, a chroot, a module, a webhook and a function package. None of them exists.
@@ -37,7 +37,7 @@ let files: string[];
 let recording: string;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-replay-test-"));
+  dir = temporaryFolder();
   files = [write("xr.yaml", XR), write("composition.yaml", PIPELINE)];
   recording = join(dir, "recording");
   const recorder = new RunRecorder();
@@ -82,7 +82,6 @@ beforeAll(async () => {
   await render({ composite: composite.value, composition: parseComposition(composition), ...callers });
   writeRecording(recording, recorder.finish({}));
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function write(name: string, content: string): string {
   const path = join(dir, name);

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { RequiredObjects } from "./required-objects.ts";
 import { readSchemas } from "./required-schemas.ts";
 
@@ -53,8 +53,7 @@ test("reads the data of Secrets", () => {
   expect(objects.secret({ namespace: "other", name: "keys" })).toBe(undefined);
 });
 
-const dir = mkdtempSync(join(tmpdir(), "xfn-schemas-test-"));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryFolder();
 
 test("finds the schema of a kind, with its references replaced", () => {
   const ref = (name: string): object => ({ $ref: `#/components/schemas/${name}` });

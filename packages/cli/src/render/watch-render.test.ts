@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SILENT } from "../../testing/run-xfn.ts";
 import type { Output } from "../terminal/output.ts";
 import { fingerprint } from "./fingerprint.ts";
@@ -10,9 +10,8 @@ import { watchRender } from "./watch-render.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-watch-"));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 function write(name: string, content: string): string {
   const path = join(dir, name);

@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseComposition } from "@xfn/composition";
 import type { Desired } from "@xfn/functionio";
@@ -8,6 +7,7 @@ import type { StepRecord } from "@xfn/pipeline";
 import { buildTrace, type Trace } from "@xfn/pipeline/trace";
 import pico from "picocolors";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { printTrace } from "../trace/print-trace.ts";
 import { DEFAULT_PAGE, type TraceForm, writeTrace } from "./write-trace.ts";
 
@@ -152,11 +152,10 @@ describe("as text", () => {
 describe("written", () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), "xfn-trace-"));
+    dir = temporaryFolder();
   });
   afterEach(() => {
     vi.restoreAllMocks();
-    rmSync(dir, { recursive: true, force: true });
   });
 
   async function write(form: TraceForm, file?: string, trace = traced([templates(first)])): Promise<string> {

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runRollout } from "../rollout/rollout-command.ts";
 import { validate } from "../validate/validate.ts";
 import { runXpkgExtract } from "../xpkg/extract-command.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = createServer((socket) => void sockets.add(socket.on("error", () => undefined)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  dir = mkdtempSync(join(tmpdir(), "xfn-silence-"));
+  dir = temporaryFolder();
   kubeconfig = join(dir, "kubeconfig");
   writeFileSync(
     kubeconfig,
@@ -37,7 +37,6 @@ afterAll(async () => {
   server.close();
   for (const socket of sockets) socket.destroy();
   await Promise.allSettled(runs);
-  rmSync(dir, { recursive: true, force: true });
 });
 
 test.concurrent.each<[string, (output: Output) => Promise<number>]>([

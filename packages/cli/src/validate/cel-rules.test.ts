@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 let dir: string;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-cel-rules-test-"));
+  dir = temporaryFolder();
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function definition(spec: string): string {
   return `apiVersion: apiextensions.crossplane.io/v1

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { applyDefinition } from "../render/definition-file.ts";
 
 const names = (kind: string): string => `names: { kind: ${kind}, plural: ${kind.toLowerCase()}s }`;
@@ -26,11 +26,10 @@ describe("definitions of Resource Composition for render --xrd", () => {
   let folder: string;
   let file: string;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "xfn-definitions-"));
+    folder = temporaryFolder();
     file = join(folder, "definitions.yaml");
     writeFileSync(file, DEFINITIONS);
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const define = (kind: string, spec = "{}"): ReturnType<typeof applyDefinition> => {
     const xr = `apiVersion: example.org/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: ${spec}\n`;

@@ -1,18 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type Finished, runXfn } from "../../testing/run-xfn.ts";
 
 let dir: string;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-validate-test-"));
+  dir = temporaryFolder();
   write("definition.yaml", DEFINITION);
   write("crd.yaml", CRD);
   write("good.yaml", "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: good}\nspec: {size: 2}\n");
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const DEFINITION = `apiVersion: apiextensions.crossplane.io/v1
 kind: CompositeResourceDefinition

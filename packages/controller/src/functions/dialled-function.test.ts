@@ -1,10 +1,9 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseTarget } from "@xfn/function-grpc";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { DialledFunction } from "./dialled-function.ts";
 
 // A message without fields: a byte for no compression, and a length of 0.
@@ -12,7 +11,7 @@ const EMPTY = Buffer.alloc(5);
 
 /** A gRPC server whose calls wait for the test. */
 async function serve(): Promise<{ path: string; calls: ServerHttp2Stream[]; sessions: ServerHttp2Session[] }> {
-  const folder = mkdtempSync(join(tmpdir(), "xfn-dialled-"));
+  const folder = temporaryFolder();
   const path = join(folder, "fn.sock");
   const calls: ServerHttp2Stream[] = [];
   const sessions: ServerHttp2Session[] = [];
@@ -24,7 +23,6 @@ async function serve(): Promise<{ path: string; calls: ServerHttp2Stream[]; sess
   onTestFinished(() => {
     for (const session of sessions) session.destroy();
     server.close();
-    rmSync(folder, { recursive: true });
   });
   return { path, calls, sessions };
 }

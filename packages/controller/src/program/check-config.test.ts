@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { declareSettings, givenFlags, readSettings, variableOf } from "@xfn/program";
 import * as grpc from "@xfn/runner-grpc";
 import { Command } from "commander";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { endpointOf } from "../functions/function-directory.ts";
 import { checkConfig, checkFunctions, checkRunner } from "./check-config.ts";
 import { runnerOptions } from "./client-options.ts";
@@ -13,9 +13,8 @@ import { START_GROUPS, START_SETTINGS, type StartConfig } from "./start-settings
 let folder: string;
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-config-"));
+  folder = temporaryFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function read(
   args: readonly string[],

@@ -1,9 +1,9 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Callers, readRecording } from "@xfn/pipeline/recording";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { RunRecordings } from "../objects/context.ts";
 import { debugRecordings } from "./debug-recordings.ts";
 import type { RecordingLimits } from "./prune.ts";
@@ -18,10 +18,9 @@ const LIMITS: RecordingLimits = {
 let folder: string;
 let warnings: unknown[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-debug-recordings-"));
+  folder = temporaryFolder();
   warnings = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function recordings(limits = LIMITS, path = folder): RunRecordings {
   const log = { debug: NOTHING, info: NOTHING, warn: (fields: unknown) => void warnings.push(fields), error: NOTHING };

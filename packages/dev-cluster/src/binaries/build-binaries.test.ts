@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { buildBinaries } from "./build-binaries.ts";
 
 // With a stand-in for Go, which prints the package names that it compiles, as `go build -v` does.
@@ -17,7 +17,7 @@ echo built >"$2"
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-build-"));
+  folder = temporaryFolder();
   mkdirSync(join(folder, "bin"));
   writeFileSync(join(folder, "bin/go"), GO, { mode: 0o755 });
   vi.stubEnv("XDG_CACHE_HOME", folder);
@@ -25,7 +25,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
 });
 
 test("reports each program, and the packages that are compiled", async () => {

@@ -1,16 +1,15 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { elfFile } from "../../testing/elf-file.ts";
 import { hostTree } from "./host-tree.ts";
 
 let dir: string;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-host-tree-test-"));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const sources = async (wanted: Parameters<typeof hostTree>[0]): Promise<string[]> =>
   (await hostTree(wanted)).entries().flatMap((entry) => ("source" in entry ? [entry.source] : []));

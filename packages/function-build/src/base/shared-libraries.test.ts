@@ -1,18 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { elfFile } from "../../testing/elf-file.ts";
 import { sharedLibraries } from "./shared-libraries.ts";
 
 let dir: string;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-libraries-test-"));
+  dir = temporaryFolder();
   mkdirSync(join(dir, "lib"));
   mkdirSync(join(dir, "other"));
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function write(name: string, contents: Parameters<typeof elfFile>[0]): string {
   const path = join(dir, name);

@@ -1,16 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { MAX_SOURCE_BYTES, requirePlainFiles } from "./plain-files.ts";
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "plain-files-"));
+  dir = temporaryFolder();
   write("function.ts", "export default null;");
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 function write(path: string, content: string): string {
   const file = join(dir, path);

@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildIndex, openStore, parsePlatform, readImageFile, readImageManifest, type Store } from "@xfn/oci-rootfs";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { elfFile } from "../../testing/elf-file.ts";
 import { buildFunction } from "./build-function.ts";
 import type { FunctionTarget } from "./build-options.ts";
@@ -10,14 +10,12 @@ import type { FunctionTarget } from "./build-options.ts";
 let dir: string;
 let store: Store;
 /** The store of tests that need Node in a base: to pack it takes seconds. */
-const nodeStore = mkdtempSync(join(tmpdir(), "xfn-build-test-"));
-afterAll(() => rmSync(nodeStore, { recursive: true, force: true }));
+const nodeStore = temporaryFolder();
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-build-test-"));
+  dir = temporaryFolder();
   store = await openStore({ dir: join(dir, "store") });
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function staticFunction(parent: string): string {
   const path = join(dir, parent, "my-function");

@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { openStore, parsePlatform, type Store } from "@xfn/oci-rootfs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { buildFunction } from "./build-function.ts";
 import type { BuildFunctionOptions } from "./build-options.ts";
 
@@ -19,12 +19,11 @@ let dir: string;
 let store: Store;
 
 beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-module-test-"));
+  dir = temporaryFolder();
   store = await openStore({ dir: join(dir, "store") });
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const build = (path: string, more: Partial<BuildFunctionOptions> = {}): Promise<{ name: string; digest: string }> =>

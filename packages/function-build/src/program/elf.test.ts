@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { elfFile } from "../../testing/elf-file.ts";
 import { readElf } from "./elf.ts";
 
 let dir: string;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-elf-test-"));
+  dir = temporaryFolder();
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function read(bytes: Uint8Array): ReturnType<typeof readElf> {
   const path = join(dir, "file");

@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsePlatform } from "@xfn/oci-rootfs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { elfFile } from "../../testing/elf-file.ts";
 import { checkProcessor, inspectProgram } from "./program-file.ts";
 
 let dir: string;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-program-file-test-"));
+  dir = temporaryFolder();
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 function inspect(content: string | Uint8Array): ReturnType<typeof inspectProgram> {
   const path = join(dir, "program");

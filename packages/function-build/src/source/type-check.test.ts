@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { MAX_SOURCE_BYTES } from "../files/plain-files.ts";
 import { checkProject } from "./check-project.ts";
 import { typeCheck } from "./type-check.ts";
@@ -10,9 +10,8 @@ let dir: string;
 const { signal } = new AbortController();
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-types-test-"));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function write(name: string, content: string): void {
   writeFileSync(join(dir, name), content);

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectSocket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, credentials, status } from "@grpc/grpc-js";
 import { outputLimits } from "@xfn/functionio";
@@ -9,6 +8,7 @@ import { compose, fatal } from "@xfn/functionio/sdk";
 import { type JsonObject, type JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { MAX_RESPONSE_BYTES } from "../client/call-options.ts";
 import { FunctionConnection } from "../client/connection.ts";
 import { FunctionClient } from "../client/function-client.ts";
@@ -271,7 +271,7 @@ test("a client of gRPC's own library is served, also beyond its flow-control win
 });
 
 test("large requests and responses of calls at once never wait for each other", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "xfn-grpc-"));
+  const directory = temporaryFolder();
   closers.push(() => rmSync(directory, { recursive: true }));
   const echo = new Map([["/a.B/Echo", (message: Uint8Array) => message]]);
   const server = new UnaryServer({ methods: echo, maxMessageBytes: 100 * MAX_BYTES });

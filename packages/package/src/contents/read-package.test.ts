@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildLayer, buildImage, openStore, type Store } from "@xfn/oci-rootfs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { readPackage, readPackageStream } from "./read-package.ts";
 
 let dir: string;
@@ -10,10 +9,9 @@ let store: Store;
 let count = 0;
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-package-test-"));
+  dir = temporaryFolder();
   store = await openStore({ dir: join(dir, "store") });
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const META = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: mine}\n";
 

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { compose, fatal } from "@xfn/functionio/sdk";
 import type { FunctionRunner } from "@xfn/runner-contract";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { inProcessRunner } from "../in-process.ts";
 import { beside, converge, render, TestingError } from "./index.ts";
 
@@ -36,7 +36,7 @@ const policy = compose(({ desired }) => {
 });
 const both = { composite: COMPOSITE, composition: COMPOSITION, functions: { bucket, policy } };
 
-const folder = mkdtempSync(join(tmpdir(), "xfn-testing-"));
+const folder = temporaryFolder();
 const file = beside(pathToFileURL(join(folder, "some.test.ts")));
 writeFileSync(join(folder, "xr.yaml"), JSON.stringify(COMPOSITE));
 writeFileSync(join(folder, "composition.yaml"), `kind: Other\n---\n${COMPOSITION}`);
@@ -52,7 +52,6 @@ kind: Bucket
 metadata: { name: there, annotations: { crossplane.io/composition-resource-name: bucket } }
 `,
 );
-afterAll(() => rmSync(folder, { recursive: true }));
 
 async function errorOf(run: () => unknown): Promise<Error & { code?: string }> {
   try {

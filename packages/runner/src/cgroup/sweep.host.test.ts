@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processStartTime } from "@xfn/oci-rootfs";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { isGone, nextGroupName, ownerOf } from "./group-name.ts";
 import { removeGroups } from "./removal.ts";
 import { sweepCgroups } from "./sweep.ts";
@@ -13,10 +13,7 @@ import { sweepCgroups } from "./sweep.ts";
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "xfn-cgroups-"));
-});
-afterEach(() => {
-  rmSync(root, { recursive: true });
+  root = temporaryFolder();
 });
 
 const group = (name: string): string => {

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { canLaunch, cString, LAUNCH_FAILED, launcherProgram, type SystemCall } from "./launcher.ts";
 
 describe.skipIf(!canLaunch())("a launcher", () => {
@@ -44,7 +44,7 @@ test("there is one for x64 only", () => {
 
 /** Runs a launcher with a pipe as the descriptor of its report. */
 function run(calls: readonly SystemCall[]): { stdout: string; status: number | null; report: Buffer } {
-  const folder = mkdtempSync(join(tmpdir(), "xfn-launcher-"));
+  const folder = temporaryFolder();
   try {
     const path = join(folder, "launcher");
     writeFileSync(path, launcherProgram(calls), { mode: 0o755 });

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runtimeCopy } from "./runtime-copy.ts";
 import { SystemCallError, sealedCopy } from "./syscalls.ts";
 
@@ -14,13 +14,10 @@ vi.mock("./syscalls.ts", async (original) => ({
 let folder: string;
 let runtime: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-runtime-"));
+  folder = temporaryFolder();
   runtime = join(folder, "crun");
   writeFileSync(runtime, "\x7fELF and so on");
   vi.mocked(sealedCopy).mockReset();
-});
-afterEach(() => {
-  rmSync(folder, { recursive: true });
 });
 
 const failsOnce = (call: string, errno: number): void => {

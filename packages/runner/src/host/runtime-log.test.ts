@@ -1,16 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { sandboxPaths } from "./protocol.ts";
 import { runtimeError } from "./runtime-log.ts";
 
 let scratch: string;
 beforeEach(() => {
-  scratch = mkdtempSync(join(tmpdir(), "xfn-scratch-"));
+  scratch = temporaryFolder();
   mkdirSync(sandboxPaths(scratch, "a").call, { recursive: true });
 });
-afterEach(() => rmSync(scratch, { recursive: true }));
 
 const log = (...lines: string[]): void =>
   writeFileSync(sandboxPaths(scratch, "a").log, lines.map((line) => `${line}\n`).join(""));

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { HostRequest } from "./protocol.ts";
 
 /** A host that reports its requests, and has no method for those of containers. */
@@ -27,14 +27,13 @@ serveRequests(
 let dir: string;
 let child: ChildProcess;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "xfn-host-"));
+  dir = temporaryFolder();
   const program = join(dir, "host.mjs");
   writeFileSync(program, PROGRAM);
   child = fork(program, { execArgv: [] });
 });
 afterEach(() => {
   child.kill("SIGKILL");
-  rmSync(dir, { recursive: true });
 });
 
 /** Sends requests, and returns as many responses. */

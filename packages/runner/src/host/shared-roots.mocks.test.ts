@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
 
@@ -12,13 +12,12 @@ const HOUR_MS = 60 * 60_000;
 
 let scratch: string;
 beforeEach(() => {
-  scratch = mkdtempSync(join(tmpdir(), "xfn-scratch-"));
+  scratch = temporaryFolder();
   mkdirSync(join(scratch, "shared"));
   vi.useFakeTimers();
 });
 afterEach(() => {
   vi.useRealTimers();
-  rmSync(scratch, { recursive: true });
 });
 
 const call = (id: string): PrepareRequest => ({

@@ -1,20 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { barrierKind, runtimeCommand } from "./runtime-command.ts";
 import { StartBarrier } from "./start-barrier.ts";
 
@@ -22,10 +13,7 @@ import { StartBarrier } from "./start-barrier.ts";
 
 let bundle: string;
 beforeEach(() => {
-  bundle = mkdtempSync(join(tmpdir(), "xfn-bundle-"));
-});
-afterEach(() => {
-  rmSync(bundle, { recursive: true });
+  bundle = temporaryFolder();
 });
 
 const config = (): string => join(bundle, "config.json");

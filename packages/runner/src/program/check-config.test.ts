@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "@xfn/program";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { maxServersOf } from "../service/engine-settings.ts";
 import { checkConfig } from "./check-config.ts";
 import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
@@ -10,11 +10,10 @@ import { SERVE_SETTINGS, type ServeConfig } from "./serve-settings.ts";
 let folder: string;
 let token: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "xfn-config-"));
+  folder = temporaryFolder();
   token = join(folder, "token");
   writeFileSync(token, `${"t".repeat(32)}\n`);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function config(): ServeConfig {
   return readSettings<ServeConfig>(SERVE_SETTINGS, {}, { program: "xfn-runner", environment: {} }).config;

@@ -1,20 +1,10 @@
 import { execFileSync } from "node:child_process";
-import {
-  closeSync,
-  constants,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  write,
-  writeSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, constants, openSync, readdirSync, readlinkSync, write, writeSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type ContainerIo, closeStdio, openContainerIo, openStdio, type Stdio } from "./container-io.ts";
 
 /** The options of {@link openPipes}. */
@@ -27,8 +17,7 @@ interface PipeOptions {
 
 /** Pipes of a container by their paths, and the ends of a process that keeps them open. */
 function makePipes(): Stdio & { paths: Parameters<typeof openStdio>[0] } {
-  const folder = mkdtempSync(join(tmpdir(), "xfn-io-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const paths = { stdin: join(folder, "stdin"), stdout: join(folder, "stdout"), stderr: join(folder, "stderr") };
   execFileSync("mkfifo", Object.values(paths));
   const [stdin, stdout, stderr] = Object.values(paths).map((path) => openSync(path, constants.O_RDWR));

@@ -1,13 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 
 test("an idle host does not keep its process alive, and exits with it", async () => {
-  const cache = mkdtempSync(join(tmpdir(), "xfn-host-"));
-  onTestFinished(() => rmSync(cache, { recursive: true, force: true }));
+  const cache = temporaryFolder();
   // The host of chroots needs no namespaces, so it starts everywhere.
   const code = `
     import { SandboxHost } from ${JSON.stringify(import.meta.resolve("./sandbox-host.ts"))};

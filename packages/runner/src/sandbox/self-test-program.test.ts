@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { selfTestProgram } from "./self-test-program.ts";
 
 test("the program runs here and copies its input", () => {
-  const directory = mkdtempSync(join(tmpdir(), "xfn-self-test-"));
+  const directory = temporaryFolder();
   try {
     const program = selfTestProgram();
     if (program === undefined) throw new Error(`not known for ${process.arch}`);
