@@ -10,7 +10,7 @@ import { COMPILE_CACHE } from "./test/harness/compile-cache.ts";
 // - `cluster`: needs an API server
 // - `mocks`: a unit test that replaces a module (vi.mock)
 
-/** The set of scripts/test.sh: `short` leaves out long tests; `long` and `host` have these alone. Default: all tests. */
+/** The set of scripts/test.sh: `short` leaves out long tests, `all` does not; `long` and `host` have these alone. */
 const SET = process.env["XFN_TEST_SET"] ?? "";
 
 const LONG = ["**/*.long.test.ts", "**/*.long.*.test.ts"];

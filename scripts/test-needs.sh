@@ -15,8 +15,8 @@ command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null 
 python3 -c 'import grpc' 2>/dev/null || /usr/bin/python3 -c 'import grpc' 2>/dev/null || missing="$missing python3-grpcio"
 # The long tests of root start a small virtual machine as a host with cgroup v2 alone.
 virtual_machine=
-if [ "$XFN_TEST_SET" = long ] && [ "$(uname -m)" = x86_64 ] && [ "$(id -u)" = 0 ]; then
-  virtual_machine=yes
+case $XFN_TEST_SET-$(uname -m)-$(id -u) in long-x86_64-0 | all-x86_64-0) virtual_machine=yes ;; esac
+if [ -n "$virtual_machine" ]; then
   command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
   command -v cpio >/dev/null || missing="$missing cpio"
 fi

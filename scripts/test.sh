@@ -1,8 +1,8 @@
 #!/bin/sh
 # npm test: sets up as ./xfn does, installs what the tests need besides, then runs all tests under Node 24.
 # npm test -- ARGS OF VITEST: runs these tests. It installs nothing more: a test whose needs are missing is skipped.
-# npm run test:long (XFN_TEST_SET=long): runs the long tests, which npm test leaves out. XFN_TEST_SET=host: runs those
-# that depend on the user.
+# npm run test:long (XFN_TEST_SET=long): runs the long tests, which npm test leaves out. XFN_TEST_SET=all: runs all.
+# XFN_TEST_SET=host: runs those that depend on the user.
 # XFN_TEST_REPORT=FILE keeps vitest's JSON report.
 set -eu
 unset CDPATH
