@@ -15,7 +15,7 @@ export interface ProgramStart {
    * if it throws: no cache. Node's own choice is a folder of all users.
    */
   readonly compileCacheDir?: () => string | undefined;
-  /** Tunes V8, before any module of the program is loaded. Not called by an older Node, which may lack what it needs. */
+  /** Tunes V8 before modules of the program are loaded. An older Node may lack what it needs, and does not call it. */
   readonly prepare?: () => void;
   /** Whether messages about internal errors include the stack. */
   readonly stacks: boolean;

@@ -30,7 +30,8 @@ const MODULE = /\.wasm$/;
 /**
  * Finds the entry of a folder, in this order: `--entrypoint`; an executable file named `function`; the `exports` or
  * `main` of `package.json`, if that is a source file that exists; `function.ts`, `src/function.ts`, `index.ts`,
- * `src/index.ts`, `function.js`, `index.js`, `function.mjs`, `function.cjs`; the only executable file; the sources of a WebAssembly module.
+ * `src/index.ts`, `function.js`, `index.js`, `function.mjs`, `function.cjs`; the only executable file; the
+ * sources of a WebAssembly module.
  *
  * @param asModule whether the folder must be the source of a module, whatever else is in it
  * @throws InputError with the names that were tried, and for a folder with devices or FIFOs

@@ -1,8 +1,8 @@
 import { unsafe } from "./entry-path.ts";
 
 /**
- * Frames that a layer may have in any case. A frame costs some 30 µs, most of it for a round trip to a thread of libuv's
- * pool, so that these take a third of a second.
+ * Frames that a layer may have in any case. Each costs some 30 µs, most of it for a round trip to a thread of libuv's
+ * pool. So these take a third of a second.
  */
 const FREE_FRAMES = 10_000;
 /**
