@@ -2,7 +2,7 @@ import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
 import { withOwnConversion } from "./own-conversion.ts";
 
-const OWN = { namespace: "xfn-system", name: "provider-a", port: 9443, caBundle: "Y2E=", authority: "a" };
+const OWN = { namespace: "xfn-system", name: "provider-a", port: 9443, caBundle: "Y2E=", mark: "a" };
 const crd = (conversion: JsonObject | undefined): JsonObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
@@ -27,13 +27,31 @@ test("a conversion webhook is that of the package's own runtime, whatever Servic
   );
 });
 
+test.each<[string, JsonObject | undefined]>([
+  ["a Service", webhook({})],
+  ["a client configuration", { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } }],
+])("a conversion webhook without %s gets all of it, as in Crossplane", (_, conversion) => {
+  const service = { namespace: "xfn-system", name: "provider-a", port: 9443 };
+  expect(withOwnConversion(crd(conversion), OWN)).toEqual(crd(webhook({ service, caBundle: "Y2E=" })));
+});
+
+test("a conversion without any webhook gets the Service, and the API server reports what else is missing", () => {
+  const service = { namespace: "xfn-system", name: "provider-a", port: 9443 };
+  const conversion = { strategy: "Webhook", webhook: { clientConfig: { service, caBundle: "Y2E=" } } };
+  expect(withOwnConversion(crd({ strategy: "Webhook" }), OWN)).toEqual(crd(conversion));
+});
+
 test.each<[string, JsonObject, typeof OWN | undefined]>([
   ["a URL", webhook({ url: "https://evil.example.org/convert" }), OWN],
   ["a URL beside a Service", webhook({ url: "https://evil.example.org/", service: FOREIGN }), OWN],
-  ["no place", webhook({}), OWN],
   ["a Service, without a runtime of its own", webhook({ service: FOREIGN }), undefined],
   ["a webhook under another strategy", { ...webhook({ service: FOREIGN }), strategy: "None" }, undefined],
-  ["no webhook at all", { strategy: "Webhook" }, OWN],
+  ["no place, without a runtime of its own", webhook({}), undefined],
+  [
+    "a webhook under another strategy, with a runtime of its own",
+    { ...webhook({ service: FOREIGN }), strategy: "None" },
+    OWN,
+  ],
   ["the fields of v1beta1", { strategy: "None", webhookClientConfig: { service: FOREIGN } }, OWN],
 ])("a conversion webhook with %s is refused", (_, conversion, own) => {
   expect(() => withOwnConversion(crd(conversion), own)).toThrow(

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
+import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
@@ -10,8 +10,8 @@ export interface WebhookService {
   readonly port: number;
   /** Certificates in PEM, as base64. */
   readonly caBundle: string;
-  /** Identifies the authority: see {@link WebhookServices.authority}. */
-  readonly authority: string;
+  /** Identifies the Service and its authority: see {@link WebhookServices.markOf}. */
+  readonly mark: string;
 }
 
 /** The Services of packages' own runtimes. */
@@ -23,8 +23,11 @@ export interface WebhookServices {
    * @throws {ApiError}
    */
   of(revision: LiveObject, signal: AbortSignal): Promise<WebhookService | undefined>;
-  /** Identifies the authority of all Services now, which is replaced after years; undefined if it is not known. */
-  authority(): string | undefined;
+  /**
+   * Identifies the Service of a revision and its authority, as the caches show them; undefined if they do not. A
+   * DeploymentRuntimeConfig can rename the Service, and the authority is replaced after years.
+   */
+  markOf(revision: LiveObject): string | undefined;
 }
 
 /** Whether an object of a package is a CRD that converts its objects with a webhook. */
@@ -37,18 +40,19 @@ export function convertsByWebhook(object: JsonObject): boolean {
 /**
  * The CRD of a package with its conversion webhook at the package's own runtime, as in Crossplane. The API server sends
  * all objects of the kind to the webhook, and stores what it returns. Authors of packages do not know the Service, so
- * theirs is only a place for it. Other objects are returned unchanged.
+ * they leave it out, or name one that is replaced. Other objects are returned unchanged.
  *
  * @param own undefined if nothing serves webhooks of the package
  * @throws {PackageInstallError} `NotEstablished` for a webhook elsewhere
  */
 export function withOwnConversion(object: JsonObject, own: WebhookService | undefined): JsonObject {
   if (!convertsByWebhook(object)) return object;
-  const { webhook } = objectAt(object, "spec", "conversion");
+  const { strategy, webhook } = objectAt(object, "spec", "conversion");
   const title = `the CustomResourceDefinition ${textAt(object, "metadata", "name") ?? ""} of the package`;
   const config = objectAt(webhook, "clientConfig");
-  if (config["url"] !== undefined || !isObject(config["service"])) {
-    const place = textAt(config, "url") ?? "another place than a Service";
+  if (strategy !== "Webhook") throw refused(`${title} has a conversion webhook without strategy: Webhook`);
+  if (config["url"] !== undefined) {
+    const place = textAt(config, "url") ?? "a URL";
     throw refused(`${title} converts its objects at ${place}, which is not the package's own runtime`);
   }
   if (own === undefined) throw refused(`${title} converts its objects with a webhook, which no runtime of it serves`);

@@ -104,7 +104,7 @@ export class RevisionContents {
     const establishing = { revision, siblings, webhooks };
     const objectRefs = await establishObjects(context, this.#applies, establishing, objects, signal);
     const conditions = [VALID, ...signatureConditions(revision, contents)];
-    const established = { objectRefs, commonMetadataHash: additionsOf(revision, webhooks?.authority) ?? null };
+    const established = { objectRefs, commonMetadataHash: this.#additionsOf(revision, webhooks?.mark) ?? null };
     return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, ...established } };
   }
 
@@ -155,13 +155,22 @@ export class RevisionContents {
     return textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
   }
 
-  /** Whether the objects of a revision exist, with the labels that its package adds and the authority of webhooks. */
+  /** Whether the objects of a revision exist, with the labels that its package adds and where its webhooks are now. */
   #isEstablished(revision: LiveObject): boolean {
     const marked = textAt(revision, "status", "commonMetadataHash");
-    const authority = marked?.includes(AUTHORITY_MARK) === true ? this.#webhooks?.authority() : undefined;
-    const known = authority ?? marked?.split(AUTHORITY_MARK)[1];
-    const isMarked = marked === additionsOf(revision, known);
+    const before = marked?.split(WEBHOOK_MARK)[1];
+    const now = before ? (this.#webhooks?.markOf(revision) ?? before) : undefined;
+    const isMarked = marked === this.#additionsOf(revision, now);
     return this.#arePresent(revision) && (isMarked || objectRefsOf(revision)?.length === 0);
+  }
+
+  /**
+   * Identifies what the controller adds to the objects of a revision; undefined if that is nothing. Versions before
+   * conversion webhooks were served left the part of the webhooks out, so each Provider has one, also if it is empty.
+   */
+  #additionsOf(revision: LiveObject, webhooks: string | undefined): string | undefined {
+    const hash = commonMetadataHash(revision);
+    return this.#kinds.packageKind === "Provider" ? `${hash ?? ""}${WEBHOOK_MARK}${webhooks ?? ""}` : hash;
   }
 
   /** Definitions and Compositions are watched. The controller does not look for changes of CRDs. */
@@ -227,14 +236,8 @@ function commonMetadataHash(revision: LiveObject): string | undefined {
   return createHash("sha256").update(canonicalJson(added)).digest("hex").slice(0, 16);
 }
 
-/** Separates the hash of metadata from the authority of webhooks. */
-const AUTHORITY_MARK = "+";
-
-/** Identifies what the controller adds to the objects of a package; undefined if that is nothing. */
-function additionsOf(revision: LiveObject, authority: string | undefined): string | undefined {
-  const hash = commonMetadataHash(revision);
-  return authority === undefined ? hash : `${hash ?? ""}${AUTHORITY_MARK}${authority}`;
-}
+/** Separates the hash of metadata from the mark of the Service of webhooks. */
+const WEBHOOK_MARK = "+";
 
 function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {
   const count = (number: number): number | null => (found === 0 ? null : number);

@@ -51,7 +51,30 @@ test("the webhooks of a provider are at the Service of its runtime, with the aut
   expect(own).toMatchObject({ namespace: "xfn-system", name: expect.stringMatching(/^acme-provider-/), port: 9443 });
   expect(Buffer.from(own?.caBundle ?? "", "base64").toString()).toBe(pair.cert);
   const named = await webhookServices(contextWith(CONFIG)).of(revision("ProviderRevision", REF), signal);
-  expect(named).toMatchObject({ name: "hooks", authority: own?.authority });
+  expect(named).toMatchObject({ name: "hooks" });
+  expect(named?.mark).not.toBe(own?.mark);
+});
+
+test("the mark shows a new name of the Service and a new authority, as far as the caches are filled", async () => {
+  const named = await webhookServices(contextWith(CONFIG)).of(revision("ProviderRevision", REF), signal);
+  const own = await webhookServices(contextWith({})).of(revision("ProviderRevision"), signal);
+  const informers = { peek: () => ({ get: () => undefined, list: () => [] }) } as unknown as Context["informers"];
+  const authority = { data: { "tls.crt": encode(pair.cert), "tls.key": encode(pair.key) } };
+  const cached = (config: object | undefined, secret: object | undefined): Partial<Context> => ({
+    informers,
+    workloads: {
+      caches: () => (kind: { kind: string }) => ({ get: () => (kind.kind === "Secret" ? secret : config) }),
+    } as unknown as NonNullable<Context["workloads"]>,
+  });
+  const markOf = (more: Partial<Context>, spec: object = REF) =>
+    webhookServices(contextWith({}, more)).markOf(revision("ProviderRevision", spec));
+  expect(markOf(cached(CONFIG["DeploymentRuntimeConfig/small"], authority))).toBe(named?.mark);
+  expect(markOf(cached(undefined, authority))).toBe(own?.mark);
+  const next = await createAuthority(NOW);
+  const renewed = { data: { "tls.crt": encode(next.cert), "tls.key": encode(next.key) } };
+  expect([own?.mark, undefined]).not.toContain(markOf(cached(undefined, renewed)));
+  expect(markOf(cached(undefined, undefined))).toBeUndefined();
+  expect(markOf({})).toBeUndefined();
 });
 
 test("a Service of another object is not that of the runtime, even if the DeploymentRuntimeConfig names it", async () => {

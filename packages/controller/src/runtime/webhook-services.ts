@@ -26,7 +26,8 @@ export function webhookServices(context: Context): WebhookServices {
       if (revision.kind !== PROVIDER_REVISIONS.kind || context.functionRuntimes !== true) return undefined;
       const image = textAt(revision, "spec", "image") ?? "";
       const runtime = runtimeName(image);
-      const name = serviceName({ runtime, config: await runtimeConfig(context, revision, image, signal) });
+      const config = await findCached(context, RUNTIME_CONFIGS, configName(context, revision, image), signal);
+      const name = serviceName({ runtime, config: objectAt(config, "spec") });
       const { namespace } = context;
       const service = await findLive(context, referenceOf(SERVICES, name, namespace), signal);
       const owner = service && controllerOf(service);
@@ -37,24 +38,26 @@ export function webhookServices(context: Context): WebhookServices {
         throw new PackageInstallError("NameTaken", message, { retryable: true });
       }
       const { cert } = await ensureAuthority(context, signal);
-      return { namespace, name, port: GRPC_PORT, caBundle: encode(cert), authority: authorityId(cert) };
+      return { namespace, name, port: GRPC_PORT, caBundle: encode(cert), mark: markOf(name, cert) };
     },
-    authority() {
-      const secret = context.workloads?.caches()?.(SECRETS)?.get(AUTHORITY_SECRET, context.namespace);
-      const usable = usableAuthority(secret, context.now());
-      return usable && authorityId(usable.cert);
+    markOf(revision) {
+      const caches = context.workloads?.caches();
+      const authority = usableAuthority(caches?.(SECRETS)?.get(AUTHORITY_SECRET, context.namespace), context.now());
+      if (authority === undefined || context.informers.peek(PROVIDER_RUNTIMES) === undefined) return undefined;
+      const image = textAt(revision, "spec", "image") ?? "";
+      const config = caches?.(RUNTIME_CONFIGS)?.get(configName(context, revision, image));
+      return markOf(serviceName({ runtime: runtimeName(image), config: objectAt(config, "spec") }), authority.cert);
     },
   };
 }
 
-function authorityId(cert: string): string {
-  return hashOf(cert).slice(0, 16);
+function markOf(service: string, cert: string): string {
+  return hashOf([service, GRPC_PORT, cert]).slice(0, 16);
 }
 
-/** The DeploymentRuntimeConfig that the runtime of a revision has or gets; empty if there is none. */
-async function runtimeConfig(context: Context, revision: LiveObject, image: string, signal: AbortSignal) {
+/** The name of the DeploymentRuntimeConfig that the runtime of a revision has or gets. */
+function configName(context: Context, revision: LiveObject, image: string): string {
   const runtime = context.informers.peek(PROVIDER_RUNTIMES)?.get(runtimeName(image));
   const wanted = imageSettings(context, image).runtime?.configRef ?? objectAt(revision, "spec", "runtimeConfigRef");
-  const name = textAt(runtime === undefined ? wanted : objectAt(runtime, "spec", "runtimeConfigRef"), "name");
-  return objectAt(await findCached(context, RUNTIME_CONFIGS, name ?? "default", signal), "spec");
+  return textAt(runtime === undefined ? wanted : objectAt(runtime, "spec", "runtimeConfigRef"), "name") ?? "default";
 }

@@ -1,0 +1,97 @@
+import { type Context, PACKAGES, packageRevisionReconciler } from "@xfn/controller";
+import { isObject, type JsonObject } from "@xfn/json";
+import type { LiveObject } from "@xfn/kubernetes";
+import { parsePackage } from "@xfn/package";
+import { expect, test } from "vitest";
+import { memoryClient } from "../harness/memory-client.ts";
+import { digestOf, META } from "../harness/package-world.ts";
+
+// The conversion webhooks of a Provider's CRDs, with a registry and an API server in memory.
+
+const IMAGE = `registry.example.org/acme/provider:v1@${digestOf("a")}`;
+const CRD = `
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: buckets.example.org }
+spec:
+  group: example.org
+  names: { kind: Bucket, plural: buckets }
+  scope: Cluster
+  versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
+`;
+const CONVERSION = "  conversion: { strategy: Webhook, webhook: { conversionReviewVersions: [v1] } }\n";
+
+/** An active revision of a Provider with one CRD. @param conversion of the CRD */
+function providerWorld(conversion = CONVERSION) {
+  const client = memoryClient([
+    {
+      apiVersion: "pkg.crossplane.io/v1",
+      kind: "ProviderRevision",
+      metadata: { name: "p", uid: "p", resourceVersion: "1" },
+      spec: { image: IMAGE, desiredState: "Active", revision: 1 },
+    },
+  ]);
+  const service = { namespace: "xfn-system", name: "first", port: 9443, caBundle: "Y2E=" };
+  const listOf = (kind: string): LiveObject[] => [...client.objects.values()].filter((one) => one.kind === kind);
+  const find = (kind: string): LiveObject | undefined => listOf(kind)[0];
+  const state = { service, reads: 0 };
+  const context = {
+    client,
+    informers: {
+      peek: ({ kind }: { kind: string }) => ({
+        get: (name: string) => listOf(kind).find(({ metadata }) => metadata.name === name),
+        list: () => listOf(kind),
+        byIndex: () => [],
+      }),
+    },
+    events: { record: () => undefined },
+    packages: {
+      read: async () => {
+        state.reads += 1;
+        return await parsePackage(Buffer.from(`${META("Provider")}${CRD}${conversion}`), {
+          package: IMAGE,
+          kind: "Provider",
+        });
+      },
+    },
+    namespace: "xfn-system",
+    now: () => 0,
+  } as unknown as Context;
+  const markOf = (): string => state.service.name;
+  const webhooks = { of: async () => ({ ...state.service, mark: markOf() }), markOf };
+  const reconcile = packageRevisionReconciler(context, PACKAGES.Provider, undefined, webhooks);
+  return Object.assign(state, {
+    /** Reconciles twice, because a settled revision reads nothing. */
+    settle: async (): Promise<void> => {
+      for (let count = 0; count < 2; count++) await reconcile("p", new AbortController().signal);
+    },
+    status: (): JsonObject => find("ProviderRevision")?.["status"] as JsonObject,
+    servedBy: (): unknown => {
+      const spec = find("CustomResourceDefinition")?.["spec"];
+      const found = isObject(spec) ? spec["conversion"] : undefined;
+      return (found as { webhook?: { clientConfig?: unknown } } | undefined)?.webhook?.clientConfig;
+    },
+  });
+}
+
+test("a CRD that names no place converts at the Service of the Provider's runtime, also once it has another name", async () => {
+  const w = providerWorld();
+  const at = (name: string): object => ({ service: { namespace: "xfn-system", name, port: 9443 }, caBundle: "Y2E=" });
+  await w.settle();
+  expect([w.servedBy(), w.reads]).toEqual([at("first"), 1]);
+  w.service.name = "second";
+  await w.settle();
+  expect([w.servedBy(), w.reads]).toEqual([at("second"), 2]);
+});
+
+test.each([
+  ["with a conversion webhook", CONVERSION],
+  ["without one", ""],
+])("a revision %s that a version without webhooks established is established once more", async (_, conversion) => {
+  const w = providerWorld(conversion);
+  await w.settle();
+  delete w.status()["commonMetadataHash"];
+  await w.settle();
+  expect(w.reads).toBe(2);
+});
