@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { isRetryable, type RunnerErrorCode, type RunnerPhase } from "./error-codes.ts";
 
 /** What is known about a failed run besides its code and message. */
@@ -17,25 +18,20 @@ export interface RunnerErrorDetails {
 }
 
 /** A run without output. `code` is for programs; the message names the image and the way out. */
-export class RunnerError extends Error {
+export class RunnerError extends CodedError<RunnerErrorCode> {
   override readonly name = "RunnerError";
-  readonly code: RunnerErrorCode;
   readonly phase: RunnerPhase;
   readonly image: string | undefined;
   readonly step: string | undefined;
   readonly stderr: string | undefined;
   readonly exitCode: number | undefined;
-  /** Whether a retry of the same call can help. */
-  readonly retryable: boolean;
 
   constructor(code: RunnerErrorCode, message: string, details: RunnerErrorDetails) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+    super(code, message, { cause: details.cause, retryable: details.retryable ?? isRetryable(code) });
     this.phase = details.phase;
     this.image = details.image;
     this.step = details.step;
     this.stderr = details.stderr;
     this.exitCode = details.exitCode;
-    this.retryable = details.retryable ?? isRetryable(code);
   }
 }

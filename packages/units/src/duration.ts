@@ -1,12 +1,11 @@
+import { CodedError } from "@xfn/errors";
 /** A text that is not a Go duration, the form that Kubernetes uses for durations. */
-export class DurationError extends Error {
+export class DurationError extends CodedError<"InvalidDuration"> {
   override readonly name = "DurationError";
-  readonly code = "InvalidDuration";
-  readonly retryable = false;
 
   constructor(text: string, reason: string, options?: ErrorOptions) {
     const shown = JSON.stringify(text.slice(0, MAX_LENGTH));
-    super(`${shown} is not a duration: ${reason}. Write for example 500ms, 10s or 1m30s`, options);
+    super("InvalidDuration", `${shown} is not a duration: ${reason}. Write for example 500ms, 10s or 1m30s`, options);
   }
 }
 

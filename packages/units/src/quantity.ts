@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * A Kubernetes quantity, exact: a count of nano-units, the finest resolution that Kubernetes has. Kubernetes rounds
  * finer values up to it, away from zero.
@@ -10,14 +11,16 @@ export interface Quantity {
 }
 
 /** A text that is not a Kubernetes quantity. */
-export class QuantityError extends Error {
+export class QuantityError extends CodedError<"InvalidQuantity"> {
   override readonly name = "QuantityError";
-  readonly code = "InvalidQuantity";
-  readonly retryable = false;
 
   constructor(text: string, reason: string, options?: ErrorOptions) {
     const shown = JSON.stringify(text.slice(0, MAX_LENGTH));
-    super(`${shown} is not a Kubernetes quantity: ${reason}. Write for example 250m, 0.5, 64Mi or 1e3`, options);
+    super(
+      "InvalidQuantity",
+      `${shown} is not a Kubernetes quantity: ${reason}. Write for example 250m, 0.5, 64Mi or 1e3`,
+      options,
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `NotFound`: an EnvironmentConfig, or the field with a label's value, does not exist
  * - `Ambiguous`: a selector with `mode: Single` matches several EnvironmentConfigs
@@ -8,15 +9,9 @@
 export type EnvironmentErrorCode = "NotFound" | "Ambiguous" | "TooFew" | "CannotSort" | "Invalid";
 
 /** An environment could not be selected. The message contains the path in the Composition, never a value. */
-export class EnvironmentError extends Error {
+export class EnvironmentError extends CodedError<EnvironmentErrorCode> {
   override readonly name = "EnvironmentError";
-  readonly code: EnvironmentErrorCode;
   /** Whether a retry may succeed: once an EnvironmentConfig is created or deleted. */
-  readonly retryable: boolean;
-
-  constructor(code: EnvironmentErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-    this.retryable = code === "NotFound" || code === "Ambiguous" || code === "TooFew";
-  }
+  override readonly retryable: boolean =
+    this.code === "NotFound" || this.code === "Ambiguous" || this.code === "TooFew";
 }

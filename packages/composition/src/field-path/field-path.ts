@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import type { JsonValue } from "@xfn/json";
 import { isObject, kindOf } from "../values/json.ts";
 
@@ -32,15 +33,8 @@ export type FieldPathErrorCode =
   | "TooManyMatches";
 
 /** A field path that could not be read or followed. The message names the path, never a value. */
-export class FieldPathError extends Error {
+export class FieldPathError extends CodedError<FieldPathErrorCode> {
   override readonly name = "FieldPathError";
-  readonly code: FieldPathErrorCode;
-  readonly retryable = false;
-
-  constructor(code: FieldPathErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 /**

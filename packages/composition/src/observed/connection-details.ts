@@ -1,20 +1,20 @@
+import { CodedError } from "@xfn/errors";
 import type { ConnectionDetail } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/field-path.ts";
 import { GoJsonError, printGoJson } from "../values/go-json.ts";
 
-/** A connection detail is invalid. The message never contains a value. */
-export class ConnectionDetailError extends Error {
+/**
+ * A connection detail is invalid. The message never contains a value. `MissingName`: it has no name. `MissingField`:
+ * it lacks the field that its type needs.
+ */
+export class ConnectionDetailError extends CodedError<"MissingName" | "MissingField"> {
   override readonly name = "ConnectionDetailError";
-  /** `MissingName`: it has no name. `MissingField`: it lacks the field that its type needs. */
-  readonly code: "MissingName" | "MissingField";
   /** The index of the detail. */
   readonly index: number;
-  readonly retryable = false;
 
   constructor(code: ConnectionDetailError["code"], index: number, message: string, options?: ErrorOptions) {
-    super(`connectionDetails[${index}]: ${message}`, options);
-    this.code = code;
+    super(code, `connectionDetails[${index}]: ${message}`, options);
     this.index = index;
   }
 }

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import type { ReadinessCheck } from "@xfn/functionio";
 import type { JsonObject, JsonValue } from "@xfn/json";
 import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/field-path.ts";
@@ -15,18 +16,17 @@ export const READINESS_CHECK_TYPES: readonly ReadinessCheck["type"][] = [
   "None",
 ];
 
-/** A readiness check could not be evaluated. The message names the check and the field path, never a value. */
-export class ReadinessError extends Error {
+/**
+ * A readiness check could not be evaluated. The message names the check and the field path, never a value.
+ * `InvalidCheck`: the check itself is wrong. `CannotCheck`: the value in the resource has another type.
+ */
+export class ReadinessError extends CodedError<"InvalidCheck" | "CannotCheck"> {
   override readonly name = "ReadinessError";
-  /** `InvalidCheck`: the check itself is wrong. `CannotCheck`: the value in the resource has another type. */
-  readonly code: "InvalidCheck" | "CannotCheck";
   /** The index of the check. */
   readonly index: number;
-  readonly retryable = false;
 
   constructor(code: ReadinessError["code"], index: number, message: string, options?: ErrorOptions) {
-    super(`readinessChecks[${index}]: ${message}`, options);
-    this.code = code;
+    super(code, `readinessChecks[${index}]: ${message}`, options);
     this.index = index;
   }
 }

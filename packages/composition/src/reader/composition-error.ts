@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { describeIssues, type Issue } from "@xfn/json";
 
 /**
@@ -19,21 +20,20 @@ export interface Finding extends Issue {
 /** The most findings that are listed. Further ones are only counted, so that an error stays small. */
 export const MAX_FINDINGS = 100;
 
-/** A Composition is invalid. Lists all errors of the file. */
-export class CompositionError extends Error {
+/**
+ * A Composition is invalid. Lists all errors of the file. `Unsupported` if all errors are features that this version
+ * does not support, otherwise `Invalid`.
+ */
+export class CompositionError extends CodedError<"Invalid" | "Unsupported"> {
   override readonly name = "CompositionError";
-  /** `Unsupported` if all errors are features that this version does not support, otherwise `Invalid`. */
-  readonly code: "Invalid" | "Unsupported";
   /** The errors, in the order of the file; at least one, at most {@link MAX_FINDINGS}. */
   readonly issues: readonly Finding[];
   /** The file that the Composition came from. */
   readonly source: string | undefined;
-  /** The same file fails again. */
-  readonly retryable = false;
 
   constructor(issues: readonly Finding[], source?: string, options?: ErrorOptions) {
-    super(describeIssues(issues, source, MAX_FINDINGS), options);
-    this.code = issues.every((issue) => issue.code === "Unsupported") ? "Unsupported" : "Invalid";
+    const code = issues.every((issue) => issue.code === "Unsupported") ? "Unsupported" : "Invalid";
+    super(code, describeIssues(issues, source, MAX_FINDINGS), options);
     this.issues = issues.slice(0, MAX_FINDINGS);
     this.source = source;
   }

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `InvalidBase`: a base is no Kubernetes object
  * - `InvalidPatch`: a patch lacks a field that its type needs, or refers to a patch set that does not exist
@@ -21,17 +22,13 @@ export type TemplateErrorCode =
   | "TooLarge";
 
 /** A template, or all of them, could not be rendered. The message names template, patch and path, never a value. */
-export class TemplateError extends Error {
+export class TemplateError extends CodedError<TemplateErrorCode> {
   override readonly name = "TemplateError";
-  readonly code: TemplateErrorCode;
   /** The path of the patch or template, such as `spec.resources[0].patches[2]`. Absent for errors of the XR. */
   readonly source: string | undefined;
-  /** The same XR, Composition and observed resources fail again. */
-  readonly retryable = false;
 
   constructor(code: TemplateErrorCode, source: string | undefined, message: string, options?: ErrorOptions) {
-    super(source === undefined ? message : `${source}: ${message}`, options);
-    this.code = code;
+    super(code, source === undefined ? message : `${source}: ${message}`, options);
     this.source = source;
   }
 }

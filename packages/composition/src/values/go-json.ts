@@ -1,17 +1,13 @@
+import { CodedError } from "@xfn/errors";
 import { asDouble, Float64, type GoValue, goKind } from "./go-value.ts";
 import { MAX_VALUE_DEPTH } from "./json.ts";
 
-/** A value that cannot be printed as JSON. */
-export class GoJsonError extends Error {
+/**
+ * A value that cannot be printed as JSON. `NotFinite`: NaN or an infinite number. `TooDeep`: nested deeper than
+ * parsers accept.
+ */
+export class GoJsonError extends CodedError<"NotFinite" | "TooDeep"> {
   override readonly name = "GoJsonError";
-  /** `NotFinite`: NaN or an infinite number. `TooDeep`: nested deeper than parsers accept. */
-  readonly code: "NotFinite" | "TooDeep";
-  readonly retryable = false;
-
-  constructor(code: GoJsonError["code"], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 /**

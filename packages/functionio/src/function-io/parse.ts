@@ -38,7 +38,8 @@ export function onlyDocument(text: string | Uint8Array, options: ReadOptions, ki
   try {
     documents = readDocuments(text, options);
   } catch (error) {
-    throw error instanceof DocumentError ? FunctionIOError.from(error) : error;
+    if (!(error instanceof DocumentError)) throw error;
+    throw new FunctionIOError(error.code, error.issues, error.source, { cause: error });
   }
   const [document, second] = documents;
   if (document === undefined) {

@@ -1,4 +1,4 @@
-import { DocumentError, isObject, kindOf } from "@xfn/json";
+import { isObject, kindOf } from "@xfn/json";
 import { decodeText, positionsInJson, readAsJson, resolveLimits } from "@xfn/json/text";
 import { checkFunctionIO } from "../function-io/check-functionio.ts";
 import type { FunctionIO } from "../function-io/functionio.ts";
@@ -126,15 +126,11 @@ export function keepStdoutClean(): void {
 
 function stop(thrown: unknown): void {
   const error = withoutOurFrames(thrown);
-  const message = error instanceof Error ? (isForUsers(error) ? error.message : error.stack) : String(error);
+  const message = error instanceof Error ? (FOR_USERS.has(error.name) ? error.message : error.stack) : String(error);
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
 }
 
+// By name, not by class: a bundle can contain the YAML reader in another file with its own class.
 /** Errors whose message is enough: about input, and about flags. */
 const FOR_USERS: ReadonlySet<string> = new Set(["DocumentError", "FunctionIOError", "ServeOptionsError"]);
-
-// Not by class alone: a bundle can contain the YAML reader in another file with its own class.
-function isForUsers(error: Error): boolean {
-  return error instanceof DocumentError || FOR_USERS.has(error.name);
-}

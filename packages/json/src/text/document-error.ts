@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { MAX_ISSUES } from "./limits.ts";
 
 /** One problem of a document. */
@@ -46,19 +47,15 @@ export type DocumentErrorCode =
   | "Invalid";
 
 /** A text that cannot be read. Lists every issue, not only the first. */
-export class DocumentError extends Error {
+export class DocumentError extends CodedError<DocumentErrorCode> {
   override readonly name: string = "DocumentError";
-  readonly code: DocumentErrorCode;
   /** At least one and at most {@link MAX_ISSUES}, in the order of the text. */
   readonly issues: readonly Issue[];
   /** The source file or step of the text. */
   readonly source: string | undefined;
-  /** The same text fails again. */
-  readonly retryable = false as const;
 
   constructor(code: DocumentErrorCode, issues: readonly Issue[], source?: string, options?: ErrorOptions) {
-    super(describeIssues(issues, source), options);
-    this.code = code;
+    super(code, describeIssues(issues, source), options);
     this.issues = issues.slice(0, MAX_ISSUES);
     this.source = source;
   }

@@ -1,12 +1,11 @@
-/** A server sent more than its answers need. Its connection has ended. */
-export class PeerLimitError extends Error {
+import { CodedError } from "@xfn/errors";
+/** A server sent more than its answers need. Its connection has ended. Not retryable: it would do so again. */
+export class PeerLimitError extends CodedError<"ExcessiveLoad"> {
   override readonly name = "PeerLimitError";
-  readonly code = "ExcessiveLoad";
-  /** A server that sends so much once does so again. */
-  readonly retryable: boolean = false;
 
   constructor(options?: ErrorOptions) {
     super(
+      "ExcessiveLoad",
       "the connection was ended: the server sent more protocol data than its answers need, such as interim responses, empty frames or tiny chunks; check what runs there",
       options,
     );

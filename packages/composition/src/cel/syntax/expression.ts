@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import type { Type } from "../values/type.ts";
 import type { Value } from "../values/value.ts";
 
@@ -83,11 +84,12 @@ export interface Fold extends Common {
 export type Expression = Literal | Ident | Select | Call | ListLiteral | MapLiteral | Fold;
 
 /** Why a text is no valid expression. */
-export class CelSyntaxError extends Error {
+export class CelSyntaxError extends CodedError<"InvalidExpression"> {
   override readonly name = "CelSyntaxError";
-  readonly code = "InvalidExpression";
-  /** The same text fails again. */
-  readonly retryable = false;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("InvalidExpression", message, options);
+  }
 }
 
 /** Creates the call of a function or an operator. */

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { describeIssues, formatPath, type JsonPath, MAX_ISSUES } from "@xfn/json";
 
 /** A problem of a schema. */
@@ -36,16 +37,13 @@ export class Findings {
 }
 
 /** A schema is invalid. Lists all problems. */
-export class SchemaError extends Error {
+export class SchemaError extends CodedError<"InvalidSchema"> {
   override readonly name = "SchemaError";
-  readonly code = "InvalidSchema";
   /** At most {@link MAX_ISSUES}. */
   readonly issues: readonly SchemaFinding[];
-  /** The same schema fails again. */
-  readonly retryable = false;
 
   constructor(issues: readonly SchemaFinding[], options?: ErrorOptions) {
-    super(describeIssues(issues), options);
+    super("InvalidSchema", describeIssues(issues), options);
     this.issues = issues.slice(0, MAX_ISSUES);
   }
 }

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * Why a transform failed:
  *
@@ -8,14 +9,12 @@
 export type TransformErrorCode = "Config" | "Input" | "Limit";
 
 /** A transform or a combine failed. The message contains no value, which may be a secret. */
-export class TransformError extends Error {
+export class TransformError extends CodedError<TransformErrorCode> {
   override readonly name = "TransformError";
-  readonly code: TransformErrorCode;
   /** The transform's position in its patch; absent for a combine. */
   readonly index: number | undefined;
   /** The key that a map lacks. It is the value of a field, and may be a secret. */
   readonly key: string | undefined;
-  readonly retryable = false;
 
   constructor(
     code: TransformErrorCode,
@@ -24,8 +23,7 @@ export class TransformError extends Error {
     reason: string,
     options: ErrorOptions & { readonly key?: string } = {},
   ) {
-    super(index === undefined ? `${what}: ${reason}` : `transforms[${index}] (${what}): ${reason}`, options);
-    this.code = code;
+    super(code, index === undefined ? `${what}: ${reason}` : `transforms[${index}] (${what}): ${reason}`, options);
     this.index = index;
     this.key = options.key;
   }
