@@ -1,13 +1,12 @@
+import { CodedError } from "@xfn/errors";
 /** A file, a folder or stdin that a person named cannot be used. A retry cannot help before the input changes. */
-export class InputError extends Error {
+export class InputError extends CodedError<"Input"> {
   override readonly name = "InputError";
-  readonly code = "Input";
-  readonly retryable = false;
   /** Further lines, such as one `file:line:column: message` per fault in a file. */
   readonly details: readonly string[];
 
   constructor(message: string, options: { readonly details?: readonly string[]; readonly cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super("Input", message, options);
     this.details = options.details ?? [];
   }
 }

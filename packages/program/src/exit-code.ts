@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { CodedError } from "@xfn/errors";
 
 /** Exit codes of all programs. Scripts test for them. */
 export const ExitCode = {
@@ -15,15 +16,13 @@ export function signalExitCode(signal: NodeJS.Signals): number {
 }
 
 /** Invalid arguments or environment variables. Exit code 2. */
-export class UsageError extends Error {
+export class UsageError extends CodedError<"Usage"> {
   override readonly name = "UsageError";
-  readonly code = "Usage";
-  readonly retryable = false;
   /** All problems, one line each. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[], options?: ErrorOptions) {
-    super(problems.join("\n"), options);
+    super("Usage", problems.join("\n"), options);
     this.problems = problems;
   }
 }

@@ -3,23 +3,17 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { CodedError } from "@xfn/errors";
 import { builtBinaries, moduleFolder, PROGRAMS, type Program, type ServerBinaries } from "./server-binaries.ts";
 
 // Bounds Go's output in an error message: its last lines report the error.
 const MAX_OUTPUT = 2_000;
 
 /** A binary could not be built. */
-export class BuildServerError extends Error {
+export class BuildServerError extends CodedError<"GoMissing" | "BuildFailed"> {
   override readonly name = "BuildServerError";
-  readonly code: "GoMissing" | "BuildFailed";
   /** A module may have been unavailable. */
-  readonly retryable: boolean;
-
-  constructor(code: "GoMissing" | "BuildFailed", message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
-    this.code = code;
-    this.retryable = code === "BuildFailed";
-  }
+  override readonly retryable: boolean = this.code === "BuildFailed";
 }
 
 export interface BuildOptions {

@@ -1,19 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { CodedError } from "@xfn/errors";
 
 /** A data folder that a cluster cannot use. */
-export class DataFolderError extends Error {
+export class DataFolderError extends CodedError<"InUse" | "Unwritable"> {
   override readonly name = "DataFolderError";
-  readonly code: "InUse" | "Unwritable";
   /** The process that uses the folder may end. */
-  readonly retryable: boolean;
-
-  constructor(code: "InUse" | "Unwritable", message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
-    this.code = code;
-    this.retryable = code === "InUse";
-  }
+  override readonly retryable: boolean = this.code === "InUse";
 }
 
 /**

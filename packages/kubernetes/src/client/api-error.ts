@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 export type ApiErrorCode =
   /** 404: no such object. */
   | "NotFound"
@@ -39,9 +40,12 @@ export interface ApiErrorOptions extends ErrorOptions {
 const RETRYABLE: ReadonlySet<ApiErrorCode> = new Set(["Conflict", "Busy", "Unreachable", "Timeout", "ServerError"]);
 
 /** A request that failed, with or without a response. */
-export class ApiError extends Error {
+export class ApiError extends CodedError<ApiErrorCode> {
   override readonly name = "ApiError";
-  readonly code: ApiErrorCode;
+  /**
+   * Whether the same request may succeed later without any change to it. After a conflict, read the object again first.
+   */
+  override readonly retryable: boolean = RETRYABLE.has(this.code);
   /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
   /** `reason` of the server's Status object. */
@@ -52,19 +56,11 @@ export class ApiError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ApiErrorCode, message: string, options: ApiErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
+    super(code, message, options);
     this.status = options.status;
     this.reason = options.reason;
     this.causes = options.causes ?? [];
     this.retryAfterMs = options.retryAfterMs;
-  }
-
-  /**
-   * Whether the same request may succeed later without any change to it. After a conflict, read the object again first.
-   */
-  get retryable(): boolean {
-    return RETRYABLE.has(this.code);
   }
 }
 

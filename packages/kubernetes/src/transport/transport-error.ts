@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 export type TransportErrorCode =
   /** The server did nothing: there was no connection, or it refused the stream. */
   | "NotSent"
@@ -7,19 +8,10 @@ export type TransportErrorCode =
   | "Aborted";
 
 /** A request that got no response. */
-export class TransportError extends Error {
+export class TransportError extends CodedError<TransportErrorCode> {
   override readonly name = "TransportError";
-  readonly code: TransportErrorCode;
-
-  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-
   /** Whether the same request may succeed later. After `Lost` or `Timeout`, a write may have happened already. */
-  get retryable(): boolean {
-    return this.code !== "Aborted";
-  }
+  override readonly retryable: boolean = this.code !== "Aborted";
 }
 
 export function abortedRequest(signal: AbortSignal): TransportError {

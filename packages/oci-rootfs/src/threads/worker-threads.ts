@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import "../base/require-node.ts";
 import { parentPort, Worker } from "node:worker_threads";
 
@@ -28,15 +29,12 @@ export interface ThreadLimits {
 export type ThreadErrorCode = "Aborted" | "NotStarted" | "OutOfMemory" | "Exited";
 
 /** A job has no outcome. */
-export class ThreadError extends Error {
+export class ThreadError extends CodedError<ThreadErrorCode> {
   override readonly name = "ThreadError";
-  readonly code: ThreadErrorCode;
-  readonly retryable: boolean;
+  override readonly retryable: boolean = this.code === "Aborted" || this.code === "NotStarted";
 
   constructor(code: ThreadErrorCode, message: string, cause: unknown) {
-    super(message, { cause });
-    this.code = code;
-    this.retryable = code === "Aborted" || code === "NotStarted";
+    super(code, message, { cause });
   }
 }
 

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `Cycle`: packages depend on each other
  * - `Missing`: the registry has no version that a package wants, or the dependency is not installed yet
@@ -17,19 +18,16 @@ export interface DependencyErrorParts {
 }
 
 /** The dependencies of packages cannot be resolved. */
-export class DependencyError extends Error {
+export class DependencyError extends CodedError<DependencyErrorCode> {
   override readonly name = "DependencyError";
-  readonly code: DependencyErrorCode;
   /** Registries get new versions. The other problems need a change of a package. */
-  readonly retryable: boolean;
+  override readonly retryable: boolean = this.code === "Missing";
   readonly package: string;
   readonly remedy: string;
   readonly packages: readonly string[];
 
   constructor(code: DependencyErrorCode, problem: string, parts: DependencyErrorParts, options?: ErrorOptions) {
-    super(`${problem}; ${parts.remedy}`, options);
-    this.code = code;
-    this.retryable = code === "Missing";
+    super(code, `${problem}; ${parts.remedy}`, options);
     this.package = parts.package;
     this.remedy = parts.remedy;
     this.packages = parts.packages;

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `NoPackageFile`: the image has no `package.yaml`, so it is not a package
  * - `SeveralPackageFiles`: two layers are annotated as the one with `package.yaml`
@@ -41,10 +42,8 @@ export interface PackageErrorParts {
 }
 
 /** A package whose content is wrong. The same content fails again. */
-export class PackageError extends Error {
+export class PackageError extends CodedError<PackageErrorCode> {
   override readonly name = "PackageError";
-  readonly code: PackageErrorCode;
-  readonly retryable = false;
   readonly package: string;
   readonly field: string | undefined;
   readonly remedy: string;
@@ -52,8 +51,7 @@ export class PackageError extends Error {
 
   constructor(code: PackageErrorCode, problem: string, parts: PackageErrorParts) {
     const { package: name, field, remedy, details = [], cause } = parts;
-    super(`package ${name}: ${field === undefined ? "" : `${field} `}${problem}; ${remedy}`, { cause });
-    this.code = code;
+    super(code, `package ${name}: ${field === undefined ? "" : `${field} `}${problem}; ${remedy}`, { cause });
     this.package = name;
     this.field = field;
     this.remedy = remedy;
