@@ -27,11 +27,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Only its tests of Compositions run containers by themselves.
   pipeline: ["errors", "json", "functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract", "runner"],
   "oci-rootfs": ["errors", "runner-contract"],
-  "runner-grpc": ["units", "runner-contract"],
-  "function-grpc": ["json", "functionio", "composition", "runner-contract"],
+  "runner-grpc": ["errors", "units", "runner-contract"],
+  "function-grpc": ["errors", "json", "functionio", "composition", "runner-contract"],
   program: ["errors", "units"],
   wasm: ["runner-contract"],
-  runner: ["json", "units", "function-grpc", "runner-contract", "runner-grpc", "oci-rootfs", "program", "wasm"],
+  runner: [
+    "errors",
+    "json",
+    "units",
+    "function-grpc",
+    "runner-contract",
+    "runner-grpc",
+    "oci-rootfs",
+    "program",
+    "wasm",
+  ],
   kubernetes: ["errors", "json", "units"],
   controller: [
     "errors",
@@ -54,6 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "function-build": ["errors", "json", "functionio", "function-grpc", "oci-rootfs", "package", "input", "wasm"],
   "dev-cluster": ["errors", "json", "runner"],
   cli: [
+    "errors",
     "json",
     "functionio",
     "composition",
@@ -180,7 +191,7 @@ test("who runs functions in its own process loads nothing of the server's: neith
   const entries = entrySources("runner", (entry) => entry !== "./in-process" && entry !== "./settings");
   expect(entries).not.toEqual([]);
   const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
-  expect(loaded).toEqual(["@xfn/json", "@xfn/oci-rootfs", "@xfn/runner-contract", "@xfn/wasm"]);
+  expect(loaded).toEqual(["@xfn/errors", "@xfn/json", "@xfn/oci-rootfs", "@xfn/runner-contract", "@xfn/wasm"]);
 });
 
 test("examples import public entries, and nothing from outside their own folder", () => {

@@ -1,5 +1,6 @@
 import { closeSync, createReadStream, openSync, readSync, type Stats, statSync } from "node:fs";
 import type { Readable } from "node:stream";
+import { messageOf } from "@xfn/errors";
 import { MAX_TEXT_BYTES } from "@xfn/json";
 import { oneLine } from "@xfn/program/terminal-text";
 import { InputError, isInputError } from "./input-error.ts";
@@ -82,6 +83,6 @@ export function unreadable(path: string, error: unknown): Error {
     ENAMETOOLONG: "the name is too long",
     ENOTDIR: "part of its path is not a folder",
   };
-  const reason = reasons[code ?? ""] ?? (error instanceof Error ? error.message : String(error));
+  const reason = reasons[code ?? ""] ?? messageOf(error);
   return new InputError(`cannot read ${sourceName(path)}: ${reason}`, { cause: error });
 }

@@ -1,17 +1,20 @@
+import { CodedError } from "@xfn/errors";
 import { type FunctionRunner, type RunOptions, untilAborted } from "@xfn/runner-contract";
 
 /** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
 export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;
 
 /** The runner has no function for an image. */
-export class UnknownImageError extends Error {
+export class UnknownImageError extends CodedError<"PullFailed"> {
   override readonly name = "UnknownImageError";
-  readonly code = "PullFailed";
   readonly phase = "pull";
-  readonly retryable = false;
 
   constructor(image: string, known: readonly string[], options?: ErrorOptions) {
-    super(`no in-process function for the image ${image}; known images: ${known.join(", ") || "none"}`, options);
+    super(
+      "PullFailed",
+      `no in-process function for the image ${image}; known images: ${known.join(", ") || "none"}`,
+      options,
+    );
   }
 }
 

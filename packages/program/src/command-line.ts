@@ -1,4 +1,5 @@
 import process from "node:process";
+import { messageOf } from "@xfn/errors";
 import { Command, CommanderError } from "commander";
 import { ExitCode, UsageError } from "./exit-code.ts";
 import { oneLine } from "./terminal-text.ts";
@@ -48,7 +49,7 @@ export function commandLine(name: string, description: string, version: string):
           for (const problem of error.problems) say(problem);
           return ExitCode.usage;
         }
-        say(error instanceof Error ? error.message : String(error));
+        say(messageOf(error));
         return ExitCode.failed;
       }
     },

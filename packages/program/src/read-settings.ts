@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import type { Setting } from "./setting.ts";
 import { variableOf } from "./setting.ts";
 
@@ -33,7 +34,7 @@ export function readSettings<T extends object>(
     try {
       return setting.read(given.texts);
     } catch (error) {
-      problems.push(`${given.source}: ${error instanceof Error ? error.message : String(error)}`);
+      problems.push(`${given.source}: ${messageOf(error)}`);
       return setting.standard;
     }
   };

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { messageOf } from "./base/error-text.ts";
+import { messageOf } from "@xfn/errors";
 
 /**
  * Why another user can change what is in this folder, or replace the folder: it, or one of its parents, is theirs or

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
+import { messageOf } from "@xfn/errors";
 import { asInputError, readInput, STDIN, sourceName } from "@xfn/input";
 import { DocumentError } from "@xfn/json";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { type Conversion, convertText } from "./convert-text.ts";

@@ -13,9 +13,9 @@ import {
   startApiServer,
   writeEnvironment,
 } from "@xfn/dev-cluster";
+import { messageOf } from "@xfn/errors";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";

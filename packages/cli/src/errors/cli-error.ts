@@ -1,19 +1,17 @@
+import { CodedError } from "@xfn/errors";
 import { ExitCode } from "@xfn/program/exit-code";
 
 /** Whether the command line is wrong, or the run failed. */
 export type CliErrorCode = "Usage" | "Failed";
 
 /** An error with a message for the person at the terminal. `details` are further lines, such as hints. */
-export class CliError extends Error {
+export class CliError extends CodedError<CliErrorCode> {
   override readonly name = "CliError";
-  readonly code: CliErrorCode;
   readonly exitCode: number;
   readonly details: readonly string[];
-  readonly retryable: boolean = false;
 
   constructor(code: CliErrorCode, message: string, options: { details?: readonly string[]; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
+    super(code, message, options);
     this.exitCode = code === "Failed" ? ExitCode.failed : ExitCode.usage;
     this.details = options.details ?? [];
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import { InputError } from "@xfn/input";
 import {
   dockerCredentials,
@@ -9,7 +10,6 @@ import {
   readAuthorities,
 } from "@xfn/oci-rootfs";
 import { usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import { registryHosts } from "./registry-hosts.ts";
 
 /** Registry options of the commands that pull or push. */

@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { generateTypes } from "@xfn/functionio/types";
 import { readDocuments } from "@xfn/json/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import { packageSources } from "./local-packages.ts";
 import { TEMPLATES, type Template, type TemplateName, TOOLS } from "./templates.ts";

@@ -1,7 +1,7 @@
+import { messageOf } from "@xfn/errors";
 import { InputError, sourceName } from "@xfn/input";
 import { type RecordingError, Replay, readRecording } from "@xfn/pipeline/recording";
 import { CliError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { readInputs } from "./render-inputs.ts";

@@ -1,7 +1,7 @@
+import { messageOf } from "@xfn/errors";
 import type { StepRecord } from "@xfn/pipeline";
 import type { Trace } from "@xfn/pipeline/trace";
 import { oneLine } from "@xfn/program/terminal-text";
-import { messageOf } from "../errors/message-of.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
 import type { Output } from "../terminal/output.ts";
 import type { RenderInputs } from "./render-inputs.ts";

@@ -1,8 +1,8 @@
+import { messageOf } from "@xfn/errors";
 import type { PipelineInput } from "@xfn/pipeline";
 import type { Callers, Recording } from "@xfn/pipeline/recording";
 import { oneLine } from "@xfn/program/terminal-text";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** The requested recording. */

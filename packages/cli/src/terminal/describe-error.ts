@@ -1,8 +1,8 @@
+import { messageOf } from "@xfn/errors";
 import { isInputError } from "@xfn/input/input-error";
 import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls, oneLine } from "@xfn/program/terminal-text";
 import { isCliError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import { fullDisk } from "./full-disk.ts";
 import { functionStderr } from "./function-stderr.ts";
 import { InterruptedError } from "./interrupt.ts";

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/message-of.ts";
+import { messageOf } from "@xfn/errors";
 
 const CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 const SAYS_SO = /\b(?:ENOSPC|EDQUOT)\b|no space left on device|disk quota exceeded/i;

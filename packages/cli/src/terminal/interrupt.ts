@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { signalExitCode } from "@xfn/program/exit-code";
 
 const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -6,16 +7,14 @@ const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const CLEAN_UP_MS = 10_000;
 
 /** The reason of an aborted run: the user or the system sent a signal. */
-export class InterruptedError extends Error {
+export class InterruptedError extends CodedError<"Interrupted"> {
   override readonly name = "InterruptedError";
-  readonly code = "Interrupted";
-  readonly retryable = false;
   readonly signalName: NodeJS.Signals;
   /** 128 + the signal's number, as in shells: 130 for SIGINT, 143 for SIGTERM. */
   readonly exitCode: number;
 
   constructor(signalName: NodeJS.Signals, options?: ErrorOptions) {
-    super(`stopped by ${signalName}`, options);
+    super("Interrupted", `stopped by ${signalName}`, options);
     this.signalName = signalName;
     this.exitCode = signalExitCode(signalName);
   }

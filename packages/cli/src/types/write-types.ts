@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { DEFINITION_KIND, isForm } from "@xfn/composition/definition";
+import { messageOf } from "@xfn/errors";
 import { generateTypes } from "@xfn/functionio/types";
 import { asInputError, InputError, positionOf, sourceName } from "@xfn/input";
 import { isObject } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import { hasSchema } from "../validate/documents.ts";
 import { lowerDocuments, withValue } from "../validate/lower-documents.ts";

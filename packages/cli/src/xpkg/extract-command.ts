@@ -1,10 +1,10 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { messageOf } from "@xfn/errors";
 import { InputError } from "@xfn/input";
 import { ExitCode } from "@xfn/program/exit-code";
 import { oneLine } from "@xfn/program/terminal-text";
 import { usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";

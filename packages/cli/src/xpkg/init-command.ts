@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { isPackageName } from "@xfn/package";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
-import { messageOf } from "../errors/message-of.ts";
 import type { Output } from "../terminal/output.ts";
 import { PACKAGE_TEMPLATES } from "./package-templates.ts";
 

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /** Why a claim is not synchronized: the reason of its `Synced` condition. */
 export type ClaimErrorCode =
   /** `spec.resourceRef` names another kind than the definition's. */
@@ -30,17 +31,8 @@ export type ClaimErrorCode =
   | "SecretRefused";
 
 /** A claim that waits for something, or that a user must fix. The message says what to do. */
-export class ClaimError extends Error {
+export class ClaimError extends CodedError<ClaimErrorCode> {
   override readonly name = "ClaimError";
-  readonly code: ClaimErrorCode;
-
-  constructor(code: ClaimErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-
   /** Whether the same claim may be synchronized later: its composite may still publish the connection secret. */
-  get retryable(): boolean {
-    return this.code === "SecretNotFound" || this.code === "NoConnectionSecret";
-  }
+  override readonly retryable: boolean = this.code === "SecretNotFound" || this.code === "NoConnectionSecret";
 }

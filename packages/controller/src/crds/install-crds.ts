@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { CodedError } from "@xfn/errors";
 import { type KubernetesObject, textAt } from "@xfn/json";
 import { apiVersionOf, type Client, isApiError, type ResourceKind } from "@xfn/kubernetes";
 import { ApplyCache } from "../objects/apply-cache.ts";
@@ -22,21 +23,14 @@ import { isOwnCrd, PART_OF_LABEL } from "./crd.ts";
 const ESTABLISH_TIMEOUT_MS = 30_000;
 const CHECK_MS = 50;
 
-/** A CRD of the controller's own kinds that cannot be installed. */
-export class InstallError extends Error {
+/**
+ * A CRD of the controller's own kinds that cannot be installed. `CrdOfAnother`: another program installed it.
+ * `NotEstablished`: the server does not establish it.
+ */
+export class InstallError extends CodedError<"CrdOfAnother" | "NotEstablished"> {
   override readonly name = "InstallError";
-  /** Another program installed the CRD, or the server does not establish it. */
-  readonly code: "CrdOfAnother" | "NotEstablished";
-
-  constructor(code: InstallError["code"], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-
   /** Whether the same may succeed later: a slow server may still establish the CRD. */
-  get retryable(): boolean {
-    return this.code === "NotEstablished";
-  }
+  override readonly retryable: boolean = this.code === "NotEstablished";
 }
 
 /**

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { ApiError } from "@xfn/kubernetes";
 
 /** Why a composite resource is not composed: the reason of its `Synced` condition. */
@@ -99,19 +100,12 @@ export type CompositeErrorCode =
  * A composite resource that cannot be composed. The message contains no value of a Secret: conditions, events and
  * logs show it.
  */
-export class CompositeError extends Error {
+export class CompositeError extends CodedError<CompositeErrorCode> {
   override readonly name = "CompositeError";
-  readonly code: CompositeErrorCode;
-
-  constructor(code: CompositeErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-
   /** Whether the same reconcile may succeed later. */
-  get retryable(): boolean {
-    return ["ApiServer", "FunctionNotReady", "ServiceAccountNotFound"].includes(this.code);
-  }
+  override readonly retryable: boolean = ["ApiServer", "FunctionNotReady", "ServiceAccountNotFound"].includes(
+    this.code,
+  );
 }
 
 /** Combines failures into one error with the code of the first and all messages; undefined if there are none. */

@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import { type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
@@ -89,7 +90,7 @@ export async function hostEndpoint({ functionHost }: Context): Promise<string> {
     await functionHost.ready(READY_MS);
     return functionHost.endpoint;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     const options = { cause, retryable: true };
     throw new PackageInstallError("NoRuntime", `no runner can serve it: ${why}; start xfn-runner`, options);
   }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { type Callers, RunRecorder, writeRecording } from "@xfn/pipeline/recording";
 import type { RunRecordings } from "../objects/context.ts";
 import { ANNOTATION_RECORD } from "../objects/labels.ts";
@@ -57,7 +58,7 @@ export function debugRecordings({
           prune(folder, limits);
           log.debug({ composite: metadata.name, recording: path }, "recorded a run");
         } catch (problem) {
-          const reason = problem instanceof Error ? problem.message : String(problem);
+          const reason = messageOf(problem);
           log.warn({ composite: metadata.name, reason }, "cannot record a run");
         }
       };

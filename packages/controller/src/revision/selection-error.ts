@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /** Why no revision can be selected for a composite resource. */
 export type SelectionErrorCode =
   /**
@@ -31,9 +32,10 @@ export interface SelectionErrorOptions extends ErrorOptions {
 }
 
 /** A composite resource for which no revision can be selected. The controller watches what can fix it. */
-export class SelectionError extends Error {
+export class SelectionError extends CodedError<SelectionErrorCode> {
   override readonly name = "SelectionError";
-  readonly code: SelectionErrorCode;
+  /** Whether the same selection may succeed later: the revision of a new Composition follows within moments. */
+  override readonly retryable: boolean = this.code === "NoRevision";
   /** Whether the XR only waits for the controller, which reconciles it again when the wait ends. */
   readonly isAwaited: boolean;
 
@@ -42,13 +44,7 @@ export class SelectionError extends Error {
     message: string,
     { isAwaited = false, ...options }: SelectionErrorOptions = {},
   ) {
-    super(message, options);
-    this.code = code;
+    super(code, message, options);
     this.isAwaited = isAwaited;
-  }
-
-  /** Whether the same selection may succeed later: the revision of a new Composition follows within moments. */
-  get retryable(): boolean {
-    return this.code === "NoRevision";
   }
 }

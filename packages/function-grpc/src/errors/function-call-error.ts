@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * Why a call of a function has no response.
  *
@@ -29,21 +30,17 @@ export interface FunctionCallErrorOptions extends ErrorOptions {
 }
 
 /** A call of a function that failed. The message includes what the function says, shortened. */
-export class FunctionCallError extends Error {
+export class FunctionCallError extends CodedError<FunctionCallErrorCode> {
   override readonly name = "FunctionCallError";
-  readonly code: FunctionCallErrorCode;
   /** https://grpc.io/docs/guides/status-codes/ */
   readonly status: number | undefined;
   /** Whether the function cannot have received the request. */
   readonly undelivered: boolean;
-  /** Only a request that was not delivered can be sent again: a function may have effects. */
-  readonly retryable: boolean;
 
   constructor(code: FunctionCallErrorCode, message: string, options: FunctionCallErrorOptions = {}) {
-    super(message, options);
-    this.code = code;
+    // Only a request that was not delivered can be sent again: a function may have effects.
+    super(code, message, { cause: options.cause, retryable: options.undelivered });
     this.status = options.status;
     this.undelivered = options.undelivered === true;
-    this.retryable = this.undelivered;
   }
 }

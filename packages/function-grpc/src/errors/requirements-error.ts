@@ -1,6 +1,9 @@
+import { CodedError } from "@xfn/errors";
 /** A function that requires something else after each call. */
-export class RequirementsError extends Error {
+export class RequirementsError extends CodedError<"RequirementsUnstable"> {
   override readonly name = "RequirementsError";
-  readonly code = "RequirementsUnstable";
-  readonly retryable = false;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("RequirementsUnstable", message, options);
+  }
 }

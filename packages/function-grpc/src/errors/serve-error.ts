@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * Why a server answers a call with a gRPC status (https://grpc.io/docs/guides/status-codes/).
  *
@@ -9,21 +10,15 @@
 export type ServeErrorCode = "InvalidArgument" | "ResourceExhausted" | "Unimplemented" | "Internal";
 
 /** A call that a server refuses or cannot answer. The caller sees the message. */
-export class ServeError extends Error {
+export class ServeError extends CodedError<ServeErrorCode> {
   override readonly name = "ServeError";
-  readonly code: ServeErrorCode;
-  /** The same call fails again. */
-  readonly retryable = false;
-
-  constructor(code: ServeErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 /** Flags or files with which a function cannot be served. */
-export class ServeOptionsError extends Error {
+export class ServeOptionsError extends CodedError<"InvalidOptions"> {
   override readonly name = "ServeOptionsError";
-  readonly code = "InvalidOptions";
-  readonly retryable = false;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("InvalidOptions", message, options);
+  }
 }

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * Why a value and a `google.protobuf.Struct` cannot be converted into each other.
  *
@@ -10,14 +11,6 @@
 export type StructErrorCode = "NotJson" | "TooDeep" | "TooManyValues" | "DuplicateKey" | "Malformed";
 
 /** A value or message that has no counterpart. The message names a key at most, never a value. */
-export class StructError extends Error {
+export class StructError extends CodedError<StructErrorCode> {
   override readonly name = "StructError";
-  readonly code: StructErrorCode;
-  /** The same value fails again. */
-  readonly retryable = false;
-
-  constructor(code: StructErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { ServeOptionsError } from "../errors/serve-error.ts";
 import { METHOD_V1, METHOD_V1BETA1 } from "../message/methods.ts";
 import { runMethod, type ServedFunction } from "./run-method.ts";
@@ -54,7 +55,7 @@ function readCertificates(folder: string): UnaryServerOptions["tls"] {
     try {
       return readFileSync(join(folder, file), "utf8");
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new ServeOptionsError(`cannot read the certificates of the server: ${why}`, { cause: error });
     }
   };

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { messageOf } from "@xfn/errors";
 import { ServeOptionsError } from "../errors/serve-error.ts";
 
 /** Where and how a function is served. */
@@ -55,7 +56,7 @@ function parsed(args: readonly string[]): ReturnType<typeof parseArgs<{ options:
     return parseArgs({ args: [...args], options: OPTIONS }).values;
   } catch (error) {
     const known = Object.keys(OPTIONS).map((name) => `--${name}`);
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ServeOptionsError(`${why}. The flags are ${known.join(", ")}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { parseJsonDocument } from "@xfn/json/document";
 import { printJson } from "@xfn/json/text";
@@ -104,7 +105,7 @@ async function run({ user, exec, folder, cluster, env }: ExecInput): Promise<Iss
   try {
     return issuedBy(parseJsonDocument(text));
   } catch (cause) {
-    throw failed(cause instanceof Error ? cause.message : String(cause), cause);
+    throw failed(messageOf(cause), cause);
   }
 }
 

@@ -1,9 +1,10 @@
+import { messageOf } from "@xfn/errors";
 import { DocumentError, type JsonObject, type JsonValue } from "@xfn/json";
 import { parseTrustedJson } from "@xfn/json/document";
 import { printJson } from "@xfn/json/text";
 import type { ClusterAccess } from "../auth/access.ts";
 import type { HttpResponse, Transport } from "../transport/transport.ts";
-import { messageOf, TransportError } from "../transport/transport-error.ts";
+import { TransportError } from "../transport/transport-error.ts";
 import { ApiError } from "./api-error.ts";
 import { sleep } from "./backoff.ts";
 import { readBody } from "./read-body.ts";

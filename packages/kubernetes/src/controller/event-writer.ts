@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import { isApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import { type EventSeries, eventOf, eventTime } from "./event-series.ts";
@@ -71,7 +72,7 @@ export class EventWriter {
     } catch (error) {
       // After AlreadyExists, an earlier write succeeded without a response; the next repetition corrects its count.
       if (!isApiError(error, "AlreadyExists")) {
-        this.#options.onFailure(series, error instanceof Error ? error.message : String(error));
+        this.#options.onFailure(series, messageOf(error));
         series.written = count;
         return;
       }

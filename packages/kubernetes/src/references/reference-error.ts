@@ -7,8 +7,8 @@ export type ReferenceErrorCode =
   | "InvalidReference";
 
 /**
- * A reference of a resource that has no value. Its message names the fields and the way out. Also the reason of the
- * condition that a provider sets.
+ * A reference of a resource that has no value. Its message names the fields and the way out. The code is
+ * also the reason of the condition that a provider sets.
  */
 export class ReferenceResolutionError extends CodedError<ReferenceErrorCode> {
   override readonly name = "ReferenceResolutionError";

@@ -1,8 +1,9 @@
 import { request as httpRequest } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
+import { messageOf } from "@xfn/errors";
 import type { ClusterAccess } from "../auth/access.ts";
-import { messageOf, TransportError } from "./transport-error.ts";
+import { TransportError } from "./transport-error.ts";
 
 // A server on the same continent completes a handshake within a second, an overloaded one within a few.
 const DIAL_TIMEOUT_MS = 15_000;

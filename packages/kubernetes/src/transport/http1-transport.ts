@@ -1,11 +1,12 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
+import { messageOf } from "@xfn/errors";
 import type { ClusterAccess } from "../auth/access.ts";
 import { dialTls, unbracketed } from "./dial.ts";
 import { RequestGuard } from "./request-guard.ts";
 import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
-import { abortedRequest, closedTransport, messageOf, TransportError } from "./transport-error.ts";
+import { abortedRequest, closedTransport, TransportError } from "./transport-error.ts";
 
 // A server answers this many requests at once; more of them wait for a free socket.
 const MAX_SOCKETS = 256;

@@ -5,9 +5,10 @@ import {
   type IncomingHttpHeaders,
   type IncomingHttpStatusHeader,
 } from "node:http2";
+import { messageOf } from "@xfn/errors";
 import { RequestGuard } from "./request-guard.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
-import { abortedRequest, messageOf, TransportError } from "./transport-error.ts";
+import { abortedRequest, TransportError } from "./transport-error.ts";
 
 /** The session's view of its streams. */
 export interface StreamOwner {

@@ -21,9 +21,3 @@ export function abortedRequest(signal: AbortSignal): TransportError {
 export function closedTransport(): TransportError {
   return new TransportError("Aborted", "the client was closed");
 }
-
-/** An error's text. Node reports a failed connection to several addresses as an AggregateError without text. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
-  return error instanceof Error && error.message !== "" ? error.message : String(error);
-}

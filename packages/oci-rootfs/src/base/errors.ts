@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /** Classifies an error for programs. */
 export type ImageErrorCode =
   | "Aborted" // the caller's signal fired.
@@ -44,10 +45,8 @@ export interface ImageErrorOptions extends ImageErrorLocation {
 }
 
 /** Every failure of this package, except for bugs of the caller. Programs use `code`, because messages may change. */
-export class ImageError extends Error implements ImageErrorLocation {
+export class ImageError extends CodedError<ImageErrorCode> implements ImageErrorLocation {
   override readonly name = "ImageError";
-  readonly code: ImageErrorCode;
-  readonly retryable: boolean;
   declare readonly image?: string;
   declare readonly digest?: string;
   declare readonly layer?: number;
@@ -60,10 +59,8 @@ export class ImageError extends Error implements ImageErrorLocation {
   readonly rawMessage: string;
 
   constructor(code: ImageErrorCode, message: string, options: ImageErrorOptions = {}) {
-    super(describe(message, options), options.cause === undefined ? undefined : { cause: options.cause });
-    this.code = code;
+    super(code, describe(message, options), options);
     this.rawMessage = message;
-    this.retryable = options.retryable ?? false;
     if (options.image !== undefined) this.image = options.image;
     if (options.digest !== undefined) this.digest = options.digest;
     if (options.layer !== undefined) this.layer = options.layer;

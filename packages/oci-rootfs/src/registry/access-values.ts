@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { messageOf } from "@xfn/errors";
 import { ImageError } from "../base/errors.ts";
 import { parseRegistry } from "../image/image-name.ts";
 import { MIRROR_FORM, parseMirrors } from "./mirrors.ts";
@@ -31,7 +32,7 @@ export function readRegistryAccess(flags: RegistryAccessFlags, say: (problem: st
     try {
       return [readAuthorities(file)];
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       say(`--registry-ca: cannot read certificates (PEM) from ${file}: ${reason}`);
       return [];
     }

@@ -1,4 +1,4 @@
-import { CodedError } from "@xfn/errors";
+import { CodedError, messageOf } from "@xfn/errors";
 import "../base/require-node.ts";
 import { parentPort, Worker } from "node:worker_threads";
 
@@ -138,7 +138,7 @@ export class WorkerThreads<Job, Outcome> {
         execArgv: [],
       });
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
+      const message = messageOf(cause);
       const way = "retry when the machine is less busy, or raise its limit of processes (`ulimit -u`, pids.max)";
       throw new ThreadError("NotStarted", `cannot start a worker thread (${message}): ${way}`, cause);
     }

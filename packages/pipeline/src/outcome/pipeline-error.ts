@@ -1,3 +1,5 @@
+import { CodedError } from "@xfn/errors";
+
 /** How a run fails without desired state. */
 export type PipelineErrorCode =
   /** The XR is not an object that can be composed: it has no name or no kind. */
@@ -56,29 +58,24 @@ export interface PipelineErrorDetails {
  * A run without desired state. The message names the step, the image and the way out, and never contains a value of a
  * resource. The function's own output on stderr can contain values, so it is separate in `stderr`.
  */
-export class PipelineError extends Error {
+export class PipelineError extends CodedError<PipelineErrorCode> {
   override readonly name = "PipelineError";
-  readonly code: PipelineErrorCode;
   /** The step that failed. */
   readonly step: string | undefined;
   /** The step's image. */
   readonly image: string | undefined;
   /** The end of the function's stderr, as far as the runner kept it. Escape it before printing. */
   readonly stderr: string | undefined;
-  /** Whether the same run can succeed later. */
-  readonly retryable: boolean;
   /** Whether the function cannot have started, so that the step can be tried again at once. */
   readonly undelivered: boolean;
   /** The pause that a runner without room asked for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: PipelineErrorCode, message: string, details: PipelineErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+    super(code, message, details);
     this.step = details.step;
     this.image = details.image;
     this.stderr = details.stderr === "" ? undefined : details.stderr;
-    this.retryable = details.retryable ?? false;
     this.undelivered = details.undelivered ?? false;
     this.retryAfterMs = details.retryAfterMs;
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import {
   type FunctionIO,
   FunctionIOError,
@@ -46,7 +47,7 @@ export function cutOutput(job: OutputJob): Piece[] {
 
 export function sendError(error: unknown): SentOutputError {
   if (error instanceof FunctionIOError) return { code: error.code, message: error.message, issues: error.issues };
-  return { code: undefined, message: error instanceof Error ? error.message : String(error), issues: [] };
+  return { code: undefined, message: messageOf(error), issues: [] };
 }
 
 export function receiveError({ code, message, issues }: SentOutputError, source: string): Error {

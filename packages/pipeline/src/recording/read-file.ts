@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { isObject, type JsonObject } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { RecordingError } from "./recording-error.ts";
@@ -18,7 +19,7 @@ export function readFile(folder: string, name: string): JsonObject {
   try {
     value = readDocuments(bytes, { source: name })[0]?.value;
   } catch (cause) {
-    throw invalid(`${name} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw invalid(`${name} cannot be read: ${messageOf(cause)}`, cause);
   }
   if (isObject(value)) return value;
   throw invalid(`${name} is not an object`);

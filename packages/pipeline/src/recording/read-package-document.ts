@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import {
   type FunctionCondition,
   type FunctionResponse,
@@ -25,7 +26,7 @@ export function readRun(document: JsonObject, step: string): FunctionRun {
     const rounded = optionalList(document, "rounded").filter((field) => typeof field === "string");
     return { response: responseOf(document), rounded, requestBytes: 0, responseBytes: 0 };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new RecordingError("Invalid", `the recorded output of step ${JSON.stringify(step)} is invalid: ${reason}`, {
       step,
       cause,

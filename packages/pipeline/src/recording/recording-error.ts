@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `NotARecording`: the folder has no recording, or has other files, which a new recording would replace
  * - `Unreadable`: a file is missing, is no regular file, or cannot be read
@@ -28,19 +29,15 @@ export interface RecordingErrorDetails {
 }
 
 /** A recording that cannot be written, read or replayed. The message contains no value that the trace would hide. */
-export class RecordingError extends Error {
+export class RecordingError extends CodedError<RecordingErrorCode> {
   override readonly name = "RecordingError";
-  readonly code: RecordingErrorCode;
-  /** The same recording fails again. */
-  readonly retryable = false;
   /** The step that it is about. */
   readonly step: string | undefined;
   /** The fields of an input that differ, one line each with the recorded and the new value. Empty for other codes. */
   readonly differences: readonly string[];
 
   constructor(code: RecordingErrorCode, message: string, details: RecordingErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+    super(code, message, details);
     this.step = details.step;
     this.differences = details.differences ?? [];
   }

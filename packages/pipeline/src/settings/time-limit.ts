@@ -1,9 +1,13 @@
+import { CodedError } from "@xfn/errors";
 /** Work exceeded its time. */
-export class TimeLimitError extends Error {
+export class TimeLimitError extends CodedError<"TimeLimitExceeded"> {
   override readonly name = "TimeLimitError";
-  readonly code = "TimeLimitExceeded";
   /** The same work can be faster later. */
-  readonly retryable = true;
+  override readonly retryable = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("TimeLimitExceeded", message, options);
+  }
 }
 
 /** Milliseconds that several pieces of work share. Time between them does not count. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, extname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { documentOf } from "@xfn/composition";
+import { messageOf } from "@xfn/errors";
 import { isObject, type JsonObject, type JsonValue, MAX_TEXT_BYTES } from "@xfn/json";
 import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/json/document";
 import { printJson } from "@xfn/json/text";
@@ -155,7 +156,7 @@ function named(path: string): string {
 }
 
 function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 function invalid(message: string, cause?: unknown): TestingError {

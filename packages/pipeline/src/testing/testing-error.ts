@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `InvalidInput`: an input of a test is invalid: a missing file, a value that is not an object, or two documents
  *   instead of one
@@ -11,14 +12,6 @@ export type TestingErrorCode = "InvalidInput" | "MissingFunction" | "UnknownFunc
  * A test that is set up incorrectly, or a composition that does not converge. The message never contains a value of a
  * resource.
  */
-export class TestingError extends Error {
+export class TestingError extends CodedError<TestingErrorCode> {
   override readonly name = "TestingError";
-  readonly code: TestingErrorCode;
-  /** The same test fails again. */
-  readonly retryable = false as const;
-
-  constructor(code: TestingErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

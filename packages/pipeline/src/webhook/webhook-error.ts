@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /**
  * - `ConnectFailed`: no connection to the server
  * - `AddressRefused`: the URL leads to an address that webhooks cannot have, such as a cloud metadata service
@@ -32,18 +33,13 @@ interface WebhookErrorOptions extends ErrorOptions {
 }
 
 /** A failed call of a webhook. The message never quotes the response, which can contain secrets. */
-export class WebhookError extends Error {
+export class WebhookError extends CodedError<WebhookErrorCode> {
   override readonly name = "WebhookError";
-  readonly code: WebhookErrorCode;
-  /** Whether the same call may succeed later. */
-  readonly retryable: boolean;
   /** Whether the server cannot have received the request. */
   readonly undelivered: boolean;
 
   constructor(code: WebhookErrorCode, message: string, options: WebhookErrorOptions = {}) {
-    super(message, options);
-    this.code = code;
-    this.retryable = options.retryable ?? RETRYABLE[code];
+    super(code, message, { cause: options.cause, retryable: options.retryable ?? RETRYABLE[code] });
     this.undelivered = options.undelivered === true;
   }
 }

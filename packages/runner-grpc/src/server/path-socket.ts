@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdtemp, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { messageOf } from "@xfn/errors";
 import { parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 
@@ -25,7 +26,7 @@ export async function listenOnPath(path: string, listen: (target: string) => Pro
     // In the same directory, so on the same file system. mkdtemp makes it 0700.
     folder = await mkdtemp(join(dirname(path), ".xfn"));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new RunnerSetupError("ListenFailed", `cannot make a socket in ${dirname(path)}: ${why}`, { cause });
   }
   try {
@@ -42,7 +43,7 @@ export async function listenOnPath(path: string, listen: (target: string) => Pro
     };
   } catch (cause) {
     if (cause instanceof RunnerSetupError) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new RunnerSetupError("ListenFailed", `cannot make the socket ${path}: ${why}`, { cause });
   } finally {
     await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));

@@ -1,6 +1,7 @@
 import process from "node:process";
 import { createSecureContext } from "node:tls";
 import type { experimental } from "@grpc/grpc-js";
+import { messageOf } from "@xfn/errors";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RunnerSetupError } from "./setup-error.ts";
 
@@ -56,7 +57,7 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     try {
       pems = readPems(this.#files);
     } catch (error) {
-      this.#reportProblem(error instanceof Error ? error.message : String(error));
+      this.#reportProblem(messageOf(error));
       return;
     }
     this.#problem = undefined;
@@ -135,7 +136,7 @@ export function readPems({ caFile, certFile, keyFile }: CertificateFiles): Pems 
     return { ca, cert, key };
   } catch (cause) {
     const names = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(", ");
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new RunnerSetupError("CertificateUnusable", `the files ${names} are not usable together: ${why}`, { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 /** Why the options of a client or a server cannot work. */
 export type RunnerSetupErrorCode =
   /** An endpoint has an unknown spelling. */
@@ -18,15 +19,9 @@ export type RunnerSetupErrorCode =
   | "CertificateUnusable";
 
 /** The options of a client or a server cannot work. The message names the option or the address, and the way out. */
-export class RunnerSetupError extends Error {
+export class RunnerSetupError extends CodedError<RunnerSetupErrorCode> {
   override readonly name = "RunnerSetupError";
-  readonly code: RunnerSetupErrorCode;
   /** Whether the same options may work later. */
-  readonly retryable: boolean;
-
-  constructor(code: RunnerSetupErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-    this.retryable = code === "AddressInUse" || code === "TokenUnusable" || code === "CertificateUnusable";
-  }
+  override readonly retryable: boolean =
+    this.code === "AddressInUse" || this.code === "TokenUnusable" || this.code === "CertificateUnusable";
 }

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { messageOf } from "@xfn/errors";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RunnerSetupError } from "./setup-error.ts";
 
@@ -56,7 +57,7 @@ function read(path: string): string {
   try {
     return readBoundedFile(path, MAX_TOKEN_FILE_BYTES).toString("utf8");
   } catch (cause) {
-    throw unusable(path, cause instanceof Error ? cause.message : String(cause), cause);
+    throw unusable(path, messageOf(cause), cause);
   }
 }
 

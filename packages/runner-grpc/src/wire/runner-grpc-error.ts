@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import {
   isRetryable,
   type RunnerErrorCode,
@@ -85,17 +86,14 @@ export function statusOf(code: string, retryable?: boolean): StatusName | undefi
  * `code` is for programs: the runner's (`PullFailed`, `Timeout`, `NonZeroExit`, ...) or, if the server sends no
  * details, one derived from the status. The README of this package lists all of them.
  */
-export class RunnerGrpcError extends Error {
+export class RunnerGrpcError extends CodedError<string> {
   override readonly name = "RunnerGrpcError";
-  readonly code: string;
   readonly status: StatusName;
   readonly phase: RunnerPhase | undefined;
   readonly image: string | undefined;
   readonly step: string | undefined;
   readonly stderr: string | undefined;
   readonly exitCode: number | undefined;
-  /** Whether a retry of the same call can help. */
-  readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   /** Whether the call cannot have started: no runner received it, or the runner refused it. */
   readonly undelivered: boolean;
@@ -104,15 +102,13 @@ export class RunnerGrpcError extends Error {
 
   constructor(code: string, message: string, details: RunnerGrpcErrorDetails = {}) {
     // A server, or the runner behind it, wrote parts of the message.
-    super(escapeControls(message), details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+    super(code, escapeControls(message), { cause: details.cause, retryable: details.retryable ?? isRetryable(code) });
     this.status = details.status ?? statusOf(code, details.retryable) ?? "UNKNOWN";
     this.phase = details.phase;
     this.image = details.image;
     this.step = details.step;
     this.stderr = details.stderr;
     this.exitCode = details.exitCode;
-    this.retryable = details.retryable ?? isRetryable(code);
     this.retryAfterMs = details.retryAfterMs;
     this.undelivered = details.undelivered === true;
     this.byFunction = details.byFunction === true;

@@ -1,8 +1,4 @@
-/** The message of a thrown value. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
+import { messageOf } from "@xfn/errors";
 /** The code of a system error, such as `EACCES`; the message of another one. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : messageOf(error);

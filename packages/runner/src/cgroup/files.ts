@@ -1,13 +1,16 @@
 import { existsSync, rmdirSync, writeFileSync } from "node:fs";
-import { codeOf, messageOf } from "../base/error-text.ts";
+import { CodedError, messageOf } from "@xfn/errors";
+import { codeOf } from "../base/error-text.ts";
 import { readText } from "../base/read-text.ts";
 
 /** This host cannot enforce a limit. The message has the reason, and `remedy` the way out. */
-export class LimitUnavailableError extends Error {
+export class LimitUnavailableError extends CodedError<"LimitUnavailable"> {
   override readonly name = "LimitUnavailableError";
-  readonly code = "LimitUnavailable";
-  readonly retryable = false;
   readonly remedy: string = process.geteuid?.() === 0 ? REMEDY_ROOT : REMEDY;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super("LimitUnavailable", message, options);
+  }
 }
 
 const REMEDY =

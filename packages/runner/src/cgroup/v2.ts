@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { codeOf, messageOf } from "../base/error-text.ts";
+import { messageOf } from "@xfn/errors";
+import { codeOf } from "../base/error-text.ts";
 import { CPU_PERIOD, cpuQuota } from "./cpu-quota.ts";
 import { counter, removeGroup, unavailable, words, write, writeWherePresent } from "./files.ts";
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";

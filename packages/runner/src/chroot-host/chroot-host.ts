@@ -1,4 +1,4 @@
-import { messageOf } from "../base/error-text.ts";
+import { messageOf } from "@xfn/errors";
 import { quietly } from "../base/quietly.ts";
 import type { KillRequest, PrepareRequest, StartRequest } from "../host/protocol.ts";
 import { monotonicMs } from "../host/protocol.ts";

@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../base/error-text.ts";
+import { messageOf } from "@xfn/errors";
 import { socketHere, socketInside, tryConnect } from "./network-namespace.ts";
 import { ownsPort } from "./port-owner.ts";
 import { monotonicMs } from "./protocol.ts";

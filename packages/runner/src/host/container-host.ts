@@ -1,5 +1,5 @@
 import { Socket } from "node:net";
-import { messageOf } from "../base/error-text.ts";
+import { messageOf } from "@xfn/errors";
 import { connectContainer } from "./connect-container.ts";
 import { Container, type ContainerEnd } from "./container.ts";
 import type {

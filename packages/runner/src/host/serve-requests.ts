@@ -1,7 +1,7 @@
 // The protocol of a host process: what it does with each request, for hosts of containers and of chroots. It imports
 // nothing that one of them does not need.
 import type { Socket } from "node:net";
-import { messageOf } from "../base/error-text.ts";
+import { messageOf } from "@xfn/errors";
 import type {
   ConnectRequest,
   HostRequest,

@@ -1,6 +1,7 @@
 import { closeSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { getSystemErrorMap } from "node:util";
+import { CodedError } from "@xfn/errors";
 import koffi from "koffi";
 
 // System calls that Node lacks. A `mount` or `sh` process per call would cost more than crun itself.
@@ -69,18 +70,14 @@ const LARGE_PIPE_BYTES = 1024 * 1024;
 /** Errors of a machine that lacks something for a moment. */
 const TRANSIENT: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC"]);
 
-/** A system call that failed. */
-export class SystemCallError extends Error {
+/** A system call that failed. Its code is the name of the error number, such as `ENOENT`. */
+export class SystemCallError extends CodedError<string> {
   override readonly name = "SystemCallError";
-  /** The name of the error number, such as `ENOENT`. */
-  readonly code: string;
-  readonly retryable: boolean;
+  override readonly retryable: boolean = TRANSIENT.has(this.code);
 
   constructor(call: string, errno: number, options?: ErrorOptions) {
     const [code, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, "unknown error"];
-    super(`${call}: ${text} (${code})`, options);
-    this.code = code;
-    this.retryable = TRANSIENT.has(code);
+    super(code, `${call}: ${text} (${code})`, options);
   }
 }
 

@@ -1,6 +1,6 @@
+import { messageOf } from "@xfn/errors";
 import { ExitCode } from "@xfn/program";
 import { checkHealth, type RunnerClientOptions } from "@xfn/runner-grpc";
-import { messageOf } from "../base/error-text.ts";
 import type { HealthConfig } from "./health-settings.ts";
 
 /** `xfn-runner healthcheck`: asks a runner whether it can run containers. Returns exit code 0 if it can, else 1. */

@@ -1,10 +1,11 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
+import { messageOf } from "@xfn/errors";
 import { readRegistryHost } from "@xfn/oci-rootfs";
 import { resolveImageName } from "@xfn/oci-rootfs/image-name";
 import { ExitCode, onStopSignals, signalExitCode, UsageError } from "@xfn/program";
 import { MAX_PAYLOAD_BYTES, RunnerError, type RunOptions } from "@xfn/runner-contract";
-import { codeOf, messageOf } from "../base/error-text.ts";
+import { codeOf } from "../base/error-text.ts";
 import { createRunner } from "../runner.ts";
 import type { Runner } from "../runner-options.ts";
 import { openImageStore } from "../service/open-image-store.ts";

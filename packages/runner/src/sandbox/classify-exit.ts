@@ -1,3 +1,4 @@
+import { messageOf } from "@xfn/errors";
 import { ImageError } from "@xfn/oci-rootfs";
 import {
   DEFAULT_OUTPUT_BYTES,
@@ -6,7 +7,6 @@ import {
   type RunnerPhase,
   type RunOptions,
 } from "@xfn/runner-contract";
-import { messageOf } from "../base/error-text.ts";
 import type { LimitHits } from "../cgroup/limit-cgroup.ts";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import { WRITABLE_BYTES } from "./limits.ts";

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
+import { messageOf } from "@xfn/errors";
 import { RunnerError } from "@xfn/runner-contract";
-import { messageOf } from "../base/error-text.ts";
 import type {
   ConnectRequest,
   HostRequest,

@@ -1,5 +1,5 @@
+import { messageOf } from "@xfn/errors";
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
-import { messageOf } from "../base/error-text.ts";
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { NO_HITS } from "../cgroup/limit-cgroup.ts";
 import type { SharedGroup } from "../cgroup/shared-group.ts";

@@ -1,5 +1,5 @@
+import { messageOf } from "@xfn/errors";
 import { type RegistryAccess, readRegistryAccess, readRegistryHost } from "@xfn/oci-rootfs";
-import { messageOf } from "../base/error-text.ts";
 import type { EngineConfig } from "./engine-settings.ts";
 import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
 import type { OperatorPolicy } from "./operator-policy.ts";

@@ -1,5 +1,5 @@
+import { messageOf } from "@xfn/errors";
 import { openStore, type Store } from "@xfn/oci-rootfs";
-import { messageOf } from "../base/error-text.ts";
 import { cacheDir } from "../cache-dir.ts";
 import { sandboxOwner } from "../sandbox/sandbox-owner.ts";
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../base/error-text.ts";
+import { messageOf } from "@xfn/errors";
 
 export interface ReadinessOptions {
   /** Rejects if no container can run. */

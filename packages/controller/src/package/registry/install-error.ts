@@ -1,3 +1,4 @@
+import { CodedError } from "@xfn/errors";
 import { isApiError } from "@xfn/kubernetes";
 
 /** Why a package cannot be installed. */
@@ -18,20 +19,15 @@ export type PackageInstallErrorCode =
   | "NoRuntime";
 
 /** A package that cannot be installed. The message names the package, the field and the way out. */
-export class PackageInstallError extends Error {
+export class PackageInstallError extends CodedError<PackageInstallErrorCode> {
   override readonly name = "PackageInstallError";
-  readonly code: PackageInstallErrorCode;
-  /** Whether the same reconcile may succeed later without any change to the package. */
-  readonly retryable: boolean;
 
   constructor(
     code: PackageInstallErrorCode,
     message: string,
     options: ErrorOptions & { readonly retryable?: boolean } = {},
   ) {
-    super(message, options);
-    this.code = code;
-    this.retryable = options.retryable ?? false;
+    super(code, message, options);
   }
 }
 
