@@ -8,6 +8,8 @@ import { startServers } from "./start-servers.ts";
 
 /** A call that lasts until then has not been ended by a bound. */
 const DEADLINE_MS = 15_000;
+/** A server that falls silent, such as one that refused the first attempt of a call, costs its caller this time only. */
+const SILENCE_MS = 2_000;
 /** The most processor time of this thread that one server may cost. */
 const MAX_CPU_MS = 50;
 /** The first runs of code, and good calls, take time too. Only a server that costs too much in each rerun counts. */
@@ -61,7 +63,7 @@ process.exitCode = failures.length > 0 ? 1 : 0;
 
 async function besideGoodCalls(attack: Attack): Promise<void> {
   let isOver = false;
-  const over = attack.run(DEADLINE_MS).then(
+  const over = attack.run(deadlineOf(attack)).then(
     () => (isOver = true),
     () => (isOver = true),
   );
@@ -70,19 +72,24 @@ async function besideGoodCalls(attack: Attack): Promise<void> {
   await over;
 }
 
-async function costOf({ run }: Attack): Promise<Cost> {
+async function costOf(attack: Attack): Promise<Cost> {
   const began = performance.now();
   const { user, system } = process.threadCpuUsage();
   let problem: string | undefined;
   try {
-    await run(DEADLINE_MS);
+    await attack.run(deadlineOf(attack));
   } catch (error) {
     if (!isTypedError(error)) problem = `threw ${String(error)}`;
   }
   await turn();
   const after = process.threadCpuUsage();
-  if (performance.now() - began >= DEADLINE_MS) problem ??= "the call lasted until its deadline";
+  const isFlood = attack.kind.flood !== undefined;
+  if (isFlood && performance.now() - began >= DEADLINE_MS) problem ??= "the call lasted until its deadline";
   return { cpuMs: (after.user + after.system - user - system) / 1000, problem };
+}
+
+function deadlineOf({ kind }: Attack): number {
+  return kind.flood === undefined ? SILENCE_MS : DEADLINE_MS;
 }
 
 async function timed(call: () => Promise<void>, into: number[]): Promise<void> {
