@@ -1,7 +1,7 @@
 import { type JsonObject, newObject } from "@xfn/json";
 import { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "../api/labels.ts";
 import { isObject, kindOf } from "../values/json.ts";
-import { textsOf, type WrongText } from "../values/metadata-texts.ts";
+import { areTexts, stringsOf, type WrongText } from "../values/metadata-texts.ts";
 import { field, textOf } from "../values/object-fields.ts";
 
 /** The fields that composed resources inherit from their XR. */
@@ -27,7 +27,8 @@ export function wrongNameType(resource: JsonObject): string | undefined {
 export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   const metadata = field(composite, "metadata");
   const meta = isObject(metadata) ? metadata : newObject();
-  const { texts: labels } = textsOf(meta, "labels");
+  const found = field(meta, "labels");
+  const labels = isObject(found) ? found : newObject();
   return {
     composite: textOf(labels, LABEL_COMPOSITE),
     claimName: textOf(labels, LABEL_CLAIM_NAME),
@@ -39,34 +40,39 @@ export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   };
 }
 
-/** What {@link setComposedMetadata} did not take over. */
-export interface DroppedMetadata {
-  /** Labels and annotations that are no strings. */
-  readonly dropped: readonly WrongText[];
-  /** Whether another object controls the resource, which then must not be applied. */
-  readonly otherController: boolean;
-}
-
 /**
  * Sets labels, annotation and owner of a composed resource. Runs after the patches, so that no patch can forge them.
- * Leaves out labels and annotations that are no strings: Kubernetes would refuse the whole object.
+ * Leaves out labels and annotations that are no strings, because Kubernetes would refuse the whole object, and adds them
+ * to `dropped`.
+ *
+ * @returns false if another object controls the resource, which then must not be applied
  */
-export function setComposedMetadata(resource: JsonObject, entry: string, identity: CompositeIdentity): DroppedMetadata {
+export function setComposedMetadata(
+  resource: JsonObject,
+  entry: string,
+  identity: CompositeIdentity,
+  dropped: WrongText[],
+): boolean {
   const metadata = field(resource, "metadata");
   // A patch replaced the metadata. As in Crossplane it stays, and applying the resource fails.
-  if (!isObject(metadata)) return { dropped: [], otherController: false };
+  if (!isObject(metadata)) return true;
   // Kubernetes reads a null as an absent name.
   if (metadata["name"] === null) delete metadata["name"];
-  const labels = textsOf(metadata, "labels");
-  labels.texts[LABEL_COMPOSITE] = identity.composite;
-  labels.texts[LABEL_CLAIM_NAME] = identity.claimName;
-  labels.texts[LABEL_CLAIM_NAMESPACE] = identity.claimNamespace;
-  metadata["labels"] = labels.texts;
-  const annotations = textsOf(metadata, "annotations");
-  annotations.texts[ANNOTATION_RESOURCE_NAME] = entry;
-  metadata["annotations"] = annotations.texts;
-  const dropped = labels.wrong.length === 0 ? annotations.wrong : [...labels.wrong, ...annotations.wrong];
-  return { dropped, otherController: !setController(metadata, identity) };
+  const labels = textsOf(metadata, "labels", dropped);
+  labels[LABEL_COMPOSITE] = identity.composite;
+  labels[LABEL_CLAIM_NAME] = identity.claimName;
+  labels[LABEL_CLAIM_NAMESPACE] = identity.claimNamespace;
+  metadata["labels"] = labels;
+  const annotations = textsOf(metadata, "annotations", dropped);
+  annotations[ANNOTATION_RESOURCE_NAME] = entry;
+  metadata["annotations"] = annotations;
+  return setController(metadata, identity);
+}
+
+/** The field itself if all its values are strings, as almost always: a copy of each one would slow rendering. */
+function textsOf(metadata: JsonObject, name: string, dropped: WrongText[]): JsonObject {
+  const found = field(metadata, name);
+  return areTexts(found) ? found : stringsOf(metadata, name, dropped);
 }
 
 function setController(metadata: JsonObject, identity: CompositeIdentity): boolean {

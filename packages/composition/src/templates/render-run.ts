@@ -26,8 +26,6 @@ export class RenderRun {
   readonly #rendered: Map<string, RenderedTemplate> = new Map();
   /** Results by name. As in Crossplane, a template with a name of an earlier one continues with its result. */
   readonly #left: Map<string, KubernetesObject> = new Map();
-  /** Labels and annotations that the last template left out. */
-  #dropped: readonly WrongText[] = [];
   readonly #budget: WriteBudget = new WriteBudget();
   #identity: CompositeIdentity | undefined;
 
@@ -69,13 +67,13 @@ export class RenderRun {
     const { name, index } = template;
     const existing = this.#left.get(name) ?? this.#input.observed.get(name);
     if (existing !== undefined && template.toComposite.length > 0) this.#patchComposite(template, existing);
-    this.#dropped = [];
-    const rendered = this.#renderComposed(template, existing);
+    const dropped: WrongText[] = [];
+    const rendered = this.#renderComposed(template, existing, dropped);
     // An error of an earlier template with this name remains.
     const error = rendered instanceof TemplateError ? rendered : this.#rendered.get(name)?.error;
     const outcome = error === undefined ? { resource: rendered as KubernetesObject } : { error };
     const result: RenderedTemplate = { name, template: index, ...outcome };
-    if (this.#dropped.length > 0) result.dropped = this.#dropped;
+    if (dropped.length > 0) result.dropped = dropped;
     this.#rendered.set(name, result);
   }
 
@@ -93,6 +91,7 @@ export class RenderRun {
   #renderComposed(
     template: CompiledTemplate,
     existing: KubernetesObject | undefined,
+    dropped: WrongText[],
   ): KubernetesObject | TemplateError {
     const { base, name, source } = template;
     if (base instanceof TemplateError) {
@@ -120,9 +119,7 @@ export class RenderRun {
       return new TemplateError("InvalidName", source, message);
     }
     this.#identity ??= compositeIdentity(this.#composite.value);
-    const { dropped, otherController } = setComposedMetadata(resource, name, this.#identity);
-    this.#dropped = dropped;
-    if (otherController) {
+    if (!setComposedMetadata(resource, name, this.#identity, dropped)) {
       const message =
         "its metadata.ownerReferences name another controller; leave controllers to the composite resource";
       return new TemplateError("OtherController", source, message);

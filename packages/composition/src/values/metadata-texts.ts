@@ -1,4 +1,4 @@
-import { formatPath, type JsonObject, newObject } from "@xfn/json";
+import { formatPath, type JsonObject, type JsonValue, newObject } from "@xfn/json";
 import { isObject, kindOf } from "./json.ts";
 import { field } from "./object-fields.ts";
 
@@ -12,37 +12,32 @@ export interface WrongText {
 
 /** Finds the labels and annotations of an object's metadata that are no strings. */
 export function wrongTexts(metadata: JsonObject): WrongText[] {
-  return ["labels", "annotations"].flatMap((name) => textsOf(metadata, name).wrong);
+  const wrong: WrongText[] = [];
+  for (const name of ["labels", "annotations"]) if (!areTexts(field(metadata, name))) stringsOf(metadata, name, wrong);
+  return wrong;
 }
 
-/**
- * The strings of labels or annotations, and the other values. If all are strings, `texts` is the field's own object,
- * because a copy of each one slows rendering.
- */
-export function textsOf(metadata: JsonObject, name: string): { texts: JsonObject; wrong: readonly WrongText[] } {
-  const found = field(metadata, name) ?? null;
-  if (!isObject(found)) {
-    if (found === null) return { texts: newObject(), wrong: NONE };
-    return {
-      texts: newObject(),
-      wrong: [{ path: `metadata.${name}`, problem: `expected an object, found ${kindOf(found)}` }],
-    };
-  }
-  const keys = Object.keys(found);
-  const wrong = keys.filter((key) => typeof found[key] !== "string");
-  if (wrong.length === 0) return { texts: found, wrong: NONE };
+/** Whether a value is an object with strings alone. */
+export function areTexts(value: JsonValue | undefined): value is JsonObject {
+  if (!isObject(value)) return false;
+  for (const key of Object.keys(value)) if (typeof value[key] !== "string") return false;
+  return true;
+}
+
+/** A new object with the strings of labels or annotations. Adds the other values to `wrong`. */
+export function stringsOf(metadata: JsonObject, name: string, wrong: WrongText[]): JsonObject {
   const texts = newObject();
-  for (const key of keys) {
-    const value = found[key];
-    if (typeof value === "string") texts[key] = value;
+  const found = field(metadata, name) ?? null;
+  if (isObject(found)) {
+    for (const [key, value] of Object.entries(found)) {
+      if (typeof value === "string") texts[key] = value;
+      else {
+        const path = formatPath(["metadata", name, key]);
+        wrong.push({ path, problem: `expected a string, found ${kindOf(value)}` });
+      }
+    }
+  } else if (found !== null) {
+    wrong.push({ path: `metadata.${name}`, problem: `expected an object, found ${kindOf(found)}` });
   }
-  return {
-    texts,
-    wrong: wrong.map((key) => ({
-      path: formatPath(["metadata", name, key]),
-      problem: `expected a string, found ${kindOf(found[key] ?? null)}`,
-    })),
-  };
+  return texts;
 }
-
-const NONE: readonly WrongText[] = [];
