@@ -38,6 +38,7 @@ export { EnvironmentError } from "./environment/environment-error.ts";
 export {
   concernsEnvironment,
   mergeEnvironment,
+  namedEnvironmentConfigs,
   selectEnvironment,
   selectEnvironmentConfigs,
 } from "./environment/select-environment.ts";

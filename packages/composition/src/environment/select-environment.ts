@@ -107,6 +107,17 @@ export function concernsEnvironment(
   );
 }
 
+/** The names of the EnvironmentConfigs that an XR can use; undefined if a selector selects among all. */
+export function namedEnvironmentConfigs(composition: Composition, composite: KubernetesObject): string[] | undefined {
+  const { environment } = composition.spec;
+  if (environment === undefined) return [];
+  const named = namedByComposite(composite);
+  const sources = environment.environmentConfigs ?? [];
+  const isRecorded = named.length > 0 && environment.policy?.resolve !== "Always";
+  if (isRecorded || sources.length === 0) return named;
+  return sources.some(({ type }) => type === "Selector") ? undefined : sources.flatMap(({ ref }) => ref?.name ?? []);
+}
+
 function isConfig({ kind }: KubernetesObject): boolean {
   return kind === "EnvironmentConfig";
 }

@@ -1,11 +1,11 @@
-import { type Composition, concernsEnvironment } from "@xfn/composition";
+import { type Composition, concernsEnvironment, namedEnvironmentConfigs } from "@xfn/composition";
 import { type JsonObject, objectAt, sameJson, textAt } from "@xfn/json";
-import type { LiveObject } from "@xfn/kubernetes";
+import { type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { environmentOf } from "@xfn/pipeline";
 import { MAX_REQUIRED_BYTES } from "../../functions/required-objects.ts";
 import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import type { Selection } from "../../objects/context.ts";
-import { ENVIRONMENT_CONFIGS, typeMeta } from "../../objects/kinds.ts";
+import { ENVIRONMENT_CONFIGS, referenceOf, typeMeta } from "../../objects/kinds.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
@@ -39,7 +39,7 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
   const isSelecting = (environment.environmentConfigs ?? []).length > 0 || recordedNames(xr).length > 0;
   const concerns = (config: LiveObject): boolean => concernsEnvironment(composition, xr, config);
   const selections: readonly Selection[] = isSelecting ? [{ kind: ENVIRONMENT_CONFIGS, concerns }] : [];
-  const configs = isSelecting ? await environmentConfigs(context) : [];
+  const configs = isSelecting ? await environmentConfigs(context, namedEnvironmentConfigs(composition, xr)) : [];
   try {
     const selected = environmentOf({ composition, composite: xr, configs }, (names) => chosenNames(context, names));
     if (selected === undefined) return { changes: {}, selections };
@@ -50,22 +50,45 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
   }
 }
 
-async function environmentConfigs({ client, required, signal }: ReconcileContext): Promise<readonly LiveObject[]> {
+/**
+ * Reads EnvironmentConfigs from the cache, or live: those with the names, so that others take no space, or all.
+ *
+ * @param names undefined: a selector needs all
+ */
+async function environmentConfigs(
+  { client, memory, required, signal }: ReconcileContext,
+  names: readonly string[] | undefined,
+): Promise<readonly LiveObject[]> {
   const cached = required?.cache({ kind: ENVIRONMENT_CONFIGS });
   if (cached !== undefined) return cached.list();
-  const { items, bytes = 0 } = await client
-    .list(ENVIRONMENT_CONFIGS, { maxBytes: MAX_REQUIRED_BYTES, signal })
-    .catch((error: unknown) => {
-      throw asCompositeError(error, "cannot read the EnvironmentConfigs of the Composition's environment", false);
-    });
-  if (bytes > MAX_REQUIRED_BYTES) throw tooLarge();
-  return items;
+  // While selections alternate, the last one is used: see chosenNames.
+  const needed = names && new Set([...names, ...(memory.environment ?? [])].filter(isNameOfConfig));
+  const selectors = needed ? [...needed].map((name) => `metadata.name=${name}`) : [undefined];
+  const found: LiveObject[] = [];
+  let left = MAX_REQUIRED_BYTES;
+  for (const fieldSelector of selectors) {
+    // A list of one object needs the same right as a list of all.
+    const { items, bytes = 0 } = await client
+      .list(ENVIRONMENT_CONFIGS, { fieldSelector, maxBytes: left, signal })
+      .catch((error: unknown) => {
+        throw asCompositeError(error, "cannot read the EnvironmentConfigs of the Composition's environment", false);
+      });
+    left -= bytes;
+    if (left < 0) throw tooLarge(names === undefined ? "cluster" : "Composition");
+    found.push(...items);
+  }
+  return found;
 }
 
-function tooLarge(): CompositeError {
+function isNameOfConfig(name: string): boolean {
+  return namingProblem(referenceOf(ENVIRONMENT_CONFIGS, name)) === undefined;
+}
+
+function tooLarge(whose: "cluster" | "Composition"): CompositeError {
+  const wayOut = whose === "cluster" ? "name them instead of selecting them, remove unused ones, " : "name fewer, ";
   const message =
-    `the EnvironmentConfigs of the cluster have more than ${MAX_REQUIRED_BYTES / 1024 / 1024} MiB; ` +
-    "remove unused ones, or make them smaller";
+    `the EnvironmentConfigs of the ${whose} have more than ${MAX_REQUIRED_BYTES / 1024 / 1024} MiB; ` +
+    `${wayOut}or make them smaller`;
   return new CompositeError("TooManyRequired", message);
 }
 
