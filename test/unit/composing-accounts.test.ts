@@ -23,6 +23,8 @@ interface Users extends World {
   readonly may: Map<string, Set<string>>;
   /** Requests for Widgets, as `user verb name`. */
   readonly widgets: string[];
+  /** The rights that reviews asked for, as `user verb resource`. */
+  readonly reviews: string[];
   /** Requests for other kinds than XRs, Widgets and accounts, as `user verb kind name`. */
   readonly others: string[];
   /** The users who wrote the XR. */
@@ -39,6 +41,7 @@ function users(objects: readonly LiveObject[], definition: JsonObject = {}, how:
     [userOf(B), new Set(ALL)],
   ]);
   const widgets: string[] = [];
+  const reviews: string[] = [];
   const others: string[] = [];
   const xrWriters = new Set<string>();
   const check = (as: string | undefined, verb: string, kind: string | undefined, name: string | undefined): void => {
@@ -77,11 +80,12 @@ function users(objects: readonly LiveObject[], definition: JsonObject = {}, how:
     const spec = isObject(body) ? body["spec"] : undefined;
     const asked = isObject(spec) ? spec["resourceAttributes"] : undefined;
     const { verb, resource, name } = isObject(asked) ? asked : {};
+    reviews.push(`${as} ${String(verb)} ${String(resource)}`);
     const right = verb === "impersonate" ? `impersonate ${String(name)}` : verb;
     const isKnown = resource === "widgets" || resource === "serviceaccounts";
     return { status: { allowed: isKnown && typeof right === "string" && may.get(as)?.has(right) === true } };
   };
-  return Object.assign(w, { may, widgets, others, xrWriters });
+  return Object.assign(w, { may, widgets, reviews, others, xrWriters });
 }
 
 const composes = (serviceAccountRef: typeof A | undefined, ...entries: string[]): JsonObject => ({
@@ -319,6 +323,10 @@ test("a refusal names all rights that the accounts lack, before the one that was
   );
   expect(event).toContain("get, create, patch, delete of secrets in team");
   expect(event.indexOf("lacks")).toBeLessThan(event.indexOf("cannot apply"));
+  // A retry within ten seconds reviews nothing again.
+  const { length } = w.reviews;
+  await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
+  expect(w.reviews.slice(length)).toEqual([]);
   // Nothing is missing once all are granted.
   for (const user of [A, B]) w.may.set(userOf(user), new Set([...ALL, "impersonate a"]));
   w.events.length = 0;

@@ -49,6 +49,33 @@ test("a right in one namespace is none in another, and to get is not to list", a
   expect(reviews.allows("list", WIDGETS, "shop")).toBe(false);
 });
 
+test("an answer is shared for ten seconds, is not renewed unasked, and a failure is not kept", async () => {
+  const { reviews, server, wait } = stage();
+  const right = { verb: "patch", group: "example.org", resource: "widgets" };
+  server.allowed = false;
+  expect(await Promise.all([reviews.has(right, signal), reviews.has(right, signal)])).toEqual([false, false]);
+  expect(await reviews.has(right, signal)).toBe(false);
+  await reviews.refresh(signal);
+  expect(server.asked).toEqual([right]);
+  server.allowed = true;
+  wait(10_000);
+  await reviews.refresh(signal);
+  expect(server.asked).toHaveLength(1);
+  expect(await reviews.has(right, signal)).toBe(true);
+  expect(server.asked).toHaveLength(2);
+  let isDown = true;
+  const client = {
+    raw: async () => {
+      if (isDown) throw new TypeError("the server does not answer");
+      return { status: { allowed: true } };
+    },
+  } as unknown as Client;
+  const failing = new AccessReviews(client, () => 0);
+  await expect(failing.has(right, signal)).rejects.toThrow("does not answer");
+  isDown = false;
+  expect(await failing.has(right, signal)).toBe(true);
+});
+
 test("rights for which nothing asks are no longer reviewed", async () => {
   const { reviews, server, wait } = stage();
   reviews.allows("get", WIDGETS, "shop");

@@ -27,6 +27,8 @@ export class AccessReviews {
   readonly #client: Client;
   readonly #now: () => number;
   readonly #reviews: Map<string, Review> = new Map();
+  /** Answers of {@link has}, the oldest first. */
+  readonly #answers: Map<string, { readonly at: number; readonly isYes: Promise<boolean> }> = new Map();
   #refreshing: Promise<void> | undefined;
 
   /**
@@ -53,6 +55,28 @@ export class AccessReviews {
     }
     review.askedAt = askedAt;
     return review.allowed?.value === true && this.#isFresh(review);
+  }
+
+  /**
+   * Whether the user has a right, also one that a cache does not need. An answer is shared for ten seconds, and is not
+   * renewed unless a caller asks.
+   *
+   * @throws {ApiError} if the server does not answer
+   */
+  async has(attributes: Attributes, signal: AbortSignal): Promise<boolean> {
+    for (const [key, { at }] of this.#answers) {
+      if (!hasElapsed(at, this.#now(), FRESH_MS)) break;
+      this.#answers.delete(key);
+    }
+    const key = JSON.stringify(attributes);
+    const answer = this.#answers.get(key) ?? { at: this.#now(), isYes: hasRight(this.#client, attributes, signal) };
+    this.#answers.set(key, answer);
+    try {
+      return await answer.isYes;
+    } catch (error) {
+      if (this.#answers.get(key) === answer) this.#answers.delete(key);
+      throw error;
+    }
   }
 
   /** Reviews the rights for which reconciles have asked, unless their last review is recent. */

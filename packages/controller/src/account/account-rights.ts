@@ -55,6 +55,11 @@ export class AccountRights {
     return this.#reviews.allows("get", kind, namespace);
   }
 
+  /** See {@link AccessReviews.has}. @throws {ApiError} */
+  async has(attributes: Parameters<AccessReviews["has"]>[0], signal: AbortSignal): Promise<boolean> {
+    return await this.#reviews.has(attributes, signal);
+  }
+
   /**
    * Checks that the account exists, and that it may read an object that the controller has in a cache.
    *

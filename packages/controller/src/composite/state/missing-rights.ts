@@ -1,7 +1,6 @@
 import { someOf } from "@xfn/errors";
 import { textAt } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
-import { hasRight } from "../../account/access-reviews.ts";
 import type { AccountRights } from "../../account/account-rights.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import { compositeKindOf } from "../../objects/definition-kinds.ts";
@@ -34,7 +33,7 @@ export async function missingRights(context: ReconcileContext): Promise<string |
     const { group, plural: resource } = kind;
     const reviews = verbs.map(async (verb) => {
       const attributes = { verb, group, resource, ...(namespace !== undefined && { namespace }) };
-      return (await hasRight(account.context.client, attributes, context.signal)) ? [] : [verb];
+      return (await account.has(attributes, context.signal)) ? [] : [verb];
     });
     const missing = (await Promise.all(reviews)).flat();
     if (missing.length === 0) continue;
