@@ -22,6 +22,11 @@ const xr = (name: string): LiveObject => ({
   kind: "XApp",
   metadata: { name, uid: name, resourceVersion: "1" },
 });
+/** An XR with the name of its namespace. */
+const inNamespace = (namespace: string): LiveObject => {
+  const { metadata, ...rest } = xr(namespace);
+  return { ...rest, metadata: { ...metadata, namespace } };
+};
 const changed: LiveObject = {
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -125,12 +130,29 @@ test("a watch ends with the last XR that requires it", () => {
 
 test("there are at most a thousand watches; what has none is read live", () => {
   const { watches, open } = stage();
-  const names = Array.from({ length: 1_001 }, (_, index) => `c${index}`);
-  watches.watch(xr("one"), names.map(byName));
+  const tenants = Array.from({ length: 1_001 }, (_, index) => `t${index}`);
+  for (const tenant of tenants) watches.watch(inNamespace(tenant), [byName(tenant)]);
   expect([watches.size, open.size]).toEqual([1_000, 1_000]);
-  expect(watches.cache(byName("c1000"))).toBeUndefined();
-  watches.forget("one");
+  expect(watches.cache(byName("t1000"))).toBeUndefined();
+  for (const tenant of tenants) watches.forget(tenant);
   expect([watches.size, open.size]).toEqual([0, 0]);
+});
+
+test("a tenant can have as many watches as are free, so that others get some", () => {
+  const { watches } = stage();
+  const many = (tenant: string) => Array.from({ length: 1_001 }, (_, index) => byName(`${tenant}-${index}`));
+  watches.watch(inNamespace("a"), many("a"));
+  expect(watches.size).toBe(500);
+  watches.watch(inNamespace("b"), many("b"));
+  expect(watches.size).toBe(750);
+  const claimed = { ...xr("c"), spec: { claimRef: { namespace: "b" } } };
+  watches.watch(claimed, many("c"));
+  expect(watches.size).toBe(750);
+  watches.watch(xr("d"), many("d"));
+  expect(watches.size).toBe(875);
+  watches.forget("a");
+  watches.watch(inNamespace("a"), [byName("again")]);
+  expect(watches.cache(byName("again"))).toBeDefined();
 });
 
 test("a selection with objects for which there is no space is read live", () => {

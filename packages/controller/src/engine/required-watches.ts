@@ -1,8 +1,12 @@
+import { textAt } from "@xfn/json";
 import type { Cache, CacheBudget, Informer, Informers, LiveObject } from "@xfn/kubernetes";
 import { MAX_REQUIRED_BYTES } from "../functions/required-objects.ts";
 import type { RequiredWatches, Selection, WatchPurpose } from "../objects/context.ts";
 
-/** Each watch is a request that stays open. The objects of further selections are read at the next poll. */
+/**
+ * Each watch is a request that stays open. A tenant can have as many as are still free, so that a new tenant gets some.
+ * The objects of further selections are read at the next poll.
+ */
 const MAX_WATCHES = 1_000;
 
 // A watch that works shows that within a minute, by a bookmark. One that fails for longer, such as without the right,
@@ -13,6 +17,8 @@ interface Watch {
   readonly informer: Informer;
   /** The XRs that need it, by UID and purpose. */
   readonly xrs: Map<string, { readonly xr: LiveObject; readonly concerns: Selection["concerns"] }>;
+  /** Whose XR needed it first. */
+  readonly tenant: string;
   end(): void;
 }
 
@@ -24,6 +30,8 @@ export class RequiredObjectWatches implements RequiredWatches {
   readonly #watches: Map<string, Watch> = new Map();
   /** The keys of an XR's selections, by the XR's UID and the purpose. */
   readonly #keysOf: Map<string, ReadonlySet<string>> = new Map();
+  /** The number of watches of each tenant. */
+  readonly #counts: Map<string, number> = new Map();
 
   /**
    * @param enqueue reconciles an XR, of which a required object has changed
@@ -45,7 +53,7 @@ export class RequiredObjectWatches implements RequiredWatches {
     const wanted = new Map(selections.map((selection) => [keyOf(selection), selection]));
     for (const key of this.#keysOf.get(owner) ?? []) if (!wanted.has(key)) this.#release(owner, key);
     for (const [key, selection] of wanted) {
-      const watch = this.#watches.get(key) ?? this.#start(key, selection);
+      const watch = this.#watches.get(key) ?? this.#start(key, selection, tenantOf(xr));
       if (watch === undefined) wanted.delete(key);
       else watch.xrs.set(owner, { xr, concerns: selection.concerns });
     }
@@ -79,10 +87,14 @@ export class RequiredObjectWatches implements RequiredWatches {
     for (const watch of this.#watches.values()) watch.end();
     this.#watches.clear();
     this.#keysOf.clear();
+    this.#counts.clear();
   }
 
-  #start(key: string, { kind, namespace, labelSelector, fieldSelector }: Selection): Watch | undefined {
-    if (this.#watches.size >= MAX_WATCHES) return undefined;
+  #start(key: string, selection: Selection, tenant: string): Watch | undefined {
+    const count = this.#counts.get(tenant) ?? 0;
+    if (count >= MAX_WATCHES - this.#watches.size) return undefined;
+    this.#counts.set(tenant, count + 1);
+    const { kind, namespace, labelSelector, fieldSelector } = selection;
     const options = { namespace, labelSelector, fieldSelector, maxBytes: MAX_REQUIRED_BYTES, budget: this.#budget };
     const { informer, release } = this.#informers.acquire(kind, options);
     const xrs: Watch["xrs"] = new Map();
@@ -99,7 +111,7 @@ export class RequiredObjectWatches implements RequiredWatches {
       unsubscribe();
       release();
     };
-    const watch: Watch = { informer, xrs, end };
+    const watch: Watch = { informer, xrs, tenant, end };
     this.#watches.set(key, watch);
     return watch;
   }
@@ -108,11 +120,19 @@ export class RequiredObjectWatches implements RequiredWatches {
     const watch = this.#watches.get(key);
     if (watch?.xrs.delete(owner) !== true || watch.xrs.size > 0) return;
     this.#watches.delete(key);
+    const left = (this.#counts.get(watch.tenant) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(watch.tenant);
+    else this.#counts.set(watch.tenant, left);
     watch.end();
   }
 }
 
 const PURPOSES: readonly WatchPurpose[] = ["required", "inputs"];
+
+/** The namespace of an XR or its claim. Cluster-scoped XRs without a claim share by their kind. */
+function tenantOf(xr: LiveObject): string {
+  return xr.metadata.namespace ?? textAt(xr, "spec", "claimRef", "namespace") ?? `${xr.apiVersion}/${xr.kind}`;
+}
 
 function ownerOf(xrUid: string, purpose: WatchPurpose): string {
   return `${xrUid}/${purpose}`;
