@@ -55,6 +55,18 @@ test("what a complete reconcile no longer reads is no longer watched, and a fail
   expect(watched).toEqual([["inputs", "team/a"], ["inputs", "team/a", "team/b"], ["inputs"]]);
 });
 
+test("names that only earlier failed reconciles read are no longer watched", () => {
+  const { inputs, required, watched } = stage();
+  inputs.note(secret("a"));
+  inputs.end(XR, true);
+  for (const name of ["b", "c"]) {
+    inputs.begin(required);
+    inputs.note(secret(name));
+    inputs.end(XR, false);
+  }
+  expect(watched.at(-1)).toEqual(["inputs", "team/a", "team/c"]);
+});
+
 test("a watched object is known at once, and so is that it does not exist", () => {
   const { inputs } = stage({ a: object("a"), gone: undefined });
   expect(inputs.known(secret("a"))).toEqual({ object: object("a") });

@@ -13,7 +13,9 @@ const KINDS: ReadonlyMap<string, ResourceKind> = new Map([SECRETS, SERVICE_ACCOU
  */
 export class NamedInputs {
   #required: RequiredWatches | undefined;
-  #watched: ReadonlyMap<string, Selection> = new Map();
+  /** What the last complete reconcile read. */
+  #complete: ReadonlyMap<string, Selection> = new Map();
+  #isWatching = false;
   #read: Map<string, Selection> = new Map();
 
   /** Begins a reconcile. @param required the controller's own watches; undefined: nothing is watched */
@@ -42,9 +44,10 @@ export class NamedInputs {
 
   /** Ends a reconcile. One that failed may not have read all, so the objects of the last complete one stay watched. */
   end(xr: LiveObject, isComplete: boolean): void {
-    const watched = isComplete ? this.#read : new Map([...this.#watched, ...this.#read]);
-    if (watched.size > 0 || this.#watched.size > 0) this.#required?.watch(xr, [...watched.values()], "inputs");
-    this.#watched = watched;
+    if (isComplete) this.#complete = this.#read;
+    const watched = new Map([...this.#complete, ...this.#read]);
+    if (watched.size > 0 || this.#isWatching) this.#required?.watch(xr, [...watched.values()], "inputs");
+    this.#isWatching = watched.size > 0;
   }
 }
 
