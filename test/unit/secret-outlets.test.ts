@@ -104,6 +104,8 @@ describe("a credential of a step is masked", () => {
     const text = await shown(w);
     expectMasked(text);
     expect(text).toContain("no user has (hidden)");
+    // The condition without words for a type and a reason is left out, which one event says.
+    expect(w.events.filter((one) => one.includes("a condition that a function sets is left out"))).toHaveLength(1);
   });
 
   test("in the error of a step", async () => {

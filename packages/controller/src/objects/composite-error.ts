@@ -26,8 +26,8 @@ export type CompositeErrorCode =
    */
   | "FunctionNotReady"
   /**
-   * The functions require more than 10,000 objects or 8 MiB, or the EnvironmentConfigs have more than 8 MiB. Select
-   * fewer.
+   * The functions require more than 10,000 objects or 8 MiB, or the EnvironmentConfigs that a Composition names have
+   * more than 8 MiB, or all if it selects by labels. Select fewer, or name them.
    */
   | "TooManyRequired"
   /**

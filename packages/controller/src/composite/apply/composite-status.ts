@@ -2,6 +2,7 @@ import { publishesDetails } from "@xfn/composition";
 import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { shownConditions } from "../state/emit-events.ts";
 import { applyChanged, type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
 import { statusIntent } from "./composite-intent.ts";
 
@@ -28,7 +29,7 @@ export async function writeStatus(
   const current = objectAt(xr, "status")["conditions"];
   // Messages of the controller can quote the messages of functions, servers and composed resources.
   const set = [
-    ...(desired === undefined ? [] : secrets.scrubConditions(conditionsOf(desired))),
+    ...(desired === undefined ? [] : shownConditions(context, conditionsOf(desired))),
     ...conditions.map((one) => secrets.scrubMessage(one)),
   ];
   // Of two of one type, the later wins. Setting both would give a new time to each.

@@ -21,7 +21,7 @@ import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../apply/composite-intent.ts";
-import { emitResults } from "../state/emit-events.ts";
+import { emitResults, shownConditions } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
 import { type ReconcileContext, withComposingRights, withOwnRights } from "../state/reconcile-context.ts";
 import type { RunSecrets } from "../state/run-secrets.ts";
@@ -142,7 +142,7 @@ export async function runComposition(
     context,
     run.results.filter(({ severity }) => severity !== "Fatal"),
   );
-  const conditions = secrets.scrubConditions(run.conditions);
+  const conditions = shownConditions(context, run.conditions);
   context.conditions = [...(run.fatal !== undefined && isComplete(composition) ? undetermined(xr) : []), ...conditions];
   showOnClaim(context, conditions);
   if (run.fatal === undefined) return run;

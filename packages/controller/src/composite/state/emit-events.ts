@@ -2,6 +2,7 @@ import { claimFieldOf } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { StepResult } from "@xfn/pipeline";
+import type { Condition } from "../../objects/conditions.ts";
 import type { Context } from "../../objects/context.ts";
 import { claimKindOf } from "../../objects/definition-kinds.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
@@ -58,6 +59,21 @@ export function emitResult(context: ReconcileContext, result: StepResult): void 
   const type = severity === "Normal" ? "Normal" : "Warning";
   emitEvent(context, type, text, reason);
   if (target === "CompositeAndClaim") emitClaimEvent(context, type, text, reason);
+}
+
+/**
+ * The conditions that functions set, without values of Secrets. Emits an event if one is left out: see
+ * {@link RunSecrets.scrubConditions}.
+ */
+export function shownConditions<T extends Condition>(context: ReconcileContext, conditions: readonly T[]): T[] {
+  const shown = context.secrets.scrubConditions(conditions);
+  if (shown.length < conditions.length) {
+    const message =
+      "a condition that a function sets is left out: its type or reason contains a value of a Secret; " +
+      "let the function set fixed words";
+    emitEvent(context, "Warning", message);
+  }
+  return shown;
 }
 
 /** Emits an event on both objects: the owner of an adopted object may not read the XR. */
