@@ -5,6 +5,12 @@ import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
 import { PART_OF_LABEL } from "./crd.ts";
 import { InstallError, installCrd } from "./install-crds.ts";
 
+/**
+ * One `kubectl apply` of another schema is restored at once. A GitOps tool that applies it after each restore gets an
+ * answer a minute, so that neither the CRD nor the caches of its kind change without end. The controller's own write
+ * takes a turn too.
+ */
+const PACE = { perSecond: 1 / 60, burst: 10 } as const;
 const OWN_SELECTOR = { labelSelector: PART_OF_LABEL.join("="), metadataOnly: true } as const;
 
 /** What {@link restoreCrds} uses. */
@@ -29,6 +35,7 @@ export function restoreCrds({ client, informers, served, onRestore }: RestoreOpt
   const queue = workQueue({
     slots: new WorkerSlots(1),
     source: CRDS.kind,
+    pace: PACE,
     reconcile: async (name, signal) => {
       const crd = own.get(name);
       if (crd === undefined) return undefined;
