@@ -323,10 +323,10 @@ test("a refusal names all rights that the accounts lack, before the one that was
   );
   expect(event).toContain("get, create, patch, delete of secrets in team");
   expect(event.indexOf("lacks")).toBeLessThan(event.indexOf("cannot apply"));
-  // A retry within ten seconds reviews nothing again.
+  // A retry within ten seconds reviews none again. Rights to get are also reviewed for the caches.
   const { length } = w.reviews;
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-  expect(w.reviews.slice(length)).toEqual([]);
+  expect(w.reviews.slice(length).filter((one) => !one.includes(" get "))).toEqual([]);
   // Nothing is missing once all are granted.
   for (const user of [A, B]) w.may.set(userOf(user), new Set([...ALL, "impersonate a"]));
   w.events.length = 0;
