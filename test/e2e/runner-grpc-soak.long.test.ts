@@ -4,7 +4,7 @@ import { Workspace } from "../harness/workspace.ts";
 import { problemsOf, soak } from "../soak/soak.ts";
 
 // `npm run soak` makes 100,000 calls. Each tenth contains every kind of fault.
-const CALLS = 5_000;
+const CALLS = 2_000;
 
 // A bound that a runner must survive.
 const MEMORY_BYTES = needs("root", "cgroup-limits").skip ? undefined : 1024 * 1024 * 1024;

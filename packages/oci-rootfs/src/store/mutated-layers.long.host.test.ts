@@ -14,7 +14,7 @@ import { unpackLayer } from "../layer/unpack-layer.ts";
 import { lowerView, type ViewedLayer } from "../worker/lower-view.ts";
 
 // XFN_LAYER_MUTATIONS=100000 runs more, and XFN_LAYER_SEED others.
-const MUTATIONS = Number(process.env["XFN_LAYER_MUTATIONS"] ?? 5_000);
+const MUTATIONS = Number(process.env["XFN_LAYER_MUTATIONS"] ?? 2_000);
 const SEED = Number(process.env["XFN_LAYER_SEED"] ?? 1);
 const BATCHES = 10;
 /** Number of unpacked layers that are retained as lower layers. */
