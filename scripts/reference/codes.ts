@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A code with the text of the doc comment at its declaration, and its value if it is the key of a table. */
+/** A code with the text of its doc comment, and its value if it is the key of a table. */
 export interface Code {
   readonly code: string;
   readonly text: string;
@@ -9,18 +9,25 @@ export interface Code {
 }
 
 /**
- * Reads the codes of a declaration: the members of a union, or the keys of a table. Each must have a doc comment.
+ * Reads the codes of a declaration: the members of a union, or the keys of a table. Each must have a doc comment, or an
+ * item in the list of the declaration's own doc comment.
  *
  * @param file below `packages`
  * @param name of the type or the constant
  */
 export function codesOf(file: string, name: string): Code[] {
   const source = readFileSync(join(import.meta.dirname, "../../packages", file), "utf8");
-  const [, body = ""] = new RegExp(`^(?:export )?(?:type|const) ${name} = ?(.*?)(?:;$|^})`, "ms").exec(source) ?? [];
-  const members = [...body.matchAll(/(?:\/\*\*(.*?)\*\/\s*)?(?:\| "(\w+)"|(\w+): (\w+),)/gs)];
-  return members.map(([, comment, member, key, value]) => {
+  const declaration = new RegExp(`^(?:export )?(?:type|const) ${name} = ?(.*?)(?:;$|^})`, "ms").exec(source);
+  const [, body = ""] = declaration ?? [];
+  const [before = ""] = /\/\*\*(?:(?!\*\/).)*\*\/\n$/s.exec(source.slice(0, declaration?.index)) ?? [];
+  const listed = new Map(
+    [...before.matchAll(/^ \* - `(\w+)`: (.*)$/gm)].map(([, code = "", text = ""]) => [code, text]),
+  );
+  const members = body.matchAll(/(?:\/\*\*(.*?)\*\/\s*)?(?:\| "(\w+)"|(\w+): (\w+),)/gs);
+  return [...members].map(([, comment, member, key, value]) => {
     const code = member ?? key ?? "";
-    if (comment === undefined) throw new Error(`${file}: ${name}: ${code} has no doc comment for docs/reference`);
-    return { code, text: comment.replaceAll(/\s*\n\s*\* ?|\s+/g, " ").trim(), value };
+    const text = comment?.replaceAll(/\s*\n\s*\* ?|\s+/g, " ").trim() ?? listed.get(code);
+    if (text === undefined) throw new Error(`${file}: ${name}: ${code} has no doc comment for docs/reference`);
+    return { code, text, value };
   });
 }

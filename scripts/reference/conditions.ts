@@ -1,5 +1,4 @@
 import { codesOf } from "./codes.ts";
-import { table } from "./table.ts";
 
 /** Where the types of reasons are declared. */
 const FILES: Readonly<Record<string, string>> = {
@@ -9,12 +8,12 @@ const FILES: Readonly<Record<string, string>> = {
   ClaimErrorCode: "controller/src/claim/claim-error.ts",
 };
 
-/** Fills the tables of the page between `<!-- generated: TYPE -->` and `<!-- end -->`. Its other text stays. */
+/** Fills the lists of the page between `<!-- generated: TYPE -->` and `<!-- end -->`. Its other text stays. */
 export function conditionsPage(page: string): string {
   return page.replaceAll(/<!-- generated: (\w+) -->\n.*?<!-- end -->/gs, (_, type: string) => {
     const file = FILES[type];
     if (file === undefined) throw new Error(`docs/reference/conditions.md: no file is known for ${type}`);
-    const rows = codesOf(file, type).map(({ code, text }) => [`\`${code}\``, text]);
-    return `<!-- generated: ${type} -->\n${table(["reason", "meaning, and what to do"], rows)}\n<!-- end -->`;
+    const lines = codesOf(file, type).map(({ code, text }) => `- \`${code}\`: ${text}\n`);
+    return `<!-- generated: ${type} -->\n\n${lines.join("")}\n<!-- end -->`;
   });
 }

@@ -36,7 +36,8 @@ export function helpOf(program: Program, command: readonly string[]): Help {
     const [, title, lines] = /^([A-Z][^\n]*):\n(.*)/s.exec(paragraph) ?? [];
     // Examples and notes follow the tables.
     if (title === undefined || lines === undefined || title.startsWith("Example")) break;
-    tables.set(title, rowsOf(lines));
+    const rows = rowsOf(lines);
+    if (rows.length > 0) tables.set(title, rows);
   }
   const oneLine = (part: string): string => part.replaceAll(/\s+/g, " ").trim();
   return { usage: oneLine(usage.replace(`Usage: ${program} `, "")), description: oneLine(description), tables };

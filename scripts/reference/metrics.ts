@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { table } from "./table.ts";
 
 /** What the metrics of `prom-client` have, though its types do not say so. */
 interface Declared {
@@ -28,25 +27,23 @@ Both also have \`process_*\` and \`nodejs_*\`; the event loop's lag includes the
 
 ## xfn-runner
 
-${rowsOf(runner)}
-
+${linesOf(runner)}
 ## xfn-controller
 
 With \`--runner in-process\` it has those of xfn-runner too.
 
-${rowsOf(controller)}
-`;
+${linesOf(controller)}`;
 }
 
-function rowsOf(metrics: readonly Declared[]): string {
+function linesOf(metrics: readonly Declared[]): string {
   const own = metrics.filter(({ name }) => name.startsWith("xfn_"));
-  const rows = own.map(({ name, help, labelNames = [], constructor }) => [
-    `\`${name}\``,
-    constructor.name.toLowerCase(),
-    labelNames.map((label) => `\`${label}\``).join(", "),
-    help,
-  ]);
-  return table(["metric", "type", "labels", ""], rows);
+  return own.map(lineOf).join("");
+}
+
+function lineOf({ name, help, labelNames = [], constructor }: Declared): string {
+  const labels = labelNames.map((label) => `\`${label}\``).join(", ");
+  const type = constructor.name.toLowerCase();
+  return `- \`${name}\` (${labels === "" ? type : `${type} by ${labels}`}): ${help}\n`;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { helpOf } from "./help.ts";
-import { table } from "./table.ts";
 
 interface Row {
   readonly flag: string;
@@ -14,7 +13,7 @@ export function settingsPage(): string {
   const controller = groupsOf("xfn-controller", "start");
   return `# Settings
 
-A flag overrides its environment variable, which overrides the default. The variable of \`--max-memory\` of xfn-runner is
+A flag overrides its environment variable, which overrides the default, in parentheses below. The variable of \`--max-memory\` of xfn-runner is
 \`XFN_RUNNER_MAX_MEMORY\`, that of \`--poll-interval\` of xfn-controller \`XFN_CONTROLLER_POLL_INTERVAL\`. Flags with \`...\` can be repeated, and
 their variables have values separated by commas. Quantities have Kubernetes' syntax (\`256Mi\`, \`500m\`), durations Go's (\`30s\`, \`1m30s\`). A program
 reports all errors of its settings at once, and exits with code 2.
@@ -25,16 +24,26 @@ ${[...runner].map(([title, rows]) => section(title, rows, new Map())).join("")}
 ${[...controller].map(([title, rows]) => section(title, rows, known)).join("")}`;
 }
 
-/** A group's table. Settings that another program has with the same text are only named. */
+/** The settings of a group. Those that another program has with the same text are only named. */
 function section(title: string, rows: readonly Row[], known: ReadonlyMap<string, Row>): string {
   const isKnown = ({ flag, text, standard }: Row): boolean =>
     known.get(flag)?.text === text && known.get(flag)?.standard === standard;
-  const own = rows.filter((row) => !isKnown(row));
+  const own = rows.filter((row) => !isKnown(row)).map(lineOf);
   const same = rows.filter(isKnown).map(({ flag }) => `\`${flag.replace(/ .*/, "")}\``);
-  const cells = own.map(({ flag, standard, text }) => [`\`${flag}\``, standard, text.replaceAll("<", "&lt;")]);
-  return `
-### ${title}
-${own.length === 0 ? "" : `\n${table(["flag", "default", ""], cells)}\n`}${same.length === 0 ? "" : `\n${table(["as of [xfn-runner serve](#xfn-runner-serve)"], rowsOfTen(same))}\n`}`;
+  const as = same.length === 0 ? "" : `\nAs of [xfn-runner serve](#xfn-runner-serve):\n\n${linesOf(same)}`;
+  return `\n### ${title}\n${own.length === 0 ? "" : `\n${own.join("")}`}${as}`;
+}
+
+/** Ten names a line. */
+function linesOf(names: readonly string[]): string {
+  const count = Math.ceil(names.length / 10);
+  const lines = Array.from({ length: count }, (_, line) => names.slice(line * 10, line * 10 + 10));
+  return lines.map((line) => `- ${line.join(", ")}\n`).join("");
+}
+
+function lineOf({ flag, standard, text }: Row): string {
+  const shown = standard === "" ? "" : ` (${standard})`;
+  return `- \`${flag}\`${shown}: ${text.replaceAll("<", "&lt;")}\n`;
 }
 
 function groupsOf(program: "xfn-runner" | "xfn-controller", command: string): Map<string, Row[]> {
@@ -54,9 +63,4 @@ function rowOf(term: string, text: string): Row {
   const parts = notes.split("; ");
   const standard = parts.find((part) => part.startsWith("default: "))?.replace("default: ", "") ?? "";
   return { flag: parts.includes("repeatable") ? `${term} ...` : term, text: help, standard };
-}
-
-function rowsOfTen(names: readonly string[]): string[][] {
-  const count = Math.ceil(names.length / 10);
-  return Array.from({ length: count }, (_, row) => [names.slice(row * 10, row * 10 + 10).join(", ")]);
 }

@@ -204,12 +204,10 @@ test("numbers keep their type and all digits", () => {
   expect(textToBytes(bytesToText(bytes))).toEqual(bytes);
 });
 
-test("docs/concepts/differences-from-crossplane.md lists the rules with their reasons", () => {
+test("docs/concepts/differences-from-crossplane.md lists the reasons of the rules, and no others", () => {
   const page = readFileSync(join(CHECKOUT, "docs/concepts/differences-from-crossplane.md"), "utf8");
-  const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.+) \|$/gm)];
-  expect(rows.map(([, name, reason]) => ({ name, reason }))).toEqual(
-    rules.map(({ name, reason }) => ({ name, reason })),
-  );
+  const [, list = ""] = /with this reason:\n\n(.*?)\n\n/s.exec(page) ?? [];
+  expect(list.split("\n")).toEqual(rules.map(({ reason }) => `- ${reason}`));
 });
 
 function plain(_key: string, value: unknown): unknown {
