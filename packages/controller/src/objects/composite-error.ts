@@ -26,7 +26,7 @@ export type CompositeErrorCode =
    */
   | "FunctionNotReady"
   /**
-   * The functions require more than 10,000 objects or 8 MiB, or the EnvironmentConfigs that a Composition names have
+   * The functions require more than 10,000 objects or 8 MiB. Or the EnvironmentConfigs that the Composition names have
    * more than 8 MiB, or all if it selects by labels. Select fewer, or name them.
    */
   | "TooManyRequired"
