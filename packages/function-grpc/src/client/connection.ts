@@ -13,6 +13,9 @@ import { unaryCall } from "./unary-call.ts";
  */
 const RECEIVE_WINDOW_BYTES = 4 * 1024 * 1024;
 
+/** Larger than a read of a socket, so that the frames of one read can be joined. */
+const MAX_FRAME_BYTES: number = 256 * 1024;
+
 /** Node's default of 10 MB resets streams while large requests wait. What a server sends has narrower bounds. */
 const MAX_SESSION_MB: number = Math.ceil((4 * MAX_RESPONSE_BYTES) / 1_000_000);
 
@@ -28,9 +31,13 @@ export class FunctionConnection {
    * @throws {TypeError} for another address
    */
   constructor(socket: Duplex | string) {
-    const stream = new MeteredStream(typeof socket === "string" ? connectTo(socket) : socket, this.#budget);
+    const stream = new MeteredStream(
+      typeof socket === "string" ? connectTo(socket) : socket,
+      this.#budget,
+      MAX_FRAME_BYTES,
+    );
     this.#session = connect("http://function", {
-      settings: { enablePush: false, initialWindowSize: RECEIVE_WINDOW_BYTES },
+      settings: { enablePush: false, initialWindowSize: RECEIVE_WINDOW_BYTES, maxFrameSize: MAX_FRAME_BYTES },
       maxSessionMemory: MAX_SESSION_MB,
       createConnection: () => stream,
     });

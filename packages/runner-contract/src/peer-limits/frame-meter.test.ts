@@ -52,10 +52,11 @@ function joined(frames: readonly Frame[]): Frame[] {
   return result;
 }
 
+/** Reads copies, because frames are joined in place. */
 function read(meter: FrameMeter, chunks: readonly Buffer[]): Buffer | undefined {
   const pieces: Buffer[] = [];
   for (const chunk of chunks) {
-    const passed = meter.read(chunk);
+    const passed = meter.read(Buffer.from(chunk));
     if (passed === undefined) return undefined;
     pieces.push(...passed);
   }
@@ -77,30 +78,36 @@ const anyFrame = fc
   })
   .map(({ type, flags, stream, size }) => frame(type, flags, stream, Buffer.alloc(size, type + size)));
 
-test("passes all frames in their order, however they are cut, and only joins content", () => {
-  const property = fc.property(
-    fc.array(anyFrame, { maxLength: 60 }),
-    fc.array(fc.integer({ min: 1, max: 3000 }), { minLength: 1 }),
-    (frames, sizes) => {
-      const bytes = Buffer.concat(frames);
-      const chunks: Buffer[] = [];
-      for (let at = 0, index = 0; at < bytes.length; index++) {
-        const end = at + (sizes[index % sizes.length] ?? 1);
-        chunks.push(bytes.subarray(at, end));
-        at = end;
-      }
-      const budget = new PeerBudget("http2", () => 0);
-      // Enough for a million reads of one byte.
-      for (let call = 0; call < 20_000; call++) budget.begin(10 * MiB);
-      const passed = read(new FrameMeter(budget), chunks);
-      expect(passed).toBeDefined();
-      const after = framesOf(passed ?? Buffer.alloc(0));
-      expect(joined(after)).toEqual(joined(framesOf(bytes)));
-      expect(after.every(({ payload }) => payload.length <= 16_384)).toBe(true);
-    },
-  );
-  fc.assert(property, { numRuns: 300 });
-});
+/** Acknowledges the client's settings. */
+const acknowledgement = frame(4, 1, 0);
+
+test.each([16_384, 50_000])(
+  "passes all frames in their order, however they are cut, and joins content only, to %i bytes",
+  (maxFrame) => {
+    const property = fc.property(
+      fc.array(anyFrame, { maxLength: 60 }),
+      fc.array(fc.integer({ min: 1, max: 3000 }), { minLength: 1 }),
+      (frames, sizes) => {
+        const bytes = Buffer.concat([acknowledgement, ...frames]);
+        const chunks: Buffer[] = [];
+        for (let at = 0, index = 0; at < bytes.length; index++) {
+          const end = at + (sizes[index % sizes.length] ?? 1);
+          chunks.push(bytes.subarray(at, end));
+          at = end;
+        }
+        const budget = new PeerBudget("http2", () => 0);
+        // Enough for a million reads of one byte.
+        for (let call = 0; call < 20_000; call++) budget.begin(10 * MiB);
+        const passed = read(new FrameMeter(budget, maxFrame), chunks);
+        expect(passed).toBeDefined();
+        const after = framesOf(passed ?? Buffer.alloc(0));
+        expect(joined(after)).toEqual(joined(framesOf(bytes)));
+        expect(after.every(({ payload }) => payload.length <= maxFrame)).toBe(true);
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  },
+);
 
 test("joins content that arrives a byte at a time", () => {
   const byte = frame(0, 0, 1, Buffer.of(7));
@@ -108,6 +115,20 @@ test("joins content that arrives a byte at a time", () => {
   const [first, ...more] = framesOf(passed ?? Buffer.alloc(0));
   expect(first?.payload).toEqual(Buffer.alloc(6000, 7));
   expect(more).toEqual([]);
+});
+
+test("joins frames to ones as large as the client accepts, once the server has acknowledged that size", () => {
+  const budget = new PeerBudget("http2", () => 0);
+  budget.begin(10 * MiB);
+  const meter = new FrameMeter(budget, 100_000);
+  const content = Array.from({ length: 8 }, (_, index) => frame(0, 0, 1, Buffer.alloc(16_384, index)));
+  const sizes = (chunks: readonly Buffer[]): number[] =>
+    framesOf(read(meter, chunks) ?? Buffer.alloc(0)).map(({ payload }) => payload.length);
+  expect(sizes([Buffer.concat([...content, acknowledgement])])).toEqual([...content.map(() => 16_384), 0]);
+  // The last frame ends in the next chunk.
+  const bytes = Buffer.concat(content);
+  const [first, second] = [bytes.subarray(0, -10_000), bytes.subarray(-10_000)];
+  expect(sizes([first, second])).toEqual([6 * 16_384, 2 * 16_384]);
 });
 
 test("begins a piece with each reset, so that a library sees the end before it", () => {
@@ -120,7 +141,7 @@ describe("admits", () => {
   test("100 MiB of content in frames of the usual size", () => {
     const chunk = Buffer.concat(Array.from({ length: 4 }, () => frame(0, 0, 1, Buffer.alloc(16_384))));
     const meter = meterFor(100 * MiB);
-    for (let sent = 0; sent < 100 * MiB; sent += 4 * 16_384) expect(meter.read(chunk)).toBeDefined();
+    for (let sent = 0; sent < 100 * MiB; sent += 4 * 16_384) expect(read(meter, [chunk])).toBeDefined();
   });
 
   test("headers, trailers and two interim responses", () => {
@@ -148,7 +169,7 @@ describe("ends a connection without end of", () => {
     const copies = Math.max(1, Math.floor(65_536 / one.length));
     const chunk = Buffer.concat(Array.from({ length: copies }, () => one));
     let frames = 0;
-    while (meter.read(chunk) !== undefined) {
+    while (meter.read(Buffer.from(chunk)) !== undefined) {
       frames += copies;
       expect(frames).toBeLessThan(most);
     }

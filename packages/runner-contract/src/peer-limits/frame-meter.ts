@@ -1,4 +1,4 @@
-import { joinDataFrames, lengthAt, MAX_JOINED_BYTES, streamAt } from "./join-data-frames.ts";
+import { joinDataFrames, lengthAt, streamAt } from "./join-data-frames.ts";
 import { HEADERS_BYTES, type PeerBudget, PIECE_BYTES, pieceCost } from "./peer-budget.ts";
 
 // Frames of HTTP/2 (RFC 9113, sections 4.1 and 6).
@@ -6,14 +6,16 @@ const FRAME_HEADER_BYTES = 9;
 const DATA = 0;
 const HEADERS = 1;
 const RST_STREAM = 3;
+const SETTINGS = 4;
 const PUSH_PROMISE = 5;
+const ACK = 1;
 const PADDED = 8;
+
+/** The largest frame that a client accepts until the server has acknowledged another size (RFC 9113, section 6.5.2). */
+const DEFAULT_FRAME_BYTES = 16_384;
 
 /** A frame has at most 255 bytes of padding, and their number. */
 const MAX_PADDING_BYTES = 256;
-
-/** Joining fewer frames takes longer than reading them. */
-const MIN_JOINED = 16;
 
 /** Counts the frames that a server of HTTP/2 sends, before an HTTP/2 library reads them. */
 export class FrameMeter {
@@ -26,20 +28,27 @@ export class FrameMeter {
   /** Whether the payload is content. */
   #isContent = false;
 
-  constructor(budget: PeerBudget) {
+  /** The largest frame that the library accepts now. */
+  #maxFrame = DEFAULT_FRAME_BYTES;
+  readonly #askedFrame: number;
+
+  /** @param maxFrameBytes the largest frame that the library asks for (SETTINGS_MAX_FRAME_SIZE) */
+  constructor(budget: PeerBudget, maxFrameBytes: number = DEFAULT_FRAME_BYTES) {
     this.#budget = budget;
+    this.#askedFrame = maxFrameBytes;
   }
 
   /**
-   * Counts the frames of a chunk.
+   * Counts the frames of a chunk, and joins DATA frames in it.
    *
-   * @returns the bytes for the library, in which small DATA frames are joined, in pieces that begin with RST_STREAM;
-   *   undefined if the budget does not suffice
+   * @returns the bytes for the library, in pieces that begin with RST_STREAM; undefined if the budget does not suffice
    */
   read(chunk: Buffer): Buffer[] | undefined {
     let cost = 0;
-    let joinable = 0;
+    let isJoinable = false;
     let run = -1;
+    let runBytes = 0;
+    const maxFrame = this.#maxFrame;
     let first = -1;
     const cuts: number[] = [];
     for (let at = 0; at < chunk.length; ) {
@@ -70,6 +79,8 @@ export class FrameMeter {
       cost += FRAME_HEADER_BYTES;
       if (type !== DATA) {
         if (type === RST_STREAM && header === chunk && from > 0) cuts.push(from);
+        // The library accepts such frames in the bytes after the acknowledgement.
+        else if (type === SETTINGS && (flags & ACK) !== 0) this.#maxFrame = this.#askedFrame;
         run = -1;
         cost += type === HEADERS || type === PUSH_PROMISE ? HEADERS_BYTES : PIECE_BYTES;
         continue;
@@ -77,13 +88,19 @@ export class FrameMeter {
       const padding = (flags & PADDED) === 0 ? 0 : Math.min(length, MAX_PADDING_BYTES);
       cost += padding;
       const stream = streamAt(header, from);
-      if (stream === run && flags === 0 && length <= MAX_JOINED_BYTES) joinable++;
-      else cost += pieceCost(length - padding);
-      run = flags === 0 && length <= MAX_JOINED_BYTES ? stream : -1;
+      if (stream === run && flags === 0 && runBytes + length <= maxFrame) {
+        isJoinable = true;
+        runBytes += length;
+        continue;
+      }
+      cost += pieceCost(length - padding);
+      run = flags === 0 ? stream : -1;
+      runBytes = length;
     }
     if (!this.#budget.spendRead(chunk.length, cost)) return undefined;
     const pieces = cuts.length === 0 ? [chunk] : cutAt(chunk, cuts);
-    return joinable < MIN_JOINED ? pieces : pieces.map((piece, index) => joinDataFrames(piece, index > 0 ? 0 : first));
+    if (!isJoinable) return pieces;
+    return pieces.map((piece, index) => joinDataFrames(piece, index > 0 ? 0 : first, maxFrame));
   }
 }
 

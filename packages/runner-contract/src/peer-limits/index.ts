@@ -4,3 +4,4 @@ export { meterSocket } from "./meter-socket.ts";
 export { MeteredStream } from "./metered-stream.ts";
 export { HEADERS_BYTES, PeerBudget } from "./peer-budget.ts";
 export { PeerLimitError, peerLimitErrorOf } from "./peer-limit-error.ts";
+export { takeSocket } from "./take-socket.ts";

@@ -21,6 +21,10 @@ function resets(): Buffer {
   );
 }
 
+function frameOf(type: number, payload: string): Buffer {
+  return Buffer.concat([Buffer.of(0, 0, payload.length, type, 0, 0, 0, 0, 0), Buffer.from(payload)]);
+}
+
 test("what a server sends before it closes the connection arrives, in pieces of several turns too", async () => {
   const server = createServer((socket) => void socket.end(resets())).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -29,7 +33,7 @@ test("what a server sends before it closes the connection arrives, in pieces of 
     new PeerBudget("http2"),
   );
   const chunks: Buffer[] = [];
-  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  stream.on("data", (chunk: Buffer) => chunks.push(Buffer.from(chunk)));
   await once(stream, "close");
   expect(Buffer.concat(chunks)).toEqual(resets());
   expect(chunks).toHaveLength(STREAMS);
@@ -42,7 +46,27 @@ test("a write to a connection that the server has closed is a reset, which clien
     write: (_chunk, _encoding, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
   });
   const stream = new MeteredStream(socket, new PeerBudget("http2"));
-  stream.write("x");
+  stream.write(Buffer.from("x"));
   const [error] = await once(stream, "error");
   expect(error).toMatchObject({ code: "ECONNRESET" });
+});
+
+test("bytes that arrived before a socket is metered come first, and its other users see the end", async () => {
+  const [first, second] = [frameOf(4, "a"), frameOf(4, "b")];
+  const server = createServer((socket) => {
+    socket.write(first);
+    socket.on("data", () => socket.end(second));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  await expect.poll(() => socket.readableLength).toBe(first.length);
+  const stream = new MeteredStream(socket, new PeerBudget("http2"));
+  const closed = once(socket, "close");
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(Buffer.from(chunk)));
+  stream.write(Buffer.from("more"));
+  await once(stream, "close");
+  expect(Buffer.concat(chunks)).toEqual(Buffer.concat([first, second]));
+  await closed;
+  server.close();
 });

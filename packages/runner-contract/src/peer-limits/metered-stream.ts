@@ -2,6 +2,7 @@ import { Duplex } from "node:stream";
 import { FrameMeter } from "./frame-meter.ts";
 import type { PeerBudget } from "./peer-budget.ts";
 import { PeerLimitError } from "./peer-limit-error.ts";
+import { takeSocket } from "./take-socket.ts";
 
 /** A connection that can stop keeping the process running. */
 interface Refable {
@@ -9,34 +10,55 @@ interface Refable {
   unref?(): unknown;
 }
 
+/** All connections read into it: what a read has is used before the next read. Pages that no read reaches are free. */
+const MEMORY: Buffer = Buffer.allocUnsafeSlow(256 * 1024);
+
 /**
- * A connection to a server of HTTP/2. It ends with a {@link PeerLimitError} before a library reads what exceeds the
- * budget. A library that had the socket itself would read it in native code, where nothing counts.
+ * A connection to a server of HTTP/2, for `node:http2`. It ends with a {@link PeerLimitError} before that reads what
+ * exceeds the budget. With the socket itself it would read in native code, where nothing counts.
+ *
+ * It has no queues besides those of the socket: they would take as long as the rest. So a chunk is valid during its
+ * event.
  */
 export class MeteredStream extends Duplex {
   readonly #socket: Duplex & Refable;
   readonly #budget: PeerBudget;
+  readonly #meter: FrameMeter;
   /** What the library reads in later turns: bytes, and null for the end. */
   readonly #later: (Buffer | null)[] = [];
+  #isFlowing = false;
   #socketClosed = false;
 
-  /** @param socket connected, or connecting. It belongs to this stream from now on. */
-  constructor(socket: Duplex, budget: PeerBudget) {
+  /**
+   * @param socket connected, or connecting. It belongs to this stream from now on.
+   * @param maxFrameBytes the largest frame that the library asks for
+   */
+  constructor(socket: Duplex, budget: PeerBudget, maxFrameBytes?: number) {
     super();
-    this.#socket = socket;
     this.#budget = budget;
-    const meter = new FrameMeter(budget);
-    socket.on("data", (chunk: Buffer) => {
-      const pieces = meter.read(chunk);
-      if (pieces === undefined) this.destroy(new PeerLimitError());
-      else this.#deliver(pieces);
+    this.#meter = new FrameMeter(budget, maxFrameBytes);
+    const early = socket.read() as Buffer | null;
+    const taken = takeSocket(socket, {
+      buffer: MEMORY,
+      callback: (bytes) => {
+        this.#read(MEMORY.subarray(0, bytes));
+        return true;
+      },
     });
-    socket.on("end", () => this.#deliver([null]));
-    socket.on("error", (error) => this.destroy(lostConnection(error)));
-    socket.on("close", () => {
+    this.#socket = taken ?? socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on("end", () => this.#deliver([null]));
+    this.#socket.on("error", (error) => this.destroy(lostConnection(error)));
+    this.#socket.on("close", () => {
       this.#socketClosed = true;
       if (this.#later.length === 0) this.destroy();
     });
+    if (early !== null) this.#read(early);
+  }
+
+  #read(chunk: Buffer): void {
+    const pieces = this.#meter.read(chunk);
+    if (pieces === undefined) this.destroy(new PeerLimitError());
+    else this.#deliver(pieces);
   }
 
   /**
@@ -44,26 +66,39 @@ export class MeteredStream extends Duplex {
    * RST_STREAM it reads in one turn, while a part of the request is unsent.
    */
   #deliver(pieces: readonly (Buffer | null)[]): void {
-    const isFirst = this.#later.length === 0;
-    this.#later.push(...pieces);
-    if (this.readableFlowing !== true) this.#socket.pause();
-    else if (isFirst) this.#deliverNext();
+    const [first = null, ...others] = pieces;
+    const isFirst = this.#isFlowing && this.#later.length === 0;
+    if (isFirst) this.#pass(first);
+    for (const piece of isFirst ? others : pieces) this.#later.push(piece && Buffer.from(piece));
+    if (!this.#isFlowing) this.#socket.pause();
+    else if (isFirst && others.length > 0) setImmediate(() => this.#deliverLater());
   }
 
-  #deliverNext(): void {
-    if (this.destroyed || this.readableFlowing !== true) return;
+  #deliverLater(): void {
+    if (this.destroyed || !this.#isFlowing) return;
     const piece = this.#later.shift();
     if (piece === undefined) return;
-    this.push(piece);
-    if (this.#later.length > 0) setImmediate(() => this.#deliverNext());
+    this.#pass(piece);
+    if (this.#later.length > 0) setImmediate(() => this.#deliverLater());
     else if (this.#socketClosed) setImmediate(() => this.destroy());
+  }
+
+  #pass(piece: Buffer | null): void {
+    if (piece === null) this.push(null);
+    else this.emit("data", piece);
   }
 
   override resume(): this {
     super.resume();
+    this.#isFlowing = true;
     this.#socket.resume();
-    if (this.#later.length > 0) setImmediate(() => this.#deliverNext());
+    if (this.#later.length > 0) setImmediate(() => this.#deliverLater());
     return this;
+  }
+
+  override pause(): this {
+    this.#isFlowing = false;
+    return super.pause();
   }
 
   /** Keeps the process running. */
@@ -79,16 +114,17 @@ export class MeteredStream extends Duplex {
   // The socket is read until a read finds this stream paused.
   override _read(): void {}
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#budget.sent(chunk.length);
-    this.#socket.write(chunk, (error) => done(error && lostConnection(error)));
+  override write(bytes: Buffer, ...callback: unknown[]): boolean {
+    this.#budget.sent(bytes.length);
+    return this.#socket.write(bytes, ...(callback as []));
   }
 
-  // A library writes each frame in two pieces. Copying them takes less time than writing each.
-  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    const bytes = Buffer.concat(chunks.map(({ chunk }) => chunk));
-    this.#budget.sent(bytes.length);
-    this.#socket.write(bytes, (error) => done(error && lostConnection(error)));
+  override cork(): void {
+    this.#socket.cork();
+  }
+
+  override uncork(): void {
+    this.#socket.uncork();
   }
 
   override _final(done: (error?: Error | null) => void): void {

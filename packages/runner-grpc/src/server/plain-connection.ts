@@ -1,8 +1,7 @@
-import { Socket, type SocketConstructorOpts } from "node:net";
-import { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
+import { takeSocket } from "@xfn/runner-contract/peer-limits";
 import { ExactReader } from "../wire/exact-reader.ts";
 import { readRequestHead } from "../wire/plain-call.ts";
-import { takeHandle } from "./node-internals.ts";
 import { PlainCall, type PlainCallOptions } from "./plain-call.ts";
 
 /** What the plain calls of a connection require. */
@@ -62,11 +61,5 @@ export class PlainConnection {
 
 /** Lets a reader have the bytes of a socket. @returns the socket to use from then on */
 function readInto(reader: ExactReader, socket: Socket): Socket {
-  // TLS decrypts into chunks of its own anyway.
-  const handle = socket instanceof TLSSocket ? undefined : takeHandle(socket);
-  if (handle === undefined) return socket.on("data", (chunk: Buffer) => reader.feed(chunk));
-  const taken = new Socket({ handle, onread: reader.onread } as SocketConstructorOpts);
-  // The listener counts the first socket.
-  taken.once("close", () => socket.destroy());
-  return taken.resume();
+  return takeSocket(socket, reader.onread)?.resume() ?? socket.on("data", (chunk: Buffer) => reader.feed(chunk));
 }
