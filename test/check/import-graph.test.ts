@@ -19,19 +19,31 @@ import {
 // Which of our packages each may import: the way that data flows (docs/contributing/architecture.md).
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   units: ["errors"],
+  lifetime: [],
   errors: [],
   json: ["errors"],
   functionio: ["json"],
   composition: ["errors", "json", "units", "functionio"],
   "runner-contract": ["errors"],
   // Only its tests of Compositions run containers by themselves.
-  pipeline: ["errors", "json", "functionio", "composition", "function-grpc", "oci-rootfs", "runner-contract", "runner"],
-  "oci-rootfs": ["errors", "runner-contract"],
-  "runner-grpc": ["errors", "units", "runner-contract"],
-  "function-grpc": ["errors", "json", "functionio", "composition", "runner-contract"],
+  pipeline: [
+    "lifetime",
+    "errors",
+    "json",
+    "functionio",
+    "composition",
+    "function-grpc",
+    "oci-rootfs",
+    "runner-contract",
+    "runner",
+  ],
+  "oci-rootfs": ["lifetime", "errors", "runner-contract"],
+  "runner-grpc": ["lifetime", "errors", "units", "runner-contract"],
+  "function-grpc": ["lifetime", "errors", "json", "functionio", "composition", "runner-contract"],
   program: ["errors", "units"],
-  wasm: ["runner-contract"],
+  wasm: ["lifetime", "runner-contract"],
   runner: [
+    "lifetime",
     "errors",
     "json",
     "units",
@@ -42,8 +54,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "program",
     "wasm",
   ],
-  kubernetes: ["errors", "json", "units"],
+  kubernetes: ["lifetime", "errors", "json", "units"],
   controller: [
+    "lifetime",
     "errors",
     "json",
     "functionio",
@@ -51,7 +64,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "pipeline",
     "oci-rootfs",
     "package",
-    "runner-contract",
     "runner-grpc",
     "runner",
     "function-grpc",
@@ -64,6 +76,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "function-build": ["errors", "json", "functionio", "function-grpc", "oci-rootfs", "package", "input", "wasm"],
   "dev-cluster": ["errors", "json", "runner"],
   cli: [
+    "lifetime",
     "errors",
     "json",
     "functionio",
@@ -191,7 +204,14 @@ test("who runs functions in its own process loads nothing of the server's: neith
   const entries = entrySources("runner", (entry) => entry !== "./in-process" && entry !== "./settings");
   expect(entries).not.toEqual([]);
   const loaded = packagesIn(importsIn(closureOf(entries))).filter((imported) => !isBuiltin(imported));
-  expect(loaded).toEqual(["@xfn/errors", "@xfn/json", "@xfn/oci-rootfs", "@xfn/runner-contract", "@xfn/wasm"]);
+  expect(loaded).toEqual([
+    "@xfn/errors",
+    "@xfn/json",
+    "@xfn/lifetime",
+    "@xfn/oci-rootfs",
+    "@xfn/runner-contract",
+    "@xfn/wasm",
+  ]);
 });
 
 test("examples import public entries, and nothing from outside their own folder", () => {

@@ -3,7 +3,6 @@ export type { ClusterAccess } from "./auth/access.ts";
 export { kubeconfigContexts, loadKubeconfig } from "./auth/kubeconfig.ts";
 export { KubeconfigError } from "./auth/kubeconfig-error.ts";
 export { ApiError, type ApiErrorCode, isApiError } from "./client/api-error.ts";
-export { type Backoff, pauseAfter } from "./client/backoff.ts";
 export type {
   Client,
   ConnectedClient,

@@ -1,5 +1,6 @@
 import { CodedError } from "@xfn/errors";
-import { type FunctionRunner, type RunOptions, untilAborted } from "@xfn/runner-contract";
+import { untilAborted } from "@xfn/lifetime";
+import { type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 
 /** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
 export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;

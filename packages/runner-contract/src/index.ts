@@ -20,4 +20,3 @@ export {
 } from "./function-runner.ts";
 export type { RunnerErrorDetails } from "./runner-error.ts";
 export { RunnerError } from "./runner-error.ts";
-export { untilAborted } from "./until-aborted.ts";

@@ -14,6 +14,7 @@ import {
   writeEnvironment,
 } from "@xfn/dev-cluster";
 import { messageOf } from "@xfn/errors";
+import { onAbort } from "@xfn/lifetime";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
@@ -121,8 +122,6 @@ function openDataDir(dir: string): string {
 
 function interruption(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const end = (): void => reject(signal.reason as Error);
-    if (signal.aborted) end();
-    signal.addEventListener("abort", end, { once: true });
+    onAbort(signal, () => reject(signal.reason as Error));
   });
 }

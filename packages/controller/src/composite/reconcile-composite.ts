@@ -1,13 +1,6 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
-import {
-  type Backoff,
-  isApiError,
-  type LiveObject,
-  type ObjectReference,
-  type Outcome,
-  pauseAfter,
-  type ResourceKind,
-} from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import { PipelineError } from "@xfn/pipeline";
 import { type AccountRights, accountRights } from "../account/account-rights.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";

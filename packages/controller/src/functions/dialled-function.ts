@@ -7,7 +7,7 @@ import {
   type TargetCertificates,
   type UnaryCaller,
 } from "@xfn/function-grpc";
-import { untilAborted } from "@xfn/runner-contract";
+import { untilAborted } from "@xfn/lifetime";
 
 /** A server of the same cluster accepts a connection within milliseconds. */
 const DIAL_MS = 10_000;

@@ -2,17 +2,16 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  type Backoff,
   type Client,
   electLeader,
   type Informers,
   isApiError,
   leaderClient,
-  pauseAfter,
   type ResourceKind,
   recordEvents,
   startInformers,
 } from "@xfn/kubernetes";
+import { type Backoff, onAbort, pauseAfter, retrying } from "@xfn/lifetime";
 import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
 import type { IdleMemory } from "@xfn/program/idle-memory";
@@ -236,22 +235,20 @@ function servedKinds(config: StartConfig): ServedKinds {
  * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
  */
 async function installWithRetries(client: Client, config: StartConfig, log: Log, signal: AbortSignal): Promise<void> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await installCrds(client, { signal, ...servedKinds(config) });
-    } catch (error) {
+  await retrying(() => installCrds(client, { signal, ...servedKinds(config) }), {
+    signal,
+    pauseMs: (error, failures) => {
       signal.throwIfAborted();
-      if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) throw error;
+      if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) return undefined;
       const retryMs = Math.round(pauseAfter(failures, INSTALL_BACKOFF));
       log.warn({ retryMs, ...describeFailure(error) }, "cannot install the CRDs");
-      await sleep(retryMs, undefined, { signal });
-    }
-  }
+      return retryMs;
+    },
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    onAbort(signal, resolve);
   });
 }

@@ -1,5 +1,6 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type SecureContextOptions } from "node:tls";
+import { onAbort } from "@xfn/lifetime";
 
 /** Where the gRPC server of a function listens. */
 export interface FunctionTarget {
@@ -46,13 +47,12 @@ export async function dial(
     : connectTcp({ ...address }, () => resolve(socket));
   // Otherwise a frame waits for the acknowledgement of the one before. TLS ignores the option of `connect`.
   socket.setNoDelay();
-  const abort = (): void => void socket.destroy(new Error("the connection was not made in time"));
-  signal.addEventListener("abort", abort, { once: true });
+  const forget = onAbort(signal, () => void socket.destroy(new Error("the connection was not made in time")));
   socket.once("error", reject);
   try {
     return await promise;
   } finally {
-    signal.removeEventListener("abort", abort);
+    forget();
     socket.removeListener("error", reject);
   }
 }

@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { onAbort } from "@xfn/lifetime";
 import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import { FunctionCallError, type FunctionCallErrorCode } from "../errors/function-call-error.ts";
 import { MessageBuffer, messagePrefix } from "../message/message-buffer.ts";
@@ -29,10 +30,9 @@ export async function unaryCall(
 
 class UnaryCall {
   readonly #stream: ClientHttp2Stream;
-  readonly #options: CallOptions;
   readonly #maxBytes: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #abort: () => void;
+  readonly #forget: () => void;
   readonly #resolve: (message: Buffer) => void;
   readonly #reject: (error: FunctionCallError) => void;
   readonly #response = new MessageBuffer();
@@ -48,7 +48,6 @@ class UnaryCall {
     reject: (error: FunctionCallError) => void,
   ) {
     const timeout = Math.min(Math.max(Math.ceil(options.timeoutMs), 1), MAX_TIMEOUT_MS);
-    this.#options = options;
     this.#maxBytes = options.maxResponseBytes ?? MAX_RESPONSE_BYTES;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -59,9 +58,8 @@ class UnaryCall {
       "content-type": "application/grpc",
       "grpc-timeout": `${timeout}m`,
     });
-    this.#abort = () => this.#fail("Cancelled", "the call was cancelled");
     this.#timer = setTimeout(() => this.#fail("DeadlineExceeded", `no response within ${timeout} ms`), timeout);
-    options.signal?.addEventListener("abort", this.#abort, { once: true });
+    this.#forget = onAbort(options.signal, () => this.#fail("Cancelled", "the call was cancelled"));
     this.#stream.on("response", (headers) => this.#onHeaders(headers));
     this.#stream.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#stream.on("trailers", (trailers: IncomingHttpHeaders) => {
@@ -131,7 +129,7 @@ class UnaryCall {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#timer);
-    this.#options.signal?.removeEventListener("abort", this.#abort);
+    this.#forget();
     report();
     this.#stream.close(constants.NGHTTP2_CANCEL);
   }

@@ -1,6 +1,7 @@
+import { messageOf } from "@xfn/errors";
+import { type Backoff, pauseAfter, retrying } from "@xfn/lifetime";
 import { TransportError } from "../transport/transport-error.ts";
 import { ApiError, isApiError } from "./api-error.ts";
-import { type Backoff, pauseAfter, sleep } from "./backoff.ts";
 
 // Five tries take about 3 s. An API server restarts within that time, and a reconciler retries later anyway.
 const MAX_TRIES = 5;
@@ -20,19 +21,20 @@ export interface RetryOptions {
  * write that may have happened fails, so that the caller can look.
  */
 export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isApiError(error) || tries >= MAX_TRIES) throw error;
+  return await retrying(attempt, {
+    signal: options.signal,
+    pauseMs: (error, failures) => {
+      if (!isApiError(error) || failures >= MAX_TRIES) return undefined;
       // Not after a timeout: five of them would take five times as long as the caller allowed.
       const safe = serverDidNothing(error) || (options.read && error.retryable && error.code !== "Timeout");
       const asked = error.retryAfterMs ?? 0;
-      if (!safe || asked > LONGEST_ASKED_MS) throw error;
+      if (!safe || asked > LONGEST_ASKED_MS) return undefined;
       options.onRetry?.(error);
-      await pauseFor(Math.max(asked, pauseAfter(tries, BACKOFF)), options.signal, error);
-    }
-  }
+      return Math.max(asked, pauseAfter(failures, BACKOFF));
+    },
+    abortedPause: (error, cause) =>
+      new ApiError("Aborted", `aborted while waiting to retry after: ${messageOf(error)}`, { cause }),
+  });
 }
 
 /**
@@ -42,12 +44,4 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
 function serverDidNothing({ status, retryAfterMs, cause }: ApiError): boolean {
   if (status !== undefined) return status === 429 || (status === 503 && retryAfterMs !== undefined);
   return cause instanceof TransportError && cause.code === "NotSent";
-}
-
-async function pauseFor(ms: number, signal: AbortSignal | undefined, error: ApiError): Promise<void> {
-  try {
-    await sleep(ms, signal);
-  } catch (cause) {
-    throw new ApiError("Aborted", `aborted while waiting to retry after: ${error.message}`, { cause });
-  }
 }

@@ -1,5 +1,5 @@
+import { sleep } from "@xfn/lifetime";
 import { isApiError } from "../client/api-error.ts";
-import { sleep } from "../client/backoff.ts";
 import type { LiveObject } from "../client/client.ts";
 import type { LeaseRecords } from "./lease-record.ts";
 

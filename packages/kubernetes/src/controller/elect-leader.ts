@@ -1,5 +1,5 @@
+import { sleep } from "@xfn/lifetime";
 import { isApiError } from "../client/api-error.ts";
-import { sleep } from "../client/backoff.ts";
 import type { Client } from "../client/client.ts";
 import { AcquiredLease, type LeaderLease, leaderClock } from "./acquired-lease.ts";
 import { LeaseRecords } from "./lease-record.ts";

@@ -1,4 +1,4 @@
-import { type Backoff, pauseAfter } from "../client/backoff.ts";
+import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import type { RateLimit } from "../client/token-bucket.ts";
 import { KeyPace } from "./key-pace.ts";
 import { KeyTimers } from "./key-timers.ts";

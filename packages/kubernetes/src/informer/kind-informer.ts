@@ -1,4 +1,4 @@
-import type { Backoff } from "../client/backoff.ts";
+import { type Backoff, untilAborted } from "@xfn/lifetime";
 import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
 import type { Indexers, Informer, InformerHandlers, InformerOptions, SubscribeOptions } from "./informer.ts";
 import { ObjectCache } from "./object-cache.ts";
@@ -60,16 +60,7 @@ export class KindInformer implements Informer, Sink {
   }
 
   async whenSynced(signal?: AbortSignal): Promise<void> {
-    if (this.#synced) return;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const abort = (): void => reject(signal?.reason as Error);
-    if (signal?.aborted === true) abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      await Promise.race([this.#firstList.promise, promise]);
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
+    if (!this.#synced) await untilAborted(this.#firstList.promise, signal);
   }
 
   subscribe(handlers: InformerHandlers, { changesOnly = false }: SubscribeOptions = {}): () => void {

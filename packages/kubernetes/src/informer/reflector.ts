@@ -1,5 +1,5 @@
+import { type Backoff, pauseAfter, sleep } from "@xfn/lifetime";
 import { type ApiError, isApiError } from "../client/api-error.ts";
-import { type Backoff, pauseAfter, sleep } from "../client/backoff.ts";
 import type { Client, LiveObject, ResourceKind, WatchEvent } from "../client/client.ts";
 import { watchSeconds } from "../client/watch.ts";
 import type { InformerOptions } from "./informer.ts";

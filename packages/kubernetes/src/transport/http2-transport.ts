@@ -1,3 +1,4 @@
+import { untilAborted } from "@xfn/lifetime";
 import type { ClusterAccess } from "../auth/access.ts";
 import { dialTls } from "./dial.ts";
 import { Http1Transport } from "./http1-transport.ts";
@@ -47,7 +48,8 @@ class Http2Transport implements Transport {
       this.#dialing ??= this.#dial().finally(() => {
         this.#dialing = undefined;
       });
-      await unlessAborted(this.#dialing, request);
+      // The connection continues, because other requests wait for it too.
+      await untilAborted(this.#dialing, request.signal, abortedRequest);
     }
   }
 
@@ -94,20 +96,5 @@ class Http2Transport implements Transport {
   #remove(session: Http2Session): void {
     const at = this.#sessions.indexOf(session);
     if (at >= 0) this.#sessions.splice(at, 1);
-  }
-}
-
-/** Stops waiting when the request is aborted. The connection continues, because other requests wait for it too. */
-async function unlessAborted<T>(connection: Promise<T>, { signal }: HttpRequest): Promise<T> {
-  if (signal === undefined) return connection;
-  if (signal.aborted) throw abortedRequest(signal);
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(abortedRequest(signal));
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([connection, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-    connection.catch(() => undefined);
   }
 }

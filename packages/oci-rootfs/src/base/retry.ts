@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pauseAfter, retrying, sleep } from "@xfn/lifetime";
 import { ImageError } from "./errors.ts";
 import { abortError, throwIfAborted } from "./single-flight.ts";
 
@@ -39,34 +39,36 @@ export class Attempts {
    * @throws the error itself if a retry cannot help; ImageError Aborted
    */
   async pauseAfter(error: unknown, signal: AbortSignal | undefined): Promise<void> {
-    throwIfAborted(signal);
-    this.#failures += 1;
-    if (!(error instanceof ImageError) || !error.retryable || this.#failures >= this.#limit) throw error;
-    const asked = error.retryAfterMs ?? 0;
-    if (asked > MAX_RETRY_AFTER_MS) throw error;
-    const doubled = Math.min(this.#baseDelayMs * 2 ** (this.#failures - 1), MAX_DELAY_MS);
-    // Jitter, so that clients that failed together do not retry together.
-    const delay = Math.max(asked, doubled * (0.5 + Math.random() / 2));
+    const ms = this.pauseMs(error, signal);
+    if (ms === undefined) throw error;
     try {
-      await sleep(delay, undefined, signal === undefined ? {} : { signal });
+      await sleep(ms, signal);
     } catch {
       throw abortError(signal);
     }
   }
+
+  /** The pause before the next attempt; undefined if a retry cannot help. @throws ImageError Aborted */
+  pauseMs(error: unknown, signal: AbortSignal | undefined): number | undefined {
+    throwIfAborted(signal);
+    this.#failures += 1;
+    if (!(error instanceof ImageError) || !error.retryable || this.#failures >= this.#limit) return undefined;
+    const asked = error.retryAfterMs ?? 0;
+    if (asked > MAX_RETRY_AFTER_MS) return undefined;
+    return Math.max(asked, pauseAfter(this.#failures, { firstMs: this.#baseDelayMs, longestMs: MAX_DELAY_MS }));
+  }
 }
 
 /** Repeats the work until it succeeds or fails permanently. */
-export async function retrying<T>(
+export async function retryingTransfer<T>(
   options: RetryOptions | undefined,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   const attempts = new Attempts(options);
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      await attempts.pauseAfter(error, signal);
-    }
-  }
+  return await retrying(work, {
+    signal,
+    pauseMs: (error) => attempts.pauseMs(error, signal),
+    abortedPause: () => abortError(signal),
+  });
 }

@@ -1,3 +1,4 @@
+import { untilAborted } from "@xfn/lifetime";
 import { ImageError } from "./errors.ts";
 
 interface Flight<T> {
@@ -45,15 +46,9 @@ export class SingleFlight<T> {
 
 async function wait<T>(flight: Flight<T>, signal: AbortSignal | undefined): Promise<T> {
   flight.waiting += 1;
-  let leave: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(abortError(signal));
-    signal?.addEventListener("abort", leave, { once: true });
-  });
   try {
-    return await (signal === undefined ? flight.result : Promise.race([flight.result, aborted]));
+    return await untilAborted(flight.result, signal, abortError);
   } finally {
-    if (leave !== undefined) signal?.removeEventListener("abort", leave);
     flight.waiting -= 1;
     if (flight.waiting === 0) {
       flight.controller.abort();

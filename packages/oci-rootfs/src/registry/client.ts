@@ -1,5 +1,5 @@
 import { ImageError, unlessMissing } from "../base/errors.ts";
-import { retrying } from "../base/retry.ts";
+import { retryingTransfer } from "../base/retry.ts";
 import { throwIfAborted } from "../base/single-flight.ts";
 import { digestOf, isDigest, isOfDigest, parseDigest } from "../image/digest.ts";
 import type { Reference } from "../image/image-name.ts";
@@ -159,7 +159,7 @@ export class RegistryClient implements ImageSource {
       }
     }
     try {
-      return await retrying(this.options.retry, signal, () => work(endpointOf(this.session)));
+      return await retryingTransfer(this.options.retry, signal, () => work(endpointOf(this.session)));
     } catch (error) {
       if (!(error instanceof ImageError) || failed.length === 0) throw error;
       throw new ImageError(error.code, `${error.rawMessage}; ${failed.join("; ")}`, { ...error, cause: error });

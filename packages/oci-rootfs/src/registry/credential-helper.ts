@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { onAbort } from "@xfn/lifetime";
 import type { RegistryAuth } from "@xfn/runner-contract";
 import { ImageError } from "../base/errors.ts";
 import { parseJsonObject } from "../base/json.ts";
@@ -111,7 +112,7 @@ function run(
     };
     const settle = (outcome: () => void): void => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      forget();
       outcome();
     };
     const stop = (error: Error): void =>
@@ -120,9 +121,8 @@ function run(
         child.stdout.destroy();
         reject(error);
       });
-    const abort = (): void => stop(abortError(signal));
     const timer = setTimeout(() => stop(failed(program, `no response after ${helperTimeoutMs} ms`)), helperTimeoutMs);
-    signal?.addEventListener("abort", abort, { once: true });
+    const forget = onAbort(signal, () => stop(abortError(signal)));
     child.once("error", (error: NodeJS.ErrnoException) => {
       const why = error.code === "ENOENT" ? "the program is not on the PATH" : error.message;
       settle(() => reject(failed(program, why)));

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import tls from "node:tls";
+import { onAbort } from "@xfn/lifetime";
 import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import { buildConnector, type Dispatcher } from "undici";
 import { ImageError } from "../base/errors.ts";
@@ -179,8 +180,7 @@ export class RegistryTransport {
       if (received - before < least) body.destroy(stalled);
       before = received;
     }, this.stallMs);
-    const abort = (): void => void body.destroy(abortError(signal));
-    signal.addEventListener("abort", abort, { once: true });
+    const forget = onAbort(signal, () => void body.destroy(abortError(signal)));
     try {
       if (signal.aborted) throw abortError(signal);
       for await (const chunk of body) {
@@ -191,7 +191,7 @@ export class RegistryTransport {
       throw this.#transportError(error, url, signal);
     } finally {
       clearInterval(timer);
-      signal.removeEventListener("abort", abort);
+      forget();
       body.destroy();
     }
   }

@@ -1,4 +1,4 @@
-import { retrying } from "../base/retry.ts";
+import { retryingTransfer } from "../base/retry.ts";
 import { parseDigest } from "../image/digest.ts";
 import type { Reference } from "../image/image-name.ts";
 import type { Descriptor } from "../image/manifest.ts";
@@ -24,7 +24,7 @@ export class RegistryWriter {
 
   /** Whether the repository has the blob. */
   hasBlob(digest: string, signal: AbortSignal): Promise<boolean> {
-    return retrying(this.#options.retry, signal, () =>
+    return retryingTransfer(this.#options.retry, signal, () =>
       this.#has(`blobs/${validated(digest)}`, `blob ${digest}`, {}, signal),
     );
   }
@@ -33,7 +33,7 @@ export class RegistryWriter {
   hasManifest(digest: string, mediaType: string, signal: AbortSignal): Promise<boolean> {
     const path = `manifests/${validated(digest)}`;
     const headers = { accept: mediaType };
-    return retrying(this.#options.retry, signal, () => this.#has(path, `manifest ${digest}`, headers, signal));
+    return retryingTransfer(this.#options.retry, signal, () => this.#has(path, `manifest ${digest}`, headers, signal));
   }
 
   /**
@@ -44,7 +44,7 @@ export class RegistryWriter {
   blob(upload: BlobUpload): Promise<UploadOutcome> {
     const { descriptor, signal } = upload;
     const { retry } = this.#options;
-    return retrying(retry, signal, async () => {
+    return retryingTransfer(retry, signal, async () => {
       // Checks in each attempt, because an earlier one may have succeeded although its response was lost.
       const path = `blobs/${validated(descriptor.digest)}`;
       if (await this.#has(path, `blob ${descriptor.digest}`, {}, signal)) return "present";
@@ -65,7 +65,7 @@ export class RegistryWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const { session } = this.#client;
-    const response = await retrying(this.#options.retry, signal, async () => {
+    const response = await retryingTransfer(this.#options.retry, signal, async () => {
       const received = await session.request({
         method: "PUT",
         path: `manifests/${tag ?? validated(descriptor.digest)}`,

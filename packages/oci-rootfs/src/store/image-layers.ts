@@ -1,3 +1,4 @@
+import { onAbort } from "@xfn/lifetime";
 import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES } from "../base/progress.ts";
 import { abortError, throwIfAborted } from "../base/single-flight.ts";
@@ -40,8 +41,7 @@ export class ImageLayers {
     const results: StoredLayer[] = [];
     // The first failing layer stops the others.
     const stop = new AbortController();
-    const abort = (): void => stop.abort(options.signal?.reason);
-    options.signal?.addEventListener("abort", abort, { once: true });
+    const forget = onAbort(options.signal, () => stop.abort(options.signal?.reason));
     let next = 0;
     let failure: unknown;
     const worker = async (): Promise<void> => {
@@ -89,7 +89,7 @@ export class ImageLayers {
       throwIfAborted(options.signal);
       await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL_LAYERS, count) }, worker));
     } finally {
-      options.signal?.removeEventListener("abort", abort);
+      forget();
     }
     if (options.signal?.aborted) throw abortError(options.signal);
     if (failure !== undefined) throw failure;

@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { onAbort } from "@xfn/lifetime";
 import { BoundedCache, stringBytes } from "../base/bounded-cache.ts";
 import { ImageError } from "../base/errors.ts";
 import { SingleFlight } from "../base/single-flight.ts";
@@ -169,14 +170,13 @@ export class LayerStore {
     work: (packed: Parameters<LayerUnpacker["verify"]>[0]) => Promise<StoredLayer>,
   ): Promise<StoredLayer> {
     const file = completeFile(this.#store.blobPath(descriptor.digest));
-    const stop = (): void => abandon(file);
-    signal.addEventListener("abort", stop, { once: true });
+    const forget = onAbort(signal, () => abandon(file));
     try {
       return await work({ file, diffId, ...packedAs(descriptor), verify: descriptor });
     } catch (error) {
       throw ImageError.from(error, { digest: descriptor.digest });
     } finally {
-      signal.removeEventListener("abort", stop);
+      forget();
     }
   }
 

@@ -1,4 +1,5 @@
 import { CodedError, messageOf } from "@xfn/errors";
+import { onAbort } from "@xfn/lifetime";
 import "../base/require-node.ts";
 import { parentPort, Worker } from "node:worker_threads";
 
@@ -101,15 +102,14 @@ export class WorkerThreads<Job, Outcome> {
   #waitForThread(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const go = (): void => {
-        signal?.removeEventListener("abort", leave);
+        forget();
         resolve();
       };
-      const leave = (): void => {
+      this.#waiting.push(go);
+      const forget = onAbort(signal, () => {
         this.#waiting.splice(this.#waiting.indexOf(go), 1);
         reject(aborted(signal));
-      };
-      signal?.addEventListener("abort", leave, { once: true });
-      this.#waiting.push(go);
+      });
     });
   }
 
@@ -157,21 +157,20 @@ export class WorkerThreads<Job, Outcome> {
       const isMemory = cause instanceof Error && "code" in cause && cause.code === "ERR_WORKER_OUT_OF_MEMORY";
       reject(new ThreadError(isMemory ? "OutOfMemory" : "Exited", `the worker thread exited: ${message}`, cause));
     };
-    const stop = (): void => {
+    worker.removeAllListeners();
+    worker.once("message", resolve).once("error", died).once("exit", died);
+    const forget = onAbort(signal, () => {
       limit = setTimeout(() => {
         end(worker);
         reject(aborted(signal));
       }, ABORT_MS);
-    };
-    worker.removeAllListeners();
-    worker.once("message", resolve).once("error", died).once("exit", died);
-    signal?.addEventListener("abort", stop, { once: true });
+    });
     try {
       worker.postMessage(job, transfer); // oxlint-disable-line unicorn/require-post-message-target-origin
       return await promise;
     } finally {
       clearTimeout(limit);
-      signal?.removeEventListener("abort", stop);
+      forget();
     }
   }
 }

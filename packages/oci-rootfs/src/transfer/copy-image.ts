@@ -1,3 +1,4 @@
+import { onAbort } from "@xfn/lifetime";
 import type { RegistryAuth } from "@xfn/runner-contract";
 import { ImageError } from "../base/errors.ts";
 import { type OnProgress, PROGRESS_STEP_BYTES, type Progress } from "../base/progress.ts";
@@ -68,15 +69,14 @@ export async function copyImage(options: CopyOptions): Promise<CopiedImage> {
   throwIfAborted(options.signal);
   // The first failing blob stops the others.
   const stop = new AbortController();
-  const abort = (): void => stop.abort(options.signal?.reason);
-  options.signal?.addEventListener("abort", abort, { once: true });
+  const forget = onAbort(options.signal, () => stop.abort(options.signal?.reason));
   try {
     return await copy(options, stop);
   } catch (error) {
     throwIfAborted(options.signal);
     throw ImageError.from(error);
   } finally {
-    options.signal?.removeEventListener("abort", abort);
+    forget();
   }
 }
 

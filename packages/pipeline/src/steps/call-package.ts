@@ -14,7 +14,8 @@ import {
   type SatisfiedRun,
 } from "@xfn/function-grpc";
 import { type Result, SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { DEFAULT_OUTPUT_BYTES, isUndelivered, untilAborted } from "@xfn/runner-contract";
+import { untilAborted } from "@xfn/lifetime";
+import { DEFAULT_OUTPUT_BYTES, isUndelivered } from "@xfn/runner-contract";
 import { conditionMessage, conditionProblem } from "../outcome/check-condition.ts";
 import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";

@@ -1,7 +1,8 @@
 import { compileSchema } from "@xfn/composition/schema";
 import { FunctionCallError } from "@xfn/function-grpc";
 import type { JsonValue, KubernetesObject } from "@xfn/json";
-import { RunnerError, untilAborted } from "@xfn/runner-contract";
+import { untilAborted } from "@xfn/lifetime";
+import { RunnerError } from "@xfn/runner-contract";
 import { describe, expect, test, vi } from "vitest";
 import { bucket, changes, compositionOf, desires, failure, packagesOf, xr } from "../../testing/fixtures.ts";
 import { type InProcessFunction, inProcessRunner } from "../in-process.ts";

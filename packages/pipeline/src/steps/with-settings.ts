@@ -2,7 +2,7 @@ import { compileGuard, type Guard, type GuardOutcome, type StepSettings } from "
 import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
 import { stepMessage } from "../outcome/step-message.ts";
 import { desiredFor, observedFor } from "../settings/guard-states.ts";
-import { retrying } from "../settings/retry.ts";
+import { retryingStep } from "../settings/retry.ts";
 import { schemaProblems } from "../settings/strict.ts";
 import { TimeLimit, TimeLimitError } from "../settings/time-limit.ts";
 import { invalidDesired } from "./check-desired.ts";
@@ -106,7 +106,7 @@ class StepWithSettings implements PreparedStep {
   ): Promise<T> {
     const { retries = 0 } = this.#settings;
     const isRepeatable = (error: unknown): boolean => error instanceof PipelineError && error.undelivered;
-    return await retrying(work, { retries, isRepeatable, onRetry: () => report?.recorder?.retried(), signal });
+    return await retryingStep(work, { retries, isRepeatable, onRetry: () => report?.recorder?.retried(), signal });
   }
 
   async #limited<T>(

@@ -1,4 +1,5 @@
 import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { onAbort } from "@xfn/lifetime";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { PeerLimitError } from "@xfn/runner-contract/peer-limits";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
@@ -184,14 +185,13 @@ class GrpcRunnerClient implements RunnerClient {
 
   /** Waits for the end of a call. Meanwhile its signal, and the end of this client, cancel it. */
   async #while<T>(running: RunningCall, { signal }: OutgoingCall, end: Promise<T>): Promise<T> {
-    const abort = (): void => running.cancel();
     this.#calls.add(running);
-    signal?.addEventListener("abort", abort, { once: true });
+    const forget = onAbort(signal, () => running.cancel());
     try {
       return await end;
     } finally {
       this.#calls.delete(running);
-      signal?.removeEventListener("abort", abort);
+      forget();
     }
   }
 

@@ -1,3 +1,4 @@
+import { onAbort } from "@xfn/lifetime";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { TurnLines } from "./turn-lines.ts";
 
@@ -175,14 +176,13 @@ export class Admission {
     if (!this.#isFree()) {
       this.#checkDeadline(caller, deadline);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const abort = (): void => {
+      this.#waiting.push(caller, resolve);
+      const forget = onAbort(signal, () => {
         this.#waiting.remove(caller, resolve);
         reject(signal.reason as Error);
-      };
-      this.#waiting.push(caller, resolve);
-      signal.addEventListener("abort", abort, { once: true });
+      });
       await promise;
-      signal.removeEventListener("abort", abort);
+      forget();
       // The slot was handed over, so #running already counts it.
     } else {
       this.#running++;

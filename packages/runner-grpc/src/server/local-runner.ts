@@ -1,3 +1,4 @@
+import { onAbort } from "@xfn/lifetime";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import type { CallReport } from "../wire/call-trailers.ts";
 import { DEFAULT_MARGIN_MS } from "../wire/limits.ts";
@@ -82,9 +83,7 @@ class AdmittedRunner implements LocalRunner {
     const timeoutMs = deadlineOf(asked);
     const ticket = this.#admit(input.length, Date.now() + timeoutMs);
     const aborter = new AbortController();
-    const abort = (): void => aborter.abort(aborted(image, step));
-    signal?.addEventListener("abort", abort, { once: true });
-    if (signal?.aborted === true) abort();
+    const forget = onAbort(signal, () => aborter.abort(aborted(image, step)));
     const timer = setTimeout(() => aborter.abort(tooLate(image, step)), timeoutMs);
     try {
       const request = (): RequestedRun => {
@@ -102,7 +101,7 @@ class AdmittedRunner implements LocalRunner {
       return end.output;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      forget();
       ticket.leave();
       this.#drain.check();
     }

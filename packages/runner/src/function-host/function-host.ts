@@ -1,4 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { untilAborted } from "@xfn/lifetime";
 import type { Image } from "@xfn/oci-rootfs";
 import {
   type FunctionHost,
@@ -6,7 +7,6 @@ import {
   type RunOptions,
   type ServedFunction,
   type ServeOptions,
-  untilAborted,
 } from "@xfn/runner-contract";
 import type { SharedGroup } from "../cgroup/shared-group.ts";
 import { describeFailure } from "../sandbox/classify-exit.ts";

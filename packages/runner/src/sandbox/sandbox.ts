@@ -1,4 +1,5 @@
 import { messageOf } from "@xfn/errors";
+import { onAbort } from "@xfn/lifetime";
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { NO_HITS } from "../cgroup/limit-cgroup.ts";
@@ -144,9 +145,7 @@ export class Sandbox {
     const ending = new Ending(() => this.kill());
     const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const timer = setTimeout(() => ending.end("Timeout"), timeoutMs);
-    const abort = (): void => ending.end("Aborted");
-    options.signal?.addEventListener("abort", abort, { once: true });
-    if (options.signal?.aborted) abort();
+    const forget = onAbort(options.signal, () => ending.end("Aborted"));
     let io: ContainerIo | undefined;
     let leaving: NodeJS.Timeout | undefined;
     try {
@@ -166,7 +165,7 @@ export class Sandbox {
     } finally {
       clearTimeout(timer);
       clearTimeout(leaving);
-      options.signal?.removeEventListener("abort", abort);
+      forget();
       if (io === undefined) this.kill();
       io?.abandon();
       this.#cgroup?.remove();

@@ -1,3 +1,4 @@
+import { onAbort } from "@xfn/lifetime";
 import { RunnerError } from "@xfn/runner-contract";
 
 /** The phases before a function runs. */
@@ -10,7 +11,7 @@ type EarlyPhase = "pull" | "start";
 export class StartDeadline {
   readonly #aborter = new AbortController();
   readonly #over = Promise.withResolvers<never>();
-  readonly #caller: AbortSignal | undefined;
+  readonly #forget: () => void;
   readonly #timer: NodeJS.Timeout | undefined;
   #phase: EarlyPhase = "pull";
   #error: RunnerError | undefined;
@@ -18,10 +19,10 @@ export class StartDeadline {
   /** @param ms time until {@link met}; undefined for no bound */
   constructor(ms: number | undefined, caller: AbortSignal | undefined) {
     this.#over.promise.catch(() => undefined);
-    this.#caller = caller;
     if (ms !== undefined) this.#timer = setTimeout(() => this.#end(tooLate(this.#phase, ms)), ms);
-    caller?.addEventListener("abort", this.#abort, { once: true });
-    if (caller?.aborted === true) this.#abort();
+    this.#forget = onAbort(caller, () =>
+      this.#end(new RunnerError("Aborted", "the call was cancelled", { phase: this.#phase })),
+    );
   }
 
   /** Aborted when the time is over or the caller has gone. */
@@ -54,10 +55,8 @@ export class StartDeadline {
   /** The call has its sandbox, or has failed: the timeout of its function applies from now on. */
   met(): void {
     clearTimeout(this.#timer);
-    this.#caller?.removeEventListener("abort", this.#abort);
+    this.#forget();
   }
-
-  readonly #abort = (): void => this.#end(new RunnerError("Aborted", "the call was cancelled", { phase: this.#phase }));
 
   #end(error: RunnerError): void {
     this.#error ??= error;

@@ -1,5 +1,6 @@
 import { FunctionCallError, FunctionConnection } from "@xfn/function-grpc";
-import { type RunOptions, type ServedFunction, untilAborted } from "@xfn/runner-contract";
+import { untilAborted } from "@xfn/lifetime";
+import { type RunOptions, type ServedFunction } from "@xfn/runner-contract";
 import { errorOfStatus, RunnerGrpcError } from "@xfn/runner-grpc";
 import type { Runner } from "../runner-options.ts";
 import { StartDeadline } from "../sandbox/start-deadline.ts";

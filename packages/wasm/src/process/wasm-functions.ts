@@ -1,11 +1,6 @@
 import { availableParallelism } from "node:os";
-import {
-  DEFAULT_OUTPUT_BYTES,
-  DEFAULT_TIMEOUT_MS,
-  MAX_PAYLOAD_BYTES,
-  RunnerError,
-  untilAborted,
-} from "@xfn/runner-contract";
+import { onAbort, untilAborted } from "@xfn/lifetime";
+import { DEFAULT_OUTPUT_BYTES, DEFAULT_TIMEOUT_MS, MAX_PAYLOAD_BYTES, RunnerError } from "@xfn/runner-contract";
 import { DEFAULT_MEMORY_BYTES, MAX_MEMORY_BYTES, MAX_MODULE_BYTES, PAGE_BYTES } from "../protocol/limits.ts";
 import { failureOf } from "./classify.ts";
 import { processCommand } from "./command.ts";
@@ -98,11 +93,9 @@ export class WasmFunctions {
       reason ??= why;
       process.kill();
     };
-    const abort = (): void => end("Aborted");
-    signal?.addEventListener("abort", abort, { once: true });
+    const forget = onAbort(signal, () => end("Aborted"));
     let timer: NodeJS.Timeout | undefined;
     try {
-      if (signal?.aborted) abort();
       // Compiling a module takes less, whatever it has.
       timer = setTimeout(end, DEFAULT_TIMEOUT_MS, "Timeout");
       const { filtered } = await process.ready;
@@ -122,7 +115,7 @@ export class WasmFunctions {
       throw error;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      forget();
       this.#release(pooled);
     }
   }

@@ -1,6 +1,6 @@
 import { type Composition, checkConnectionKeys } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
-import { type Backoff, pauseAfter } from "@xfn/kubernetes";
+import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";

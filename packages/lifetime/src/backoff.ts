@@ -17,19 +17,3 @@ export function pauseAfter(
   const full = Math.min(firstMs * 2 ** Math.min(failures - 1, 40), longestMs);
   return full * (1 - random() / 2);
 }
-
-/** @throws the signal's reason */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason as Error);
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", abort, { once: true });
-  });
-}

@@ -1,0 +1,5 @@
+export { type Backoff, pauseAfter } from "./backoff.ts";
+export { onAbort } from "./on-abort.ts";
+export { type RetryPolicy, retrying } from "./retrying.ts";
+export { sleep } from "./sleep.ts";
+export { untilAborted } from "./until-aborted.ts";
