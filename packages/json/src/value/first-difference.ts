@@ -46,7 +46,7 @@ function equalObjects(left: JsonObject, right: JsonObject, path: (string | numbe
   for (const _ in right) keys--;
   if (keys === 0) return true;
   for (const key in right) {
-    if (!(key in left)) {
+    if (!Object.hasOwn(left, key)) {
       path.push(key);
       return false;
     }

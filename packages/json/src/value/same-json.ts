@@ -1,14 +1,7 @@
-import { isObject, type JsonValue } from "./json-value.ts";
+import { firstDifference } from "./first-difference.ts";
+import type { JsonValue } from "./json-value.ts";
 
-/** Whether two JSON values are equal, whatever the order of keys. */
+/** Whether two JSON values are equal, regardless of the order of keys. Numbers compare by value. */
 export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
-  }
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-  );
+  return firstDifference(a, b) === undefined;
 }

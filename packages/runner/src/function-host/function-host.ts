@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { untilAborted } from "@xfn/lifetime";
+import { onAbort, untilAborted } from "@xfn/lifetime";
 import type { Image } from "@xfn/oci-rootfs";
 import {
   type FunctionHost,
@@ -164,9 +164,8 @@ export class SandboxedFunctions implements FunctionHost {
       throwIfAborted(cancelled);
       const startTimeoutMs = options.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
       server = new FunctionServer(sandbox, startTimeoutMs, this.#parts.group());
-      const { ended, end } = { ended: server.ended, end: (): void => server?.end() };
-      void ended.then(() => this.#parts.release(digest));
-      cancelled.addEventListener("abort", end, { once: true });
+      void server.ended.then(() => this.#parts.release(digest));
+      onAbort(cancelled, () => server?.end());
       await server.listening();
       this.#parts.onEvent({ type: "server-started", digest });
       return server;
