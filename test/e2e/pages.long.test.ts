@@ -20,7 +20,7 @@ import { Workspace } from "../harness/workspace.ts";
 const PAGES = {
   "README.md": 3,
   "docs/get-started/first-render.md": 2,
-  "docs/get-started/first-function.md": 20,
+  "docs/get-started/first-function.md": 15,
   "docs/reference/function-io.md": 2,
   // Continues the first function.
   "docs/tasks/function-forms.md": 25,
