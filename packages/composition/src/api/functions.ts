@@ -1,7 +1,7 @@
 import type { JsonValue } from "@xfn/json";
 import { parseQuantity, type Quantity } from "@xfn/units";
 import { eachDuplicate, list, map } from "../api-schema/list.ts";
-import { embeddedObject, type ObjectSchema, object } from "../api-schema/object.ts";
+import { embeddedObject, type Fields, type ObjectSchema, object } from "../api-schema/object.ts";
 import { ANY, choice, custom, name, type Rule, required, type Schema, text, unread } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import { isObject, kindOf } from "../values/json.ts";
@@ -10,7 +10,14 @@ import { attempt, duration, TIMEOUT, TIMEOUT_RULE } from "./duration.ts";
 import { IMAGE_REFERENCE } from "./image-reference.ts";
 import { SETTINGS } from "./step-settings.ts";
 import { WEBHOOK } from "./webhook.ts";
-import type { WrittenCache, WrittenContainer, WrittenFunction, WrittenQuantity, WrittenWasm } from "./written.ts";
+import type {
+  WrittenCache,
+  WrittenContainer,
+  WrittenFunction,
+  WrittenQuantity,
+  WrittenTarget,
+  WrittenWasm,
+} from "./written.ts";
 
 /** What a function reads and writes. */
 export const IO: Schema<FunctionForm> = choice("FunctionIO", "ResourceList", "KRM");
@@ -114,7 +121,7 @@ const IMAGE = {
 };
 
 /** The image of a function, and the options of its container. */
-export const CONTAINER: ObjectSchema<WrittenContainer> = object<WrittenContainer>(
+const CONTAINER: ObjectSchema<WrittenContainer> = object<WrittenContainer>(
   { ...IMAGE, network: NETWORK, resources: RESOURCES },
   {
     rules: [TIMEOUT_RULE],
@@ -122,7 +129,7 @@ export const CONTAINER: ObjectSchema<WrittenContainer> = object<WrittenContainer
 );
 
 /** The image of a WebAssembly module. It has no network, and computes on one thread. */
-export const WASM: ObjectSchema<WrittenWasm> = object<WrittenWasm>(
+const WASM: ObjectSchema<WrittenWasm> = object<WrittenWasm>(
   {
     ...IMAGE,
     resources: object<NonNullable<WrittenWasm["resources"]>>({
@@ -164,17 +171,53 @@ export function checkChroot(step: FieldReader): void {
   step.error("Unsupported", "container", message);
 }
 
+/** The types of functions. */
+export const TYPE: Schema<WrittenFunction["type"]> = choice("Container", "Webhook", "Wasm", "Chroot");
+
+/** The fields of which a function has one, by its type. */
+export const TARGETS: Fields<WrittenTarget> = { container: CONTAINER, webhook: WEBHOOK, wasm: WASM };
+
+/** A field of {@link TARGETS}. */
+export interface TargetField {
+  readonly field: keyof WrittenTarget;
+  /** The types that need it. Messages name the first. */
+  readonly types: readonly [WrittenFunction["type"], ...WrittenFunction["type"][]];
+  /** The value that belongs in it. */
+  readonly needs: string;
+  /** The function can have `cache`. */
+  readonly isCacheable: boolean;
+}
+
+/** What the checks of functions and of steps know of each field of {@link TARGETS}. */
+export const TARGET_FIELDS: readonly TargetField[] = [
+  {
+    field: "container",
+    types: ["Container", "Chroot"],
+    needs: "the image to run, as container.image",
+    isCacheable: true,
+  },
+  { field: "webhook", types: ["Webhook"], needs: "the server to call, as webhook.url", isCacheable: false },
+  { field: "wasm", types: ["Wasm"], needs: "the module to run, as wasm.image", isCacheable: true },
+];
+
+/** A CEL expression: whether the type of a function is among these. */
+function isOneOf([first, ...others]: TargetField["types"]): string {
+  if (others.length === 0) return `self.type == '${first}'`;
+  return `self.type in [${[first, ...others].map((type) => `'${type}'`).join(", ")}]`;
+}
+
+function isNoneOf(types: TargetField["types"]): string {
+  return types.length === 1 ? `self.type != '${types[0]}'` : `!(${isOneOf(types)})`;
+}
+
 const FUNCTION_RULES: readonly Rule[] = [
   TIMEOUT_RULE,
-  [
-    "!(self.type in ['Container', 'Chroot']) || has(self.container)",
-    "container is missing: the image to run, as container.image",
-  ],
-  ["self.type != 'Webhook' || has(self.webhook)", "webhook is missing: the server to call, as webhook.url"],
-  ["self.type != 'Wasm' || has(self.wasm)", "wasm is missing: the module to run, as wasm.image"],
-  ["self.type in ['Container', 'Chroot'] || !has(self.container)", "container is for type: Container"],
-  ["self.type == 'Webhook' || !has(self.webhook)", "webhook is for type: Webhook"],
-  ["self.type == 'Wasm' || !has(self.wasm)", "wasm is for type: Wasm"],
+  ...TARGET_FIELDS.map(
+    ({ field, types, needs }): Rule => [`${isNoneOf(types)} || has(self.${field})`, `${field} is missing: ${needs}`],
+  ),
+  ...TARGET_FIELDS.map(
+    ({ field, types }): Rule => [`${isOneOf(types)} || !has(self.${field})`, `${field} is for type: ${types[0]}`],
+  ),
   CHROOT_RULE,
 ];
 
@@ -182,31 +225,26 @@ const FUNCTION_RULES: readonly Rule[] = [
 export const MAX_STEPS = 64;
 
 /**
- * A function. A new type of function is a field here with its schema (like `container`) and an entry in `uses` that
- * names the field. Its TypeScript types are in `written.ts` and `composition.ts`, with one line in `normalize.ts`
- * between them; the compiler compares all of these with this table.
+ * A function. A new type of function is a field of {@link TARGETS} with its schema, and an entry of
+ * {@link TARGET_FIELDS}. Its TypeScript types are in `written.ts` and `composition.ts`, with one line in `normalize.ts`
+ * between them; the compiler compares all of these with these tables.
  */
 const FUNCTION = object<WrittenFunction>(
   {
     name: required(text(253), "a name for this step"),
-    type: required(choice("Container", "Webhook", "Wasm", "Chroot"), "Container"),
+    type: required(TYPE, "Container"),
     config: embeddedObject("a config"),
     io: IO,
     cache: CACHE,
     ...SETTINGS,
-    container: CONTAINER,
-    webhook: WEBHOOK,
-    wasm: WASM,
+    ...TARGETS,
   },
   {
     rules: FUNCTION_RULES,
     variants: {
-      uses: {
-        Container: { container: "the image to run, as container.image" },
-        Chroot: { container: "the image to run, as container.image" },
-        Webhook: { webhook: "the server to call, as webhook.url" },
-        Wasm: { wasm: "the module to run, as wasm.image" },
-      },
+      uses: Object.fromEntries(
+        TARGET_FIELDS.flatMap(({ field, types, needs }) => types.map((type) => [type, { [field]: needs }])),
+      ),
     },
     check(one) {
       // Crossplane accepts an empty name, but messages could not say which step they are about.
@@ -218,17 +256,10 @@ const FUNCTION = object<WrittenFunction>(
   },
 );
 
-/** The fields that functions of some types alone have. */
-const FIELDS_OF_TYPES = [
-  ["container", ["Container", "Chroot"]],
-  ["webhook", ["Webhook"]],
-  ["wasm", ["Wasm"]],
-] as const;
-
 /** Reports the server of a container, and the container of a server. */
 function checkType(one: FieldReader): void {
   const type = one.value("type");
-  for (const [field, types] of FIELDS_OF_TYPES) {
+  for (const { field, types } of TARGET_FIELDS) {
     const [other] = types;
     if (types.some((each) => each === type) || one.value(field) === undefined) continue;
     one.error("Invalid", field, `is for type: ${other}; remove it, or set type: ${other}`);

@@ -4,10 +4,20 @@ import { choice, name, type Rule, required, type Schema, text } from "../api-sch
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
 import { TIMEOUT_RULE } from "./duration.ts";
-import { CACHE, CHROOT_RULE, CONTAINER, checkCache, checkChroot, IO, MAX_STEPS, WASM } from "./functions.ts";
+import {
+  CACHE,
+  CHROOT_RULE,
+  checkCache,
+  checkChroot,
+  IO,
+  MAX_STEPS,
+  TARGET_FIELDS,
+  TARGETS,
+  type TargetField,
+  TYPE,
+} from "./functions.ts";
 import { CALLED_PACKAGE_REFERENCE } from "./image-reference.ts";
 import { SETTINGS } from "./step-settings.ts";
-import { WEBHOOK } from "./webhook.ts";
 import type { WrittenCredential, WrittenStep } from "./written.ts";
 
 /** The most items of the lists of a step: from it an API server estimates the cost of rules. */
@@ -93,34 +103,39 @@ function unique(items: readonly FieldReader[], field: string): void {
   });
 }
 
+/** The fields of which a step has one: it names the function. */
+const NAMES = ["functionRef", ...TARGET_FIELDS.map(({ field }) => field)] as const;
+
 const RULES: readonly Rule[] = [
   TIMEOUT_RULE,
   [
-    "[has(self.functionRef), has(self.container), has(self.webhook), has(self.wasm)].filter(one, one).size() == 1",
-    "a step needs one of functionRef, container, webhook and wasm",
+    `[${NAMES.map((field) => `has(self.${field})`).join(", ")}].filter(one, one).size() == 1`,
+    `a step needs one of ${NAMES.slice(0, -1).join(", ")} and ${NAMES.at(-1)}`,
   ],
-  [
-    "!has(self.type) || (self.type == 'Webhook' ? has(self.webhook) : " +
-      "self.type == 'Wasm' ? has(self.wasm) : has(self.container))",
-    "types Container and Chroot require container, type: Webhook requires webhook, and type: Wasm requires wasm",
-  ],
+  [`!has(self.type) || (${targetOfType(TARGET_FIELDS)})`, requirementsOf(TARGET_FIELDS)],
   CHROOT_RULE,
 ];
 
-/** The field that names the function of a step, with further fields that steps with it read. */
-const FIELDS_OF = {
-  functionRef: ["input", "credentials", "requirements"],
-  container: ["type", "config", "io", "cache"],
-  webhook: ["type", "config", "io"],
-  wasm: ["type", "config", "io", "cache"],
-} as const;
+/** A CEL expression: whether a step has the field that its type needs. */
+function targetOfType([first, ...others]: readonly TargetField[]): string {
+  const tests = others.map(({ field, types: [type] }) => `self.type == '${type}' ? has(self.${field}) : `);
+  return `${tests.join("")}has(self.${first?.field})`;
+}
 
-/** The types of FunctionIO functions, by that field. */
-const TYPES: ReadonlyMap<string, readonly unknown[]> = new Map([
-  ["container", ["Container", "Chroot"]],
-  ["webhook", ["Webhook"]],
-  ["wasm", ["Wasm"]],
-]);
+function requirementsOf(fields: readonly TargetField[]): string {
+  const parts = fields.map(({ field, types }) =>
+    types.length === 1 ? `type: ${types[0]} requires ${field}` : `types ${types.join(" and ")} require ${field}`,
+  );
+  return `${parts.slice(0, -1).join(", ")}, and ${parts.at(-1)}`;
+}
+
+/** The further fields that steps read, by the field that names the function. */
+const READ: Readonly<Record<(typeof NAMES)[number], readonly string[]>> = {
+  functionRef: ["input", "credentials", "requirements"],
+  ...(Object.fromEntries(
+    TARGET_FIELDS.map(({ field, isCacheable }) => [field, ["type", "config", "io", ...(isCacheable ? ["cache"] : [])]]),
+  ) as Record<TargetField["field"], string[]>),
+};
 
 const STEP = object<WrittenStep>(
   {
@@ -130,10 +145,8 @@ const STEP = object<WrittenStep>(
     credentials: CREDENTIALS,
     requirements: REQUIREMENTS,
     ...SETTINGS,
-    type: choice("Container", "Webhook", "Wasm", "Chroot"),
-    container: CONTAINER,
-    webhook: WEBHOOK,
-    wasm: WASM,
+    type: TYPE,
+    ...TARGETS,
     config: embeddedObject("a config"),
     io: IO,
     cache: CACHE,
@@ -142,9 +155,7 @@ const STEP = object<WrittenStep>(
 );
 
 function checkStep(step: FieldReader): void {
-  const [first, second] = (["functionRef", "container", "webhook", "wasm"] as const).filter(
-    (field) => step.value(field) !== undefined,
-  );
+  const [first, second] = NAMES.filter((field) => step.value(field) !== undefined);
   if (first === undefined) {
     const what = "the function to call, as functionRef.name or functionRef.package, or container, the image to run";
     return step.error("Required", "functionRef", `is missing; give ${what}`);
@@ -152,13 +163,14 @@ function checkStep(step: FieldReader): void {
   if (second !== undefined) {
     return step.error("Invalid", second, `is given beside ${first}; a step runs one function`);
   }
-  const read: readonly string[] = FIELDS_OF[first];
-  for (const field of new Set(Object.values(FIELDS_OF).flat())) {
+  const read = READ[first];
+  for (const field of new Set(Object.values(READ).flat())) {
     if (read.includes(field) || step.value(field) === undefined || (field === "cache" && first === "webhook")) continue;
     step.warning("Ignored", field, `has no effect in a step with ${first}`);
   }
-  const [type, needed] = [step.value("type"), TYPES.get(first)];
-  if (needed !== undefined && type !== undefined && !needed.includes(type)) {
+  const type = step.value("type");
+  const needed = TARGET_FIELDS.find(({ field }) => field === first)?.types;
+  if (needed !== undefined && type !== undefined && !needed.some((one) => one === type)) {
     step.error("Invalid", "type", `must be ${needed.join(" or ")} in a step with ${first}`);
   }
   checkCache(step);

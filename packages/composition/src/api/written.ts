@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/json";
 import type {
+  CompositionFunction,
   CompositionSpec,
   FunctionForm,
   ImagePullSecret,
@@ -56,12 +57,16 @@ export interface WrittenSettings {
 }
 
 /** A function. */
-export interface WrittenFunction extends WrittenSettings {
+export interface WrittenFunction extends WrittenSettings, WrittenTarget {
   name: string;
-  type: "Container" | "Webhook" | "Wasm" | "Chroot";
+  type: CompositionFunction["type"];
   config?: JsonObject;
   io?: FunctionForm;
   cache?: WrittenCache;
+}
+
+/** The fields of which a function has one, by its type. */
+export interface WrittenTarget {
   container?: WrittenContainer;
   webhook?: WrittenWebhook;
   wasm?: WrittenWasm;
@@ -110,7 +115,7 @@ export interface WrittenContainer {
 export type WrittenQuantity = string | number | bigint;
 
 /** A step of `mode: Pipeline`: a function package, or a FunctionIO function. */
-export interface WrittenStep extends WrittenSettings {
+export interface WrittenStep extends WrittenSettings, WrittenTarget {
   step: string;
   /** The function package. */
   functionRef?: { name?: string; package?: string };
@@ -118,13 +123,7 @@ export interface WrittenStep extends WrittenSettings {
   credentials?: WrittenCredential[];
   requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
   /** The type of a FunctionIO function. */
-  type?: "Container" | "Webhook" | "Wasm" | "Chroot";
-  /** The FunctionIO container. */
-  container?: WrittenContainer;
-  /** The FunctionIO webhook. */
-  webhook?: WrittenWebhook;
-  /** The FunctionIO module. */
-  wasm?: WrittenWasm;
+  type?: CompositionFunction["type"];
   /** The config of a FunctionIO function. */
   config?: JsonObject;
   /** For a function with a config. */

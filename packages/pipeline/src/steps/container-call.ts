@@ -1,10 +1,11 @@
 import type { ContainerStep } from "@xfn/composition";
 import { DEFAULT_OUTPUT_BYTES, type RunOptions } from "@xfn/runner-contract";
+import { cachedOutput } from "../cache/cached-output.ts";
 import type { FunctionCall, OutputWords } from "./function-call.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 
 /** The call of a function that is an image: FunctionIO on stdin and stdout. */
-export function containerCall(step: ContainerStep, { runner, auth }: PipelineInput): FunctionCall {
+export function containerCall(step: ContainerStep, { runner, auth, responses }: PipelineInput): FunctionCall {
   const { image } = step.container;
   return {
     step: step.name,
@@ -12,6 +13,7 @@ export function containerCall(step: ContainerStep, { runner, auth }: PipelineInp
     called: `image ${image}`,
     advice: step.type === "Wasm" ? WASM_ADVICE : ADVICE,
     words: WORDS,
+    cached: (input) => cachedOutput(step, input, responses),
     maxOutputBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     run: async (input, options) =>
       runner.run(image, input, { ...runOptions(step), ...options, auth: await auth?.(step) }),

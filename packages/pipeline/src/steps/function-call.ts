@@ -1,4 +1,5 @@
 import type { RunOptions } from "@xfn/runner-contract";
+import type { CachedOutput } from "../cache/cached-output.ts";
 
 /** A call of the function of a FunctionIO step. Each type of function is one module that makes such calls. */
 export interface FunctionCall {
@@ -12,6 +13,8 @@ export interface FunctionCall {
   readonly advice: ReadonlyMap<string, string>;
   /** How messages speak of the output. */
   readonly words: OutputWords;
+  /** The output of an earlier run with the same input. Absent: each run calls the function. */
+  readonly cached?: (input: Uint8Array) => CachedOutput | undefined;
   /** The largest output, in bytes. */
   readonly maxOutputBytes: number;
   /**

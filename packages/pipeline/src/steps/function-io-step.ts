@@ -1,21 +1,18 @@
-import type { ContainerStep, FunctionForm, WebhookStep } from "@xfn/composition";
+import { type CompositionFunction, type FunctionForm, traitsOf } from "@xfn/composition";
 import { API_VERSION, accumulate, type Desired, type FunctionIO, KIND, type Result, severityOf } from "@xfn/functionio";
-import { firstDifference, type JsonObject } from "@xfn/json";
-import { type CachedOutput, cachedOutput } from "../cache/cached-output.ts";
+import { firstDifference } from "@xfn/json";
 import type { StepResult } from "../outcome/step-result.ts";
 import { readOutput } from "../output/read-output.ts";
 import { checkDesired, compositeProblems } from "./check-desired.ts";
 import { CompositeState } from "./composite-state.ts";
 import { type CompositeView, plainView } from "./composite-view.ts";
-import { containerCall } from "./container-call.ts";
 import type { FunctionCall } from "./function-call.ts";
 import { memoized } from "./memoized.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 import { resourceListExchange } from "./resource-list-exchange.ts";
 import { type Exchange, type OutputReader, runStep } from "./run-step.ts";
-import type { PlannedStep, PreparedStep, Run, State, StepReport } from "./step.ts";
+import type { PlannedStep, Run, State, StepReport } from "./step.ts";
 import { type StepState, stepInputs } from "./step-input.ts";
-import { webhookCall } from "./webhook-call.ts";
 
 /** How FunctionIO steps take part in a Composition. */
 export interface Sharing {
@@ -62,44 +59,24 @@ export const COMPLETE: Sharing = {
   },
 };
 
-/** A step that runs a FunctionIO container. */
-export function containerStep(step: ContainerStep, sharing: Sharing): PlannedStep {
+/** A step that gives its function a FunctionIO, with the call of its type. */
+export function functionIOStep<S extends CompositionFunction>(
+  step: S,
+  callOf: (step: S, input: PipelineInput) => FunctionCall,
+  sharing: Sharing,
+): PlannedStep {
   return {
-    description: { name: step.name, kind: "function", image: step.container.image },
+    description: { name: step.name, kind: "function", image: traitsOf(step).target },
     prepare(run) {
-      const call = containerCall(step, run.input);
-      const cached = (input: Uint8Array): CachedOutput | undefined => cachedOutput(step, input, run.input.responses);
-      return preparedStep({ config: step.config, io: step.io, call, cached }, sharing, run);
+      const call = callOf(step, run.input);
+      return { run: (state, report) => runFunction(step, call, sharing, run, state, report) };
     },
   };
-}
-
-/** A step that posts its FunctionIO to an HTTPS server. */
-export function webhookStep(step: WebhookStep, sharing: Sharing): PlannedStep {
-  return {
-    description: { name: step.name, kind: "function", image: step.webhook.url },
-    prepare(run) {
-      const call = webhookCall(step, run.input);
-      return preparedStep({ config: step.config, io: step.io, call, cached: () => undefined }, sharing, run);
-    },
-  };
-}
-
-/** A function, however it is called. */
-interface CalledFunction {
-  readonly config: JsonObject | undefined;
-  readonly io: FunctionForm | undefined;
-  readonly call: FunctionCall;
-  /** The output of an earlier run with the same input. */
-  readonly cached: (input: Uint8Array) => CachedOutput | undefined;
-}
-
-function preparedStep(called: CalledFunction, sharing: Sharing, run: Run): PreparedStep {
-  return { run: (state, report) => runFunction(called, sharing, run, state, report) };
 }
 
 async function runFunction(
-  { config, io, call, cached: cachedFor }: CalledFunction,
+  { config, io }: CompositionFunction,
+  call: FunctionCall,
   sharing: Sharing,
   run: Run,
   state: State,
@@ -115,7 +92,7 @@ async function runFunction(
   const exchange = exchangeFor(io, run, { config, context: given, desired, composite: xr.given, results });
   const bytes = exchange.input;
   recorder?.given(bytes.length);
-  const cached = cachedFor(bytes);
+  const cached = call.cached?.(bytes);
   const returned = await runStep(call, bytes, {
     reader: exchange.reader,
     signal,

@@ -1,9 +1,11 @@
 import { type Composition, isComplete, type Step, stepsOf } from "@xfn/composition";
-import { COMPLETE, containerStep, OVERLAY, type Sharing, webhookStep } from "./function-io-step.ts";
+import { containerCall } from "./container-call.ts";
+import { COMPLETE, functionIOStep, OVERLAY, type Sharing } from "./function-io-step.ts";
 import { memoized } from "./memoized.ts";
 import { packageStep } from "./package-step.ts";
 import { hasTemplates, templatesStep } from "./run-templates.ts";
 import type { PlannedStep } from "./step.ts";
+import { webhookCall } from "./webhook-call.ts";
 import { withSettings } from "./with-settings.ts";
 
 /** A Composition as one list of steps. */
@@ -24,9 +26,9 @@ function plannedStep(step: Step, sharing: Sharing): PlannedStep {
     case "Package":
       return packageStep(step);
     case "Webhook":
-      return webhookStep(step, sharing);
+      return functionIOStep(step, webhookCall, sharing);
     default:
-      return containerStep(step, sharing);
+      return functionIOStep(step, containerCall, sharing);
   }
 }
 
