@@ -32,10 +32,6 @@ test("picks the Composition among other documents", async () => {
   expect(await read(`kind: XR\napiVersion: a/v1\n${composition("c", "image:v1")}`)).toEqual(["image:v1"]);
 });
 
-test("makes a relative layout absolute, relative to the file", async () => {
-  expect(await read(composition("c", "oci:build/image"))).toEqual([`oci:${join(dir, "build/image")}`]);
-});
-
 test("refuses two Compositions, with their positions", async () => {
   const both = read(composition("c", "a") + composition("d", "b"));
   await expect(both).rejects.toMatchObject({

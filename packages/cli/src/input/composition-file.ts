@@ -1,11 +1,4 @@
-import {
-  type Composition,
-  CompositionError,
-  callsFunctions,
-  type Finding,
-  mapImages,
-  parseComposition,
-} from "@xfn/composition";
+import { type Composition, CompositionError, type Finding, parseComposition } from "@xfn/composition";
 import { asInputError, documentsOf, InputError, positionOf, sourceName } from "@xfn/input";
 import { isObject } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
@@ -18,8 +11,7 @@ export interface CompositionFile {
 }
 
 /**
- * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions). Makes
- * images that are folders or relative `oci:` layouts absolute, relative to the file.
+ * Reads the Composition of a file, which may contain other documents too (its definition, the XR, functions).
  *
  * @throws InputError
  */
@@ -43,10 +35,7 @@ export async function readComposition(path: string, onWarning: (message: string)
     () => parseComposition(document, { onWarning: (finding) => onWarning(describeFinding(path, finding)) }),
     (error) => error instanceof CompositionError,
   );
-  if (!callsFunctions(composition)) return { composition, document };
-  // Loaded on demand: templates alone name no images.
-  const { absoluteImage } = await import("./absolute-image.ts");
-  return { composition: mapImages(composition, (image) => ({ image: absoluteImage(image, path) })), document };
+  return { composition, document };
 }
 
 function kindOf({ value }: ParsedDocument): string {

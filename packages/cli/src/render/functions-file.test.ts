@@ -1,9 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Composition, type ContainerStep, documentOf, parseComposition } from "@xfn/composition";
+import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { overrideSteps, readFunctions } from "./functions-file.ts";
+import { checkFunctions, readFunctions } from "./functions-file.ts";
+import { resolveImages } from "./step-images.ts";
 
 let dir: string;
 
@@ -43,14 +45,23 @@ function containersOf({ spec }: Composition): ContainerStep["container"][] {
   return spec.functions.flatMap((step) => ("container" in step ? [step.container] : []));
 }
 
+async function replaced(
+  given: Composition,
+  functions: readonly FunctionPackage[],
+  { pull, onWarning = () => undefined }: { pull?: "Never" | undefined; onWarning?: (message: string) => void },
+): Promise<Composition> {
+  const overrides = checkFunctions(functions, given, {}, onWarning);
+  const sources = { composition: given, path: "composition.yaml", functions, overrides };
+  return (await resolveImages(sources, { ...(pull && { pull }) }, undefined)).composition;
+}
+
 test("the package of a Function replaces the image of the step with its name", async () => {
-  const overrides = await readFunctions(file(functionDocument({}) + functionDocument({ name: "unused" })), []);
+  const functions = await readFunctions(file(functionDocument({}) + functionDocument({ name: "unused" })), []);
   const unused: string[] = [];
-  const composition = overrideSteps(compositionOf({ first: "old", second: "kept" }), overrides, undefined, (name) =>
-    unused.push(name),
-  );
+  const given = compositionOf({ first: "old", second: "kept" });
+  const composition = await replaced(given, functions, { onWarning: (message) => unused.push(message) });
   expect(containersOf(composition).map(({ image }) => image)).toEqual(["registry.example.org/first:v2", "kept"]);
-  expect(unused).toEqual(["unused"]);
+  expect(unused).toEqual(["Function unused is not used: no pipeline step has that name"]);
 });
 
 test("a relative oci: package is relative to its file", async () => {
@@ -80,7 +91,7 @@ test("runtime Development is a server, from the file and from -a, which no Funct
   ]);
   expect(given).toMatchObject([{ target: "localhost:1" }]);
   const [name = ""] = given.map((one) => one.name);
-  const override = (): unknown => overrideSteps(compositionOf({ [name]: "a" }), given, undefined, () => undefined);
+  const override = (): unknown => checkFunctions(given, compositionOf({ [name]: "a" }), {}, () => undefined);
   expect(override).toThrow(expect.objectContaining({ code: "Usage" }));
 });
 
@@ -124,12 +135,13 @@ test("refuses two Functions with one name", async () => {
 });
 
 test("--pull overrides the file and the composition", async () => {
-  const overrides = await readFunctions(
+  const functions = await readFunctions(
     file(functionDocument({ spec: "{package: x, packagePullPolicy: Always}" })),
     [],
   );
-  const policy = (pull: "Never" | undefined): unknown =>
-    containersOf(overrideSteps(compositionOf({ first: "a" }), overrides, pull, () => undefined))[0]?.imagePullPolicy;
-  expect(policy(undefined)).toBe("Always");
-  expect(policy("Never")).toBe("Never");
+  const policy = async (pull?: "Never"): Promise<unknown> => {
+    return containersOf(await replaced(compositionOf({ first: "a" }), functions, { pull }))[0]?.imagePullPolicy;
+  };
+  expect(await policy()).toBe("Always");
+  expect(await policy("Never")).toBe("Never");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { refuseSecondStdin } from "./input-paths.ts";
+import { inputPaths, refuseSecondStdin } from "./input-paths.ts";
 import type { RenderOptions } from "./render-options.ts";
 
 const files = { xr: "xr.yaml", composition: "composition.yaml" };
@@ -17,11 +17,11 @@ test.each<[string, Partial<typeof files & { functions: string }>, Partial<Render
   ["--required-resources and --context-files", {}, { requiredResources: ["-"], contextFiles: ["key=-"] }],
   ["two --required-resources", {}, { requiredResources: ["-", "-"] }],
 ])("%s cannot both be stdin", (both, given, options) => {
-  const check = (): void => refuseSecondStdin({ ...files, ...given }, { timeout: 1, ...options });
+  const check = (): void => refuseSecondStdin(inputPaths({ ...files, ...given }, { timeout: 1, ...options }));
   expect(check).toThrow(expect.objectContaining({ code: "Usage", message: expect.stringContaining(`${both} are`) }));
 });
 
 test("one input can be stdin", () => {
   for (const options of [{}, { requiredResources: ["a"], contextFiles: ["-=b", "c=d=-"] }])
-    expect(() => refuseSecondStdin({ ...files, xr: "-" }, { timeout: 1, ...options })).not.toThrow();
+    expect(() => refuseSecondStdin(inputPaths({ ...files, xr: "-" }, { timeout: 1, ...options }))).not.toThrow();
 });

@@ -34,8 +34,8 @@ export function inputPaths(files: RenderFiles, options: RenderOptions): readonly
  *
  * @throws CliError `Usage` that names both
  */
-export function refuseSecondStdin(files: RenderFiles, options: RenderOptions): void {
-  const [first, second] = inputPaths(files, options).filter(({ path }) => path === STDIN);
+export function refuseSecondStdin(paths: readonly InputPath[]): void {
+  const [first, second] = paths.filter(({ path }) => path === STDIN);
   if (first === undefined || second === undefined) return;
   const both = first.name === second.name ? `two ${first.name}` : `${first.name} and ${second.name}`;
   throw usageError(`${both} are stdin (-), which can be read only once: write one of them to a file`);

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import type { RenderFiles } from "./render-options.ts";
 
 // Compositions are a few KiB. Larger files are read once, by the parser.
 const MAX_BYTES = 1024 * 1024;
@@ -23,6 +24,11 @@ export function mentionsOnlyRunning(file: string): boolean {
   const text = textOf(file);
   const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0;
   return count(FUNCTION) > 0 && count(RUNNING) >= count(FUNCTION);
+}
+
+/** Guesses whether a render needs containers. Where it is wrong, they are prepared in vain, or later. */
+export function needsContainers({ composition, functions }: RenderFiles): boolean {
+  return mentionsFunctions(composition) && !(functions !== undefined && mentionsOnlyRunning(functions));
 }
 
 /** Empty if it cannot be read: the parser reads the file again and reports the error. */

@@ -15,9 +15,13 @@ export function stepNetworkHint(
 ): string | undefined {
   const step = stepsOf(composition).find((each) => each.name === name);
   const { isolation, caller, functionName } = step === undefined ? {} : traitsOf(step);
-  if (isolation !== "Isolated") return undefined;
-  if (caller === "runner") return networkHint(texts, "the step's container has network: Accessible");
   const fn = functions.find((each) => each.name === functionName);
-  if (fn?.target !== undefined) return undefined;
-  return networkHint(texts, "they are programs that you start: render.crossplane.io/runtime: Development");
+  if (isolation !== "Isolated" || fn?.target !== undefined) return undefined;
+  const isContainer = caller === "runner";
+  return networkHint(
+    texts,
+    isContainer
+      ? "the step's container has network: Accessible"
+      : "they are programs that you start: render.crossplane.io/runtime: Development",
+  );
 }

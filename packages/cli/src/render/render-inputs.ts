@@ -1,22 +1,20 @@
-import { type Composition, checkConnectionKeys, isComplete, mapImages, stepsOf, traitsOf } from "@xfn/composition";
+import { type Composition, checkConnectionKeys, isComplete, stepsOf, traitsOf } from "@xfn/composition";
 import { documentsOfAll, singleDocument, sourceName } from "@xfn/input";
 import type { JsonObject, JsonValue } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import type { KindSchemas } from "@xfn/pipeline";
-import type { FunctionPackage } from "@xfn/pipeline/packages";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { describeFinding, readComposition } from "../input/composition-file.ts";
 import type { DefinedComposite } from "./definition-file.ts";
-import { overrideSteps, readFunctions } from "./functions-file.ts";
-import { refuseSecondStdin } from "./input-paths.ts";
+import { checkFunctions, readFunctions } from "./functions-file.ts";
 import type { PipelineInputs } from "./pipeline-inputs.ts";
 import { refusePipelineOptions } from "./pipeline-options.ts";
 import type { RenderFiles, RenderOptions } from "./render-options.ts";
+import { type ImageBuild, type ResolvedImages, resolveImages } from "./step-images.ts";
 
 /** The input of a render, read from files. */
-export interface RenderInputs {
+export interface RenderInputs extends ResolvedImages {
   readonly composite: JsonObject;
-  readonly composition: Composition;
   /** Existing composed resources. */
   readonly observed: readonly JsonValue[];
   /** The EnvironmentConfigs from which the Composition selects. */
@@ -27,25 +25,28 @@ export interface RenderInputs {
   readonly schemas?: KindSchemas;
   /** What the functions of `mode: Pipeline` can have beside state. */
   readonly pipeline?: PipelineInputs & { readonly isLegacy: boolean };
-  /** The Functions of FUNCTIONS; none without it. */
-  readonly functions: readonly FunctionPackage[];
   /** Warnings about the connection keys of `--xrd`, after a run in which functions exposed these names. */
   readonly keyWarnings: (exposed: readonly string[]) => readonly string[];
 }
 
+/** What {@link readInputs} calls. */
+export interface RenderCalls {
+  readonly onWarning: (message: string) => void;
+  /** Absent: nothing runs, as in a replay. */
+  readonly build?: ImageBuild | undefined;
+}
+
 /**
- * Reads the files of `xfn render`.
+ * Reads the files of `xfn render`, and builds the functions whose folders they name.
  *
- * @param onWarning - called for each warning
  * @throws CliError `Usage`
  * @throws InputError
  */
 export async function readInputs(
   files: RenderFiles,
   options: RenderOptions,
-  onWarning: (message: string) => void,
+  { onWarning, build }: RenderCalls,
 ): Promise<RenderInputs> {
-  refuseSecondStdin(files, options);
   const annotations = options.functionAnnotations ?? [];
   if (annotations.length > 0 && files.functions === undefined) {
     throw usageError("-a requires FUNCTIONS, the file with the Functions to annotate");
@@ -58,35 +59,27 @@ export async function readInputs(
   }
   const { composite, connectionKeys = [], isLegacy = false } = await applyXrd(given, options.xrd, onWarning);
   const { composition, document } = await readComposition(files.composition, onWarning);
-  const overrides = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
+  const functions = files.functions === undefined ? [] : await readFunctions(files.functions, annotations);
   const observed = options.observedResources === undefined ? [] : await documentsOfAll(options.observedResources);
   const objects = observed.map(({ value }) => value);
   const pipeline = await pipelineOf(composition, options, objects);
   const credentials = pipeline === undefined ? await credentialsOf(composition, options) : undefined;
-  if (pipeline !== undefined) {
-    warnOfAnnotations(overrides, onWarning);
-    if (options.freshFunctions === true) refuseRunning(overrides, options);
-  }
-  const { pull } = options;
-  const withImages =
-    pipeline === undefined
-      ? overrideSteps(composition, overrides, pull, (name) =>
-          onWarning(`Function ${name} is not used: no pipeline step has that name`),
-        )
-      : mapImages(composition, () => ({ imagePullPolicy: pull }));
+  const schemas = await schemasOf(composition, options, onWarning);
+  const environmentConfigs = options.environment && (await environmentConfigsOf(options.environment));
+  const overrides = checkFunctions(functions, composition, options, onWarning);
+  const sources = { composition, path: files.composition, functions, overrides };
   return {
+    ...(await resolveImages(sources, options, build)),
     composite,
-    composition: withImages,
     observed: objects,
-    functions: overrides,
     ...(credentials && { credentials }),
-    ...(await schemasOf(composition, options, onWarning)),
+    ...schemas,
     ...(pipeline && { pipeline: { ...pipeline, isLegacy } }),
     keyWarnings: (exposed) =>
       checkConnectionKeys(composition, connectionKeys, document, exposed).map((finding) =>
         describeFinding(files.composition, finding),
       ),
-    ...(options.environment && { environmentConfigs: await environmentConfigsOf(options.environment) }),
+    ...(environmentConfigs && { environmentConfigs }),
   };
 }
 
@@ -135,26 +128,6 @@ async function credentialsOf(
   if (!hasCredentials(composition)) return undefined;
   const { readPipelineInputs } = await import("./pipeline-inputs.ts");
   return (await readPipelineInputs(functionCredentials === undefined ? {} : { functionCredentials }, [])).credentials;
-}
-
-function warnOfAnnotations(functions: readonly FunctionPackage[], onWarning: (message: string) => void): void {
-  for (const { name, ignored = [] } of functions)
-    for (const annotation of ignored)
-      onWarning(`Function ${name}: the annotation ${annotation} has no effect without Docker`);
-}
-
-/** @throws CliError `Usage` for a server that this command does not start, and that keeps its state */
-function refuseRunning(functions: readonly FunctionPackage[], { runner }: RenderOptions): void {
-  if (runner !== undefined) {
-    throw usageError(
-      "--fresh-functions applies to functions that run here; with --runner, start the runner with --fresh-functions",
-    );
-  }
-  const running = functions.find(({ target }) => target !== undefined);
-  if (running === undefined) return;
-  throw usageError(
-    `--fresh-functions cannot be used with Function ${running.name}: xfn does not start a function with render.crossplane.io/runtime: Development`,
-  );
 }
 
 // Loaded on demand: most renders have neither a definition nor environments.

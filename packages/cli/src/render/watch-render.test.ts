@@ -5,6 +5,7 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SILENT } from "../../testing/run-xfn.ts";
 import type { Output } from "../terminal/output.ts";
 import { fingerprint } from "./fingerprint.ts";
+import { inputPaths } from "./input-paths.ts";
 import type { RenderOptions } from "./render-options.ts";
 import { watchRender } from "./watch-render.ts";
 
@@ -35,8 +36,7 @@ test("prints the first result, then only differences, and survives a run that fa
   const results = ["a\nb\n", "a\nc\n", undefined, "a\nc\n", "a\nd\n"];
   let runs = 0;
   const watching = watchRender(
-    files,
-    { timeout: 1000 },
+    inputPaths(files, { timeout: 1000 }),
     output,
     async () => {
       const product = results[runs];
@@ -71,8 +71,7 @@ test.each(FLAGS)("renders again after a change of a file of %s", async (_, namin
   const interrupt = new AbortController();
   let runs = 0;
   const watching = watchRender(
-    { xr: "xr.yaml", composition: "c.yaml" },
-    { timeout: 1000, ...naming(path) },
+    inputPaths({ xr: "xr.yaml", composition: "c.yaml" }, { timeout: 1000, ...naming(path) }),
     SILENT,
     async () => {
       runs += 1;
@@ -89,8 +88,7 @@ test.each(FLAGS)("renders again after a change of a file of %s", async (_, namin
 test.each(FLAGS)("refuses stdin for %s", async (_, naming) => {
   const interrupt = new AbortController();
   const watching = watchRender(
-    { xr: "xr.yaml", composition: "c.yaml" },
-    { timeout: 1000, ...naming("-") },
+    inputPaths({ xr: "xr.yaml", composition: "c.yaml" }, { timeout: 1000, ...naming("-") }),
     SILENT,
     async () => {
       interrupt.abort(new Error("it was rendered"));
@@ -103,8 +101,7 @@ test.each(FLAGS)("refuses stdin for %s", async (_, naming) => {
 
 test("refuses stdin", async () => {
   const watching = watchRender(
-    { xr: "-", composition: "c.yaml" },
-    { timeout: 1000 },
+    inputPaths({ xr: "-", composition: "c.yaml" }, { timeout: 1000 }),
     SILENT,
     () => Promise.reject(new Error("it was rendered")),
     new AbortController().signal,

@@ -6,10 +6,9 @@ import { colours } from "../terminal/colours.ts";
 import { describeError } from "../terminal/describe-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { fingerprint } from "./fingerprint.ts";
-import { inputPaths } from "./input-paths.ts";
+import type { InputPath } from "./input-paths.ts";
 import { lineDifference } from "./line-difference.ts";
-import type { RenderFiles, RenderOptions } from "./render-options.ts";
-import type { Rendered } from "./render-with-timeout.ts";
+import type { Rendered } from "./run-plan.ts";
 
 // Polls, because editors replace files instead of writing to them, and because network file systems report no changes.
 const POLL_MS = 300;
@@ -18,18 +17,18 @@ const POLL_MS = 300;
  * `xfn render --watch`: renders again after each change of a file, and prints the difference to the last result. A run
  * that fails is reported, and the watch continues.
  *
+ * @param paths - the files that the command line names
  * @param render - renders once; calls `onFolder` with each function's folder that it builds
  * @returns when `interrupt` aborts, by rejecting
  * @throws CliError `Usage` if a file is stdin
  */
 export async function watchRender(
-  files: RenderFiles,
-  options: RenderOptions,
+  paths: readonly InputPath[],
   output: Output,
   render: (onFolder: (folder: string) => void) => Promise<Rendered>,
   interrupt: AbortSignal,
 ): Promise<number> {
-  const named = inputPaths(files, options).map(({ path }) => path);
+  const named = paths.map(({ path }) => path);
   if (named.includes(STDIN)) throw usageError("--watch requires files: stdin (-) can be read only once");
   let folders: readonly string[] = [];
   let printed: string | undefined;

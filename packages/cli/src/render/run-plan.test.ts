@@ -2,9 +2,10 @@ import { parseComposition } from "@xfn/composition";
 import { readDocuments } from "@xfn/json/document";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
+import { SILENT } from "../../testing/run-xfn.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
-import { type Rendered, renderWithTimeout } from "./render-with-timeout.ts";
+import { type Rendered, runPlan } from "./run-plan.ts";
 
 const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
@@ -33,8 +34,19 @@ function rendered(
       ),
   };
   const composite = { apiVersion: "example.org/v1", kind: "XThing", metadata: { name: "a" }, spec: { size: 1 } };
-  const inputs = { composite, composition: parseComposition(document), observed: [], functions: [], keyWarnings };
-  return renderWithTimeout(inputs, { timeout: 60_000, ...options }, runner, new AbortController().signal);
+  const sources = { composition: parseComposition(document), functions: [], built: new Set<string>() };
+  return runPlan({
+    inputs: { ...sources, composite, observed: [], keyWarnings },
+    endpoints: {
+      callers: { runner },
+      begin: () => undefined,
+      stderrOf: () => undefined,
+      run: async (render) => await render(),
+    },
+    options: { timeout: 60_000, ...options },
+    output: SILENT,
+    interrupt: new AbortController().signal,
+  });
 }
 
 test("a warning names its step once", async () => {

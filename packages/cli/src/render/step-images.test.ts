@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SILENT } from "../../testing/run-xfn.ts";
-import { type BuiltSources, buildFolderSteps, type FolderSources } from "./folder-steps.ts";
-import { readInputs } from "./render-inputs.ts";
+import { buildFolderImage } from "../build/folder-image.ts";
+import { type RenderInputs, readInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
+import { type ResolvedImages, resolveImages } from "./step-images.ts";
 
 const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\n";
 const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1
@@ -34,20 +35,17 @@ beforeEach(() => {
   writeFileSync(join(dir, "functions.yaml"), FUNCTIONS);
 });
 
-async function read(options: Partial<RenderOptions> = {}): Promise<FolderSources> {
+/** @param folders gets the folders that are built. Absent: none is */
+async function read(options: Partial<RenderOptions> = {}, folders?: string[]): Promise<RenderInputs> {
   const [xr, composition, functions] = ["xr.yaml", "composition.yaml", "functions.yaml"].map((name) => join(dir, name));
   const files = { xr: xr ?? "", composition: composition ?? "", functions: functions ?? "" };
-  return await readInputs(files, { timeout: 1000, ...options }, () => undefined);
-}
-
-async function build(
-  sources: FolderSources,
-  options: Partial<RenderOptions>,
-  folders: string[] = [],
-): Promise<BuiltSources> {
   const { signal } = new AbortController();
-  const onFolder = (folder: string): void => void folders.push(folder);
-  return await buildFolderSteps(sources, { timeout: 1000, ...options }, { output: SILENT, signal, onFolder });
+  const build = async (folder: string): Promise<string> => {
+    folders?.push(folder);
+    return await buildFolderImage(folder, { cacheDir: join(dir, "store"), output: SILENT, signal });
+  };
+  const calls = { onWarning: () => undefined, build: folders && build };
+  return await readInputs(files, { timeout: 1000, ...options }, calls);
 }
 
 /** A program without code: the header of this machine's Node, without segments. */
@@ -61,6 +59,23 @@ function writeProgram(folder: string): void {
   writeFileSync(join(folder, "function"), header);
   chmodSync(join(folder, "function"), 0o755);
 }
+
+test("folders and layouts are relative to the Composition's file", async () => {
+  const images = ["oci:build/image", "./my-function", "registry.example.org/a:v1"];
+  const functions = images.map(
+    (image, index) => `  - {name: f${index}, type: Container, container: {image: "${image}"}}\n`,
+  );
+  writeFileSync(
+    join(dir, "composition.yaml"),
+    COMPOSITION.replace(/ {2}mode: .*/s, `  functions:\n${functions.join("")}`),
+  );
+  const { spec } = (await read()).composition;
+  expect(spec.functions.flatMap((step) => ("container" in step ? [step.container.image] : []))).toEqual([
+    `oci:${join(dir, "build/image")}`,
+    join(dir, "my-function"),
+    "registry.example.org/a:v1",
+  ]);
+});
 
 describe("mode: Pipeline", () => {
   test("--pull sets the policy of container steps", async () => {
@@ -82,8 +97,7 @@ describe("mode: Pipeline", () => {
       writeProgram(folder);
       writeProgram(other);
       const folders: string[] = [];
-      const sources = await read({ pull: "Always" });
-      const { composition, functions, built } = await build(sources, { cacheDir: join(dir, "store") }, folders);
+      const { composition, functions, built } = await read({ pull: "Always" }, folders);
       expect(folders).toEqual([other, folder]);
       const [otherImage, image] = built;
       expect([image, otherImage]).toEqual([
@@ -94,7 +108,7 @@ describe("mode: Pipeline", () => {
         { functionRef: { name: "function-a" } },
         { functionRef: { package: image } },
         { container: { image, imagePullPolicy: "Never" } },
-        sources.composition.spec.pipeline?.[3],
+        { container: { image: "registry.example.org/a:v1", imagePullPolicy: "Always" } },
       ]);
       expect(functions).toEqual([{ name: "function-a", image: otherImage }]);
     },
@@ -104,19 +118,25 @@ describe("mode: Pipeline", () => {
     const running = await read({ functionAnnotations: ["render.crossplane.io/runtime=Development"] });
     const { pipeline = [] } = running.composition.spec;
     const [named] = pipeline;
-    const only = (steps: typeof pipeline): FolderSources["composition"] => ({
-      ...running.composition,
-      spec: { ...running.composition.spec, pipeline: steps },
-    });
-    expect((await build({ ...running, composition: only([named].flatMap((step) => step ?? [])) }, {})).built.size).toBe(
-      0,
-    );
-    const unused = { ...(await read()), composition: only(pipeline.slice(3)) };
-    expect((await build(unused, {})).built.size).toBe(0);
+    const resolve = async ({ functions }: RenderInputs, steps: typeof pipeline): Promise<ResolvedImages> => {
+      const composition = { ...running.composition, spec: { ...running.composition.spec, pipeline: steps } };
+      const build = (): Promise<string> => Promise.reject(new Error("it is built"));
+      const sources = { composition, path: "composition.yaml", functions, overrides: new Map() };
+      return await resolveImages(sources, {}, build);
+    };
+    expect(
+      (
+        await resolve(
+          running,
+          [named].flatMap((step) => step ?? []),
+        )
+      ).built.size,
+    ).toBe(0);
+    expect((await resolve(await read(), pipeline.slice(3))).built.size).toBe(0);
   });
 
   test("a step that names a folder is refused with --runner", async () => {
-    await expect(build(await read(), { runner: "localhost:1" })).rejects.toMatchObject({
+    await expect(read({ runner: "localhost:1" }, [])).rejects.toMatchObject({
       code: "Usage",
       message: expect.stringContaining('step "package"'),
     });

@@ -1,7 +1,5 @@
 import { InputError } from "@xfn/input";
 import {
-  type FunctionConnector,
-  type FunctionRunner,
   PipelineError,
   type PipelineErrorCode,
   printRender,
@@ -10,16 +8,19 @@ import {
   render,
   type StepRecord,
   type StepResult,
-  type WebhookCaller,
 } from "@xfn/pipeline";
+import type { Callers } from "@xfn/pipeline/recording";
 import { oneLine } from "@xfn/program/terminal-text";
 import { CliError } from "../errors/cli-error.ts";
+import { withRecording } from "../runner/with-recording.ts";
 import { colours } from "../terminal/colours.ts";
 import { functionStderr } from "../terminal/function-stderr.ts";
+import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { stepNetworkHint } from "./network-of-step.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
+import { withTrace } from "./with-trace.ts";
 
 /** The result of a render, ready to print. */
 export interface Rendered {
@@ -30,38 +31,62 @@ export interface Rendered {
   readonly isFatal: boolean;
 }
 
-/** The functions of a run, and what they wrote to stderr. */
-type StepConnections = FunctionConnector & { stderrOf(step: string): string | undefined };
+/** The functions of a render: real ones, or those of a recording. */
+export interface Endpoints {
+  readonly callers: Callers;
+  /** Replaces the Secrets of files. */
+  readonly credentials?: RenderInput["credentials"];
+  /** Called before each step. */
+  begin(step: Pick<StepRecord, "name">): void;
+  /** The end of what the function of a step wrote to stderr. */
+  stderrOf(step: string): string | undefined;
+  /** Runs a render that calls the functions. */
+  run(render: () => Promise<Rendered>): Promise<Rendered>;
+}
+
+/** A render whose files are read and whose functions can be called. */
+export interface RenderPlan {
+  readonly inputs: RenderInputs;
+  readonly endpoints: Endpoints;
+  readonly options: RenderOptions;
+  /** Receives the notes on the recording and the trace. */
+  readonly output: Output;
+  readonly interrupt: AbortSignal;
+}
+
+/** Renders, with the requested recording and trace. @throws as `renderWithTimeout` */
+export async function runPlan(plan: RenderPlan): Promise<Rendered> {
+  const { inputs, endpoints, options, output } = plan;
+  return await endpoints.run(() =>
+    withRecording(inputs, options, output, endpoints.callers, (callers) =>
+      withTrace(inputs, options, output, (onRecord) => renderWithTimeout(plan, callers, onRecord)),
+    ),
+  );
+}
 
 /**
- * Renders, and stops the whole run after `--timeout`.
+ * Stops the whole run after `--timeout`.
  *
  * @throws CliError `Failed` after the timeout
  * @throws InputError if the XR, the observed resources and the Composition do not fit together
  */
-export async function renderWithTimeout(
-  inputs: RenderInputs &
-    Pick<RenderInput, "onRecord" | "onStep"> & {
-      readonly connections?: StepConnections | undefined;
-      readonly webhooks?: WebhookCaller | undefined;
-    },
-  options: RenderOptions,
-  runner: FunctionRunner,
-  interrupt: AbortSignal,
+async function renderWithTimeout(
+  { inputs, endpoints, options, interrupt }: RenderPlan,
+  callers: Callers,
+  onRecord: RenderInput["onRecord"],
 ): Promise<Rendered> {
   const timeout = AbortSignal.timeout(options.timeout);
-  const stderr = new Map<string, string>();
+  const { credentials, stderrOf } = endpoints;
   try {
     const signal = AbortSignal.any([interrupt, timeout]);
-    const { pipeline, connections, webhooks, functions: _, keyWarnings, onRecord, ...input } = inputs;
-    const stderrOf = (step: string): string | undefined => stderr.get(step) ?? connections?.stderrOf(step);
+    const { pipeline, functions: _, built: _built, keyWarnings, ...input } = inputs;
     const result = await render({
       ...input,
       ...pipeline,
-      ...(connections && { functions: connections }),
-      ...(webhooks && { webhooks }),
-      runner: recordStderr(runner, stderr),
+      ...(credentials && { credentials }),
+      ...callers,
       signal,
+      onStep: (step) => endpoints.begin(step),
       ...(onRecord && { onRecord: (record) => onRecord(withStderr(record, stderrOf(record.name))) }),
     });
     const product = printed(result, options);
@@ -108,20 +133,6 @@ function timedOut(timeoutMs: number, cause: unknown): CliError {
   const step = cause instanceof PipelineError && cause.step !== undefined ? ` in step "${cause.step}"` : "";
   const message = `the run was stopped after ${timeoutMs / 1000} s (--timeout)${step}`;
   return new CliError("Failed", message, { cause });
-}
-
-// No error carries the stderr of a function that returned a fatal result, because its process succeeded.
-function recordStderr(runner: FunctionRunner, stderr: Map<string, string>): FunctionRunner {
-  return {
-    maxOutputBytes: runner.maxOutputBytes,
-    run: (image, input, options = {}) => {
-      const onStderr = (tail: string): void => {
-        stderr.set(options.step ?? "", tail);
-        options.onStderr?.(tail);
-      };
-      return runner.run(image, input, { ...options, onStderr });
-    },
-  };
 }
 
 function notesOn(
