@@ -132,7 +132,7 @@ test("a full queue has room for a caller with fewer calls: the newest of the cal
   const free = await running.slot(never);
   for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) enter(name);
   expect(displaced).toEqual(["a4", "a3"]);
-  // A caller with its share displaces nobody, and neither does the caller with most.
+  // A caller with its share displaces no other call, and neither does the caller with most.
   for (const name of ["b3", "a5"]) expect(() => enter(name)).toThrow(expect.objectContaining({ code: "QueueFull" }));
   enter("c1");
   expect(displaced).toEqual(["a4", "a3", "a2"]);

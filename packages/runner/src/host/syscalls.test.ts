@@ -2,7 +2,7 @@ import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { SystemCallError, sealedCopy } from "./syscalls.ts";
 
-test("a sealed copy has its content, and nobody can write to it", () => {
+test("a sealed copy has its content, and cannot be written to", () => {
   const fd = sealedCopy("program", Buffer.from("content"));
   onTestFinished(() => closeSync(fd));
   expect(readFileSync(`/proc/self/fd/${fd}`, "utf8")).toBe("content");
