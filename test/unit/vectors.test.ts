@@ -207,7 +207,7 @@ test("numbers keep their type and all digits", () => {
 test("docs/concepts/differences-from-crossplane.md lists the reasons of the rules, and no others", () => {
   const page = readFileSync(join(CHECKOUT, "docs/concepts/differences-from-crossplane.md"), "utf8");
   const [, list = ""] = /with this reason:\n\n(.*?)\n\n/s.exec(page) ?? [];
-  expect(list.split("\n")).toEqual(rules.map(({ reason }) => `- ${reason}`));
+  expect(list.split("\n")).toEqual([...new Set(rules.map(({ reason }) => `- ${reason}`))]);
 });
 
 function plain(_key: string, value: unknown): unknown {
