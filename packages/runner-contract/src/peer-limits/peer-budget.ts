@@ -41,9 +41,9 @@ const CONTENT_PER_OVERHEAD = 8;
 const SENT_PER_OVERHEAD = 6;
 
 /**
- * Counts what one connection to a server costs its client. Content that a call asked for is free. Everything else takes from a budget,
- * by its bytes and by the number of its pieces, because both cost memory and processor time. The budget counts no time
- * of its own: pauses of garbage collection and other work would be charged to innocent servers.
+ * Counts what one connection to a server costs its client. Content that a call asked for is free. Everything else takes
+ * from a budget, by its bytes and by the number of its pieces, because both cost memory and processor time. The budget
+ * counts no time of its own: pauses of garbage collection and other work would be charged to innocent servers.
  */
 export class PeerBudget {
   readonly #capacity: number;
