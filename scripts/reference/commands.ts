@@ -28,10 +28,14 @@ ${list([...shared.values()])}`;
 
 function sectionsOf(program: Program, command: readonly string[]): Section[] {
   const { usage, description, tables } = helpOf(program, command);
-  const commands = tables.get("Commands");
-  if (commands !== undefined)
-    return commands.flatMap(({ term }) => sectionsOf(program, [...command, term.replace(/[ |].*/, "")]));
   const title = [program, ...command].join(" ");
+  const commands = tables.get("Commands");
+  if (commands !== undefined) {
+    const rows = [...tables.values()].filter((table) => table !== commands).flat();
+    // `xfn images` lists, and has commands too.
+    const own = rows.length === 0 ? [] : [{ title, usage: usage.replace(" [command]", ""), description, rows }];
+    return [...own, ...commands.flatMap(({ term }) => sectionsOf(program, [...command, term.replace(/[ |].*/, "")]))];
+  }
   if (!SERVICES.includes(title)) return [{ title, usage, description, rows: [...tables.values()].flat() }];
   const settings = `[its settings](settings.md#${title.replace(" ", "-")})`;
   return [{ title, usage, description: `${description}: ${settings}`, rows: [] }];
@@ -51,7 +55,7 @@ function printed({ title, usage, description, rows }: Section, shared: ReadonlyM
   return `
 ## ${title}
 
-\`${title.replace(/ .*/, "")} ${usage.replace("[options] ", "")}\`: ${plain(description)}
+\`${title.replace(/ .*/, "")} ${usage.replace(/ ?\[options\]/, "")}\`: ${plain(description)}
 
 ${list(own)}${also}`;
 }
