@@ -192,6 +192,7 @@ export default compose(({ results }) => results.normal(String(value + other)));
     { name: "@acme/tools", version: "1.0.0", ofSdk: false },
     { name: "@bufbuild/protobuf", ofSdk: true },
     { name: "@xfn/composition", ofSdk: true },
+    { name: "@xfn/errors", ofSdk: true },
     { name: "@xfn/function-grpc", ofSdk: true },
     { name: "@xfn/functionio", ofSdk: true },
     { name: "@xfn/json", ofSdk: true },
