@@ -25,6 +25,9 @@ export interface Write {
   readonly verb: "create" | "update" | "apply" | "patch" | "delete";
   readonly object: ObjectReference;
   readonly subresource: string | undefined;
+  readonly manager: string | undefined;
+  /** The user that the request impersonates; undefined: none. */
+  readonly as: string | undefined;
   /** Whether the server rejected it; set when the server has replied. */
   readonly answer: { refused: boolean };
 }
@@ -93,12 +96,13 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
   const write = async <T extends LiveObject | undefined>(
     verb: Write["verb"],
     object: ObjectReference,
-    options: WriteOptions | undefined,
+    options: Pick<WriteOptions, "as" | "dryRun" | "fieldManager" | "subresource"> | undefined,
     send: () => Promise<T>,
   ): Promise<T> => {
     if (dead || options?.dryRun === true || object.kind === "Event" || object.kind === "Lease") return await ask(send);
     const answer = { refused: false };
-    const made: Write = { number: writes.length + 1, verb, object, subresource: options?.subresource, answer };
+    const { as, fieldManager: manager, subresource } = options ?? {};
+    const made: Write = { number: writes.length + 1, verb, object, subresource, manager, as, answer };
     writes.push(made);
     const fault = faultAt(made);
     switch (fault?.kind) {
@@ -162,7 +166,7 @@ export function faultyClient(inner: Client, faultAt: (write: Write) => WriteFaul
     apply: (object, options) => write("apply", nameOf(object), options, () => inner.apply(object, options)),
     patch: (reference, type, body: JsonValue, options) =>
       write("patch", reference, options, () => inner.patch(reference, type, body, options)),
-    delete: (reference, options) => write("delete", reference, undefined, () => inner.delete(reference, options)),
+    delete: (reference, options) => write("delete", reference, options, () => inner.delete(reference, options)),
     kind: (apiVersion, kind, options) => ask(() => inner.kind(apiVersion, kind, options)),
     forgetKinds: (apiVersion) => inner.forgetKinds(apiVersion),
     raw: (method, path, options) => ask(() => inner.raw(method, path, options)),

@@ -35,6 +35,8 @@ export interface LifeOptions {
   readonly faultAt: (write: Write) => WriteFault | undefined;
   /** The objects of a kind that its caches may have. */
   readonly known: (kind: ResourceKind) => readonly LiveObject[] | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Which objects this controller reconciles: several runs share a server. */
   readonly isOurs: (object: LiveObject) => boolean;
 }
@@ -76,7 +78,7 @@ export function startLife(options: LifeOptions): Life {
     namespace: "default",
     pullSecretNamespaces: [],
     pollIntervalMs: 60_000,
-    now: Date.now,
+    now: options.now,
     ...packageContext(),
   };
   const reconcile = reconcilers(context);

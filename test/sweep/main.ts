@@ -7,6 +7,7 @@ import { random, shuffled } from "./random.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 import { Baselines, type Case, crashes, type Failure, schedule, sweep } from "./sweep.ts";
 import { openTestbed } from "./testbed.ts";
+import { recordTranscripts } from "./transcripts.ts";
 
 const USAGE = `npm run sweep -- [OPTIONS]
   --scenario TEXT    only scenarios whose name contains TEXT
@@ -15,6 +16,7 @@ const USAGE = `npm run sweep -- [OPTIONS]
   --seed N           the seed of the schedules and of the order (default: random)
   --sample N         only N cases, a random part of all
   --concurrency N    cases at a time (default 3)
+  --record           writes the transcripts of the undisturbed runs anew, and does nothing else
   --definitions N    runs the controller over HTTP/1.1 with N definitions, and nothing else
 `;
 
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     case: { type: "string", default: "" },
     concurrency: { type: "string", default: "3" },
     definitions: { type: "string" },
+    record: { type: "boolean" },
     help: { type: "boolean" },
   },
 });
@@ -52,6 +55,12 @@ if (values.definitions !== undefined) {
   process.stdout.write(`${Math.round((Date.now() - began) / 1000)} s\n${1 - failed} passed, ${failed} failed\n`);
   await testbed[Symbol.asyncDispose]();
   process.exit(failed);
+}
+if (values.record === true) {
+  await using testbed = await openTestbed();
+  await recordTranscripts(new Baselines(testbed), SCENARIOS, Number(values.concurrency));
+  await testbed[Symbol.asyncDispose]();
+  process.exit(0);
 }
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
 process.stdout.write(`seed ${seed}\n`);

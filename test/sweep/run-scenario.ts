@@ -2,14 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import type { Write, WriteFault } from "../harness/faulty-client.ts";
-import { type History, isOf, violations } from "./history.ts";
+import { type Change, type History, isOf, violations } from "./history.ts";
 import { CRDS, isWatched, NOPS } from "./kinds.ts";
 import { type Life, startLife } from "./life.ts";
 import { objectsAt, textAt } from "./objects.ts";
 import { provide } from "./provider.ts";
 import type { Random } from "./random.ts";
 import type { Actor, Scenario } from "./scenario.ts";
-import { type Snapshot, snapshot } from "./snapshot.ts";
+import { namer, type Snapshot, snapshot } from "./snapshot.ts";
+import { type Transcript, transcriptOf } from "./transcript.ts";
 
 /** The faults of a run. */
 export interface Faults {
@@ -25,6 +26,8 @@ export interface RunResult {
   readonly snapshots: readonly Snapshot[];
   /** The writes of the controllers, in order. */
   readonly writes: readonly Write[];
+  /** The same as texts that all runs share. */
+  readonly transcript: Transcript;
   /** The violations, one line each. */
   readonly problems: readonly string[];
 }
@@ -74,6 +77,8 @@ export async function runScenario(
   const runner = testbed.runner();
   const late: Life[] = [];
   const veryLate: Life[] = [];
+  // Times of a status are in seconds. A second for each pass that wrote lets the next one always write another time.
+  let skewMs = 0;
   const begin = (): Life => {
     const earlier = writes.length;
     return startLife({
@@ -81,6 +86,7 @@ export async function runScenario(
       runner,
       isOurs,
       known: history.objects,
+      now: () => Date.now() + skewMs,
       faultAt: (write) => {
         const numbered = { ...write, number: earlier + write.number };
         writes.push(numbered);
@@ -102,6 +108,7 @@ export async function runScenario(
       await history.caughtUp();
       await life.informers.refresh(isCalm ? undefined : () => disorder() > STALE);
       const { crashed, writes: written, failures, soon } = await life.pass(isCalm ? undefined : disorder);
+      if (written > 0) skewMs += 1_000;
       if (crashed) {
         await life.faulty.drained();
         life = begin();
@@ -125,6 +132,7 @@ export async function runScenario(
     return [];
   };
 
+  const ends: number[] = [];
   for (const step of scenario.steps) {
     const veryLateBefore = veryLate.splice(0);
     await step.act(actor);
@@ -137,6 +145,7 @@ export async function runScenario(
       if (!(scenario.mayFail?.test(failure) ?? false)) problems.push(`${step.name}: ${failure}`);
     if (checks) await step.expect(actor);
     snapshots.push(snapshot(history.all().filter(isOurs), id));
+    ends.push(writes.length);
   }
   const before = writes.length;
   await history.caughtUp();
@@ -145,9 +154,19 @@ export async function runScenario(
   for (const write of writes.slice(before))
     problems.push(`steady, and yet ${write.verb} of ${write.object.kind} ${write.object.name}`);
   problems.push(...violations(history.of(id)));
+  const replace = namer(objectsOf(history.of(id)), id);
+  const transcript = scenario.steps.map(({ name }, index) => ({
+    step: name,
+    writes: transcriptOf(writes.slice(ends[index - 1] ?? 0, ends[index]), replace),
+  }));
   await cleanUp(client, history, isOurs);
   history.forget(id);
-  return { snapshots, writes, problems };
+  return { snapshots, writes, transcript, problems };
+}
+
+/** The last state of each object that the run ever had. */
+function objectsOf(changes: readonly Change[]): readonly LiveObject[] {
+  return [...new Map(changes.map(({ object }) => [object.metadata.uid, object])).values()];
 }
 
 // Removes what a scenario leaves, which would make caches and lists grow. The instances of the run's own CRDs go first:

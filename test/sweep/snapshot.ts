@@ -27,18 +27,23 @@ const DROPPED = new Set([
 
 /** @param id part of the names of this run's objects */
 export function snapshot(objects: readonly LiveObject[], id: string): Snapshot {
-  const names = sharedNames(objects, id);
-  const replace = (text: string): string => {
-    let replaced = text;
-    for (const [own, shared] of names) replaced = replaced.replaceAll(own, shared);
-    return replaced;
-  };
+  const replace = namer(objects, id);
   const entries = objects.map((object) => {
     const { namespace = "", name } = object.metadata;
     const text = replace(printJson(sorted(object), 1));
     return [`${object.kind} ${replace(`${namespace}/${name}`)}`, printJson(withSortedReferences(text), 1)] as const;
   });
   return new Map(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Replaces UIDs and names of the run in a text by those that all runs share. @param id part of the run's names */
+export function namer(objects: readonly LiveObject[], id: string): (text: string) => string {
+  const names = sharedNames(objects, id);
+  return (text) => {
+    let replaced = text;
+    for (const [own, shared] of names) replaced = replaced.replaceAll(own, shared);
+    return replaced;
+  };
 }
 
 /** The differences between two snapshots, one line each. */

@@ -5,6 +5,7 @@ import { random, shuffled } from "./random.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 import { Baselines, type Case, crashes, schedule, sweep } from "./sweep.ts";
 import { openTestbed, type SweepTestbed } from "./testbed.ts";
+import { readTranscripts } from "./transcripts.ts";
 
 // Controllers that crash at their writes, get faults, and have stale caches: the result must always be the same. This
 // is a sample of `npm run sweep`.
@@ -21,8 +22,10 @@ const CONCURRENCY = 3;
 describe("the crash sweep", needs("api-server"), () => {
   let testbed: SweepTestbed;
   let baselines: Baselines;
+  let transcripts: Awaited<ReturnType<typeof readTranscripts>>;
   const sound: (typeof SCENARIOS)[number][] = [];
   beforeAll(async () => {
+    transcripts = await readTranscripts();
     testbed = await openTestbed();
     baselines = new Baselines(testbed);
     // Most of a run is waiting. The tests below report failures.
@@ -44,8 +47,10 @@ describe("the crash sweep", needs("api-server"), () => {
   });
 
   test.each(SCENARIOS)("undisturbed: $name", { timeout: TIMEOUT_MS }, async (scenario) => {
-    await baselines.of(scenario);
+    const { transcript } = await baselines.of(scenario);
     sound.push(scenario);
+    // Every write with its actor and field manager, in order. After an intended change: npm run sweep -- --record
+    expect(transcript).toEqual(transcripts[scenario.name]);
   });
 
   test("a controller with crashes, late writes and faults has the same result", { timeout: TIMEOUT_MS }, async () => {

@@ -70,6 +70,7 @@ async function defined(client: Client): Promise<void> {
     faultAt: () => undefined,
     isOurs: () => true,
     known: () => undefined,
+    now: Date.now,
   });
   const end = Date.now() + READY_MS;
   for (;;) {
