@@ -10,10 +10,10 @@ const FRESH_MS = 10_000;
 const UNUSED_MS = 120_000;
 
 /** What a review asks, with the fields of `spec.resourceAttributes`. */
-type Attributes = { readonly [field: string]: string };
+export type RightAttributes = { readonly [field: string]: string };
 
 interface Review {
-  readonly attributes: Attributes;
+  readonly attributes: RightAttributes;
   askedAt: number;
   /** Undefined until the first review. */
   allowed: { readonly value: boolean; readonly at: number } | undefined;
@@ -63,7 +63,7 @@ export class AccessReviews {
    *
    * @throws {ApiError} if the server does not answer
    */
-  async has(attributes: Attributes, signal: AbortSignal): Promise<boolean> {
+  async has(attributes: RightAttributes, signal: AbortSignal): Promise<boolean> {
     for (const [key, { at }] of this.#answers) {
       if (!hasElapsed(at, this.#now(), FRESH_MS)) break;
       this.#answers.delete(key);
@@ -115,7 +115,7 @@ export class AccessReviews {
  *
  * @throws {ApiError} if it does not answer
  */
-export async function hasRight(client: Client, attributes: Attributes, signal: AbortSignal): Promise<boolean> {
+export async function hasRight(client: Client, attributes: RightAttributes, signal: AbortSignal): Promise<boolean> {
   const body = {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SelfSubjectAccessReview",

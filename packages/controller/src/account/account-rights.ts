@@ -1,4 +1,4 @@
-import type { Definition, ServiceAccountReference } from "@xfn/composition/definition";
+import type { ServiceAccountReference } from "@xfn/composition/definition";
 import { type Client, impersonatingClient, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
 import type { ComposedWatches, Context, RequiredWatches } from "../objects/context.ts";
@@ -6,7 +6,8 @@ import { referenceOf, SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
-import { AccessReviews } from "./access-reviews.ts";
+import { AccessReviews, type RightAttributes } from "./access-reviews.ts";
+import type { Actor } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /**
@@ -15,11 +16,11 @@ import { SharedReview } from "./shared-review.ts";
  * cache, which the controller filled with its own rights, answers only what the account may read. The account of a
  * Composition replaces that of the definition for what the Composition reads and composes.
  */
-export class AccountRights {
-  /** The controller's own client, for conditions, and for what belongs to the controller. */
-  readonly own: Client;
-  /** A context with the account's rights. */
-  readonly context: Context;
+export class AccountRights implements Actor {
+  readonly client: Client;
+  readonly informers: Context["informers"];
+  readonly composed: ComposedWatches | undefined;
+  readonly required: RequiredWatches | undefined;
   readonly #account: ServiceAccountReference;
   readonly #namedBy: string;
   readonly #reviews: AccessReviews;
@@ -29,56 +30,46 @@ export class AccountRights {
    * @param context with the controller's own rights
    * @param namedBy the owner of the field `serviceAccountRef`, such as `the definition`
    */
-  constructor(context: Context, account: ServiceAccountReference, namedBy: string) {
-    const { client, composed, required, now } = context;
+  constructor(
+    { client, informers, composed, required, now }: Context,
+    account: ServiceAccountReference,
+    namedBy: string,
+  ) {
     const { namespace, name } = account;
-    this.own = client;
     this.#account = account;
     this.#namedBy = namedBy;
-    const impersonating = impersonatingClient(client, `system:serviceaccount:${namespace}:${name}`);
-    this.#reviews = new AccessReviews(impersonating, now);
+    this.client = impersonatingClient(client, `system:serviceaccount:${namespace}:${name}`);
+    this.informers = informers;
+    this.composed = composed && this.#guardComposed(composed);
+    this.required = required && this.#guardRequired(required);
+    this.#reviews = new AccessReviews(this.client, now);
     const reference = referenceOf(SERVICE_ACCOUNTS, name, namespace);
     this.#existence = new SharedReview(
       async (signal) => (await findLive({ client }, reference, signal)) !== undefined,
       now,
     );
-    this.context = {
-      ...context,
-      client: impersonating,
-      composed: composed && this.#guardComposed(composed),
-      required: required && this.#guardRequired(required),
-    };
   }
 
-  /** Whether the account is known to be allowed to read objects of a kind. If not, read them live. */
   mayRead(kind: ResourceKind, namespace?: string): boolean {
     return this.#reviews.allows("get", kind, namespace);
   }
 
-  /** See {@link AccessReviews.has}. @throws {ApiError} */
-  async has(attributes: Parameters<AccessReviews["has"]>[0], signal: AbortSignal): Promise<boolean> {
+  async has(attributes: RightAttributes, signal: AbortSignal): Promise<boolean> {
     return await this.#reviews.has(attributes, signal);
   }
 
-  /**
-   * Checks that the account exists, and that it may read an object that the controller has in a cache.
-   *
-   * @param kind the object's kind
-   * @throws {CompositeError} `ServiceAccountNotFound`: nothing may be written; `Forbidden`
-   */
   async require(kind: ResourceKind, object: LiveObject, signal: AbortSignal): Promise<void> {
     await this.requireAccount(object, signal);
     const { namespace } = object.metadata;
     if (this.mayRead(kind, namespace)) return;
     const reference = referenceTo(object);
     try {
-      await findLive(this.context, reference, signal);
+      await findLive(this, reference, signal);
     } catch (error) {
       throw asCompositeError(error, `${this.title} cannot read ${describeReference(reference)}`, false);
     }
   }
 
-  /** @param object the object that waits for the account @throws {CompositeError} `ServiceAccountNotFound` */
   async requireAccount(object: LiveObject, signal: AbortSignal): Promise<void> {
     if (!(await this.#exists(signal))) {
       const change = `change serviceAccountRef of ${this.#namedBy}`;
@@ -90,7 +81,6 @@ export class AccountRights {
     await this.#reviews.refresh(signal);
   }
 
-  /** The account in a message. */
   get title(): string {
     return `the service account ${this.#account.namespace}/${this.#account.name}`;
   }
@@ -126,9 +116,4 @@ export class AccountRights {
         this.#reviews.allows("list", selection.kind, selection.namespace) ? required.cache(selection) : undefined,
     };
   }
-}
-
-/** The rights of a definition's service account; undefined if the definition has none. */
-export function accountRights(context: Context, { spec }: Definition): AccountRights | undefined {
-  return spec.serviceAccountRef && new AccountRights(context, spec.serviceAccountRef, "the definition");
 }

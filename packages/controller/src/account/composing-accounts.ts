@@ -1,16 +1,17 @@
 import type { Composition } from "@xfn/composition";
 import type { Definition, ServiceAccountReference } from "@xfn/composition/definition";
-import type { Client, LiveObject } from "@xfn/kubernetes";
+import type { LiveObject } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
 import { SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { hasRight } from "./access-reviews.ts";
 import { AccountRights } from "./account-rights.ts";
+import type { Actor } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /** The account of a Composition, as it was at one revision. */
 interface Composing {
-  readonly rights: AccountRights;
+  readonly actor: Actor;
   readonly mayImpersonate: SharedReview;
 }
 
@@ -24,60 +25,62 @@ interface Composing {
 export class ComposingAccounts {
   readonly #context: Context;
   readonly #own: ServiceAccountReference | undefined;
-  readonly #client: Client;
-  readonly #title: string;
+  readonly #xr: Actor;
   // By the parsed Composition, which is the same object while its revision is the same.
   readonly #byComposition: WeakMap<Composition, Composing> = new WeakMap();
 
   /**
    * @param context with the controller's own rights
-   * @param rights the rights of the definition's account; undefined if the definition names none
+   * @param xr the actor of the definition's XRs
    */
-  constructor(context: Context, { spec }: Definition, rights: AccountRights | undefined) {
+  constructor(context: Context, { spec }: Definition, xr: Actor) {
     this.#context = context;
     this.#own = spec.serviceAccountRef;
-    this.#client = rights?.context.client ?? context.client;
-    this.#title = rights?.title ?? "the controller";
+    this.#xr = xr;
   }
 
   /**
-   * The rights with which a Composition composes; undefined if it has the same rights as its XRs.
+   * The actor that composes with a Composition: that of its XRs, unless it names another account.
    *
    * @param xr the XR that waits for the account
    * @throws {CompositeError} `Forbidden` if the account may not be impersonated; `ServiceAccountNotFound`
    */
-  async rightsOf(composition: Composition, xr: LiveObject, signal: AbortSignal): Promise<AccountRights | undefined> {
+  async actorOf(composition: Composition, xr: LiveObject, signal: AbortSignal): Promise<Actor> {
     const account = composition.spec.serviceAccountRef;
-    if (account === undefined || isSame(account, this.#own)) return undefined;
+    if (account === undefined || isSame(account, this.#own)) return this.#xr;
     const named = `the Composition ${composition.metadata.name ?? ""}`;
     let known = this.#byComposition.get(composition);
     if (known === undefined) {
-      known = { rights: new AccountRights(this.#context, account, named), mayImpersonate: this.#reviewOf(account) };
+      known = { actor: new AccountRights(this.#context, account, named), mayImpersonate: this.#reviewOf(account) };
       this.#byComposition.set(composition, known);
     }
-    const { rights } = known;
+    const { actor } = known;
     if (!(await this.#mayImpersonate(known, signal))) {
       const message =
-        `${this.#title} may not impersonate ${rights.title}, which ${named} names; grant the verb impersonate on this ` +
+        `${this.#title} may not impersonate ${actor.title}, which ${named} names; grant the verb impersonate on this ` +
         "account, or change serviceAccountRef of the Composition";
       throw new CompositeError("Forbidden", message);
     }
-    await rights.requireAccount(xr, signal);
-    return rights;
+    await actor.requireAccount(xr, signal);
+    return actor;
   }
 
-  async #mayImpersonate({ mayImpersonate, rights }: Composing, signal: AbortSignal): Promise<boolean> {
+  get #title(): string {
+    return this.#xr.title ?? "the controller";
+  }
+
+  async #mayImpersonate({ mayImpersonate, actor }: Composing, signal: AbortSignal): Promise<boolean> {
     try {
       return await mayImpersonate.isYes(signal);
     } catch (error) {
-      throw asCompositeError(error, `cannot review whether ${this.#title} may impersonate ${rights.title}`, false);
+      throw asCompositeError(error, `cannot review whether ${this.#title} may impersonate ${actor.title}`, false);
     }
   }
 
   #reviewOf({ namespace, name }: ServiceAccountReference): SharedReview {
     const { group, plural: resource } = SERVICE_ACCOUNTS;
     const attributes = { verb: "impersonate", group, resource, namespace, name };
-    return new SharedReview((signal) => hasRight(this.#client, attributes, signal), this.#context.now);
+    return new SharedReview((signal) => hasRight(this.#xr.client, attributes, signal), this.#context.now);
   }
 }
 

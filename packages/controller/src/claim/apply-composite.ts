@@ -21,7 +21,8 @@ export async function applyComposite(
   name: string,
   existing: LiveObject | undefined,
 ): Promise<{ composite: LiveObject; created: boolean }> {
-  const { client, memory, signal } = context;
+  const { actors, memory, signal } = context;
+  const { client } = actors.xr;
   const intent = compositeIntent(context, name, existing);
   const fieldManager = FIELD_MANAGERS.claim;
   if (existing === undefined) {

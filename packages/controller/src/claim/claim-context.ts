@@ -1,7 +1,7 @@
 import type { Definition } from "@xfn/composition/definition";
 import { isObject, type JsonObject } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
-import type { AccountRights } from "../account/account-rights.ts";
+import type { Actors } from "../account/actors.ts";
 import { findCrd } from "../definition/definition-crd.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
@@ -19,10 +19,9 @@ export interface ClaimMemory {
 }
 
 /** One reconcile of one claim. */
-export interface ClaimContext extends Context {
+export interface ClaimContext extends Omit<Context, "client" | "composed" | "required"> {
   readonly definition: Definition;
-  /** The rights that the context's client has; undefined: the controller's own. */
-  readonly rights: AccountRights | undefined;
+  readonly actors: Actors;
   readonly memory: ClaimMemory;
   readonly signal: AbortSignal;
   readonly claims: ResourceKind;
@@ -33,8 +32,8 @@ export interface ClaimContext extends Context {
 
 /** Reads a composite from the cache or from the controller's own writes. Reads it live if no cache has it. */
 export async function findComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
-  const { informers, composites, memory, rights } = context;
-  if (rights?.mayRead(composites) === false) return findCompositeLive(context, name);
+  const { actors, informers, composites, memory } = context;
+  if (!actors.xr.mayRead(composites)) return findCompositeLive(context, name);
   const cached = informers.peek(composites)?.get(name);
   if (cached === undefined) return findCompositeLive(context, name);
   return memory.writes.newest(referenceOf(composites, name), cached);
@@ -42,22 +41,15 @@ export async function findComposite(context: ClaimContext, name: string): Promis
 
 /** Reads a composite from the API server. */
 export async function findCompositeLive(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
-  const { composites, memory, signal } = context;
+  const { actors, composites, memory, signal } = context;
   try {
-    const composite = await findLive(context, referenceOf(composites, name), signal);
+    const composite = await findLive(actors.xr, referenceOf(composites, name), signal);
     if (composite !== undefined) memory.writes.saw(composite);
     return composite;
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
     // Without a CRD there are no composites. With one, discovery lags, and the composite may exist.
-    if (
-      (await findCrd(
-        { ...context, client: context.rights?.own ?? context.client },
-        `${composites.plural}.${composites.group}`,
-        signal,
-      )) === undefined
-    )
-      return undefined;
+    if ((await findCrd(actors.own, `${composites.plural}.${composites.group}`, signal)) === undefined) return undefined;
     throw error;
   }
 }
@@ -68,12 +60,11 @@ export async function findCompositeLive(context: ClaimContext, name: string): Pr
  * @throws {ApiError} `Conflict` if the claim has changed since it was read
  */
 export async function patchClaim(context: ClaimContext, body: JsonObject, subresource?: "status"): Promise<void> {
-  const { claims, signal, memory } = context;
-  const client = context.rights?.own ?? context.client;
+  const { actors, claims, signal, memory } = context;
   const { name, namespace, resourceVersion, uid } = context.claim.metadata;
   const { metadata, ...rest } = body;
   const preconditions = { ...(isObject(metadata) ? metadata : {}), resourceVersion, uid };
-  context.claim = await client.patch(
+  context.claim = await actors.own.client.patch(
     referenceOf(claims, name, namespace),
     "merge",
     { ...rest, metadata: preconditions },

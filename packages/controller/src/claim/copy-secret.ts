@@ -24,12 +24,12 @@ export async function copySecret(context: ClaimContext, composite: LiveObject): 
   if (target === undefined || source === undefined) return false;
   const data = objectAt(await readSource(context, composite, source.name, source.namespace), "data");
   const { namespace = "" } = claim.metadata;
-  const existing = await findLive(context, referenceOf(SECRETS, target, namespace), signal);
+  const existing = await findLive(context.actors.xr, referenceOf(SECRETS, target, namespace), signal);
   const options = { fieldManager: FIELD_MANAGERS.claim, signal };
   if (existing === undefined) {
     const metadata = { name: target, namespace, ownerReferences: [controllerReferenceTo(claim)] };
     const secret = { ...typeMeta(SECRETS), metadata, type: SECRET_TYPE_CONNECTION, data };
-    await refusalWithoutValues(target, context.client.create(secret, options));
+    await refusalWithoutValues(target, context.actors.xr.client.create(secret, options));
     return true;
   }
   const isOwn = isControlledBy(existing, claim);
@@ -46,7 +46,7 @@ export async function copySecret(context: ClaimContext, composite: LiveObject): 
     ? (owners ?? [])
     : [...(Array.isArray(owners) ? owners : []), controllerReferenceTo(claim)];
   const secret = { ...existing, ...typeMeta(SECRETS), metadata: { ...existing.metadata, ownerReferences }, data };
-  await refusalWithoutValues(target, context.client.update(secret, options));
+  await refusalWithoutValues(target, context.actors.xr.client.update(secret, options));
   return true;
 }
 
@@ -56,7 +56,7 @@ async function readSource(
   name: string,
   namespace: string,
 ): Promise<LiveObject> {
-  const source = await findLive(context, referenceOf(SECRETS, name, namespace), context.signal);
+  const source = await findLive(context.actors.xr, referenceOf(SECRETS, name, namespace), context.signal);
   if (source === undefined) {
     throw new ClaimError("SecretNotFound", `the composite's connection secret ${namespace}/${name} does not exist yet`);
   }

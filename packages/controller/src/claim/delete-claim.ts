@@ -59,7 +59,7 @@ async function deleteCopy(context: ClaimContext): Promise<void> {
   const { claim, signal } = context;
   const name = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
   const secret = name === undefined ? undefined : { name, namespace: claim.metadata.namespace ?? "" };
-  await deleteConnectionSecret(context, claim, secret, signal);
+  await deleteConnectionSecret(context.actors.xr, claim, secret, signal);
 }
 
 /** Reads the composite that is deleted or released with the claim. */
@@ -90,10 +90,10 @@ async function boundComposite(context: ClaimContext): Promise<LiveObject | undef
 }
 
 async function deleteComposite(context: ClaimContext, composite: LiveObject, isForeground: boolean): Promise<void> {
-  const { client, composites, signal } = context;
+  const { actors, composites, signal } = context;
   const { name, uid } = composite.metadata;
   try {
-    await client.delete(referenceOf(composites, name), {
+    await actors.xr.client.delete(referenceOf(composites, name), {
       preconditions: { uid },
       propagationPolicy: isForeground ? "Foreground" : undefined,
       signal,

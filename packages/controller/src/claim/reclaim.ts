@@ -72,7 +72,7 @@ function wasProvisionedElsewhere({ claim }: ClaimContext, composite: LiveObject)
  * @throws {ApiError} `Conflict` if the composite has changed since it was read: another claim may be bound to it
  */
 export async function releaseComposite(context: ClaimContext, composite: LiveObject): Promise<void> {
-  const { client, composites, events, claim, memory, signal } = context;
+  const { actors, composites, events, claim, memory, signal } = context;
   const { name, uid, resourceVersion } = composite.metadata;
   const labels = { [LABEL_CLAIM_NAME]: null, [LABEL_CLAIM_NAMESPACE]: null };
   const claimableBy = composite.metadata.annotations?.[ANNOTATION_CLAIMABLE_BY] ?? claim.metadata.namespace ?? "";
@@ -81,7 +81,7 @@ export async function releaseComposite(context: ClaimContext, composite: LiveObj
   const managedFields = (Array.isArray(entries) ? entries : [])
     .filter(isObject)
     .filter(({ manager, subresource = "" }) => manager !== FIELD_MANAGERS.claim || subresource !== "");
-  const released = await client.patch(
+  const released = await actors.xr.client.patch(
     referenceOf(composites, name),
     "merge",
     {

@@ -1,7 +1,7 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { mergePatch, objectAt, textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
-import { accountRights } from "../account/account-rights.ts";
+import { actorsOf } from "../account/actors.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { CompositeError } from "../objects/composite-error.ts";
 import { type Condition, hasCondition, isTrue } from "../objects/conditions.ts";
@@ -41,7 +41,7 @@ export function claimReconciler(context: Context, definition: Definition): Recon
   const claims = claimKindOf(definition);
   if (claims === undefined) throw new TypeError(`${definition.metadata.name ?? ""} offers no claims`);
   const composites = compositeKindOf(definition);
-  const rights = accountRights(context, definition);
+  const actors = actorsOf(context, definition);
   const memories = new Map<string, ClaimMemory>();
   return async (key, signal) => {
     const memory = memories.get(key) ?? emptyMemory(context);
@@ -53,8 +53,8 @@ export function claimReconciler(context: Context, definition: Definition): Recon
     }
     memories.set(key, memory);
     return reconcile({
-      ...(rights?.context ?? context),
-      rights,
+      ...context,
+      actors,
       definition,
       memory,
       signal,
@@ -92,7 +92,7 @@ async function reconcile(context: ClaimContext): Promise<Outcome | undefined> {
       await setNotSynced(context, "ReconcilePaused", message, "Normal");
       return undefined;
     }
-    await context.rights?.requireAccount(claim, context.signal);
+    await context.actors.xr.requireAccount(claim, context.signal);
     return isBeingDeleted(claim) ? await deleteClaim(context) : await synchronize(context);
   } catch (error) {
     if (error instanceof ClaimError) {

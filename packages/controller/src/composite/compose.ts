@@ -5,7 +5,7 @@ import { observeComposed, observedEntries, readConnectionSecret } from "./observ
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
 import { runEnvironment } from "./run/run-environment.ts";
-import { type ReconcileContext, withComposingRights } from "./state/reconcile-context.ts";
+import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
  * Composes an XR: selects a revision, observes, and runs templates and functions. Writes nothing but a pinned revision.
@@ -13,17 +13,17 @@ import { type ReconcileContext, withComposingRights } from "./state/reconcile-co
  * @throws {CompositeError | PipelineError | SelectionError | ApiError}
  */
 export async function compose(context: ReconcileContext): Promise<ComposedRun> {
-  const selected = await selectRevision(context, context.definition, context.xr, context.signal);
+  const selected = await selectRevision(revisionReader(context), context.definition, context.xr, context.signal);
   const { composition, changes } = selected;
   await refuseRecursion(context, composition.metadata.name ?? "");
   context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
-  context.composing = await context.accounts.rightsOf(composition, context.xr, context.signal);
-  const observed = await observeComposed(withComposingRights(context));
+  context.actors.composition = await context.accounts.actorOf(composition, context.xr, context.signal);
+  const observed = await observeComposed(context);
   await pinRevision(context, { composition, desired: undefined, changes, references: observed.references });
   requireSupported(context, composition);
   const secret = await readConnectionSecret(context);
-  const entries = await observedEntries(withComposingRights(context), composition, observed);
-  const environment = await runEnvironment(withComposingRights(context), composition);
+  const entries = await observedEntries(context, composition, observed);
+  const environment = await runEnvironment(context, composition);
   const run = await runComposition(context, selected, { observed: entries, secret, environment });
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
 }

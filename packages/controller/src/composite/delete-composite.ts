@@ -1,5 +1,6 @@
 import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference, type Outcome } from "@xfn/kubernetes";
+import type { Actor } from "../account/actor.ts";
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { isTrue } from "../objects/conditions.ts";
 import { deleteConnectionSecret, secretReferenceOf } from "../objects/connection-secrets.ts";
@@ -17,7 +18,7 @@ import { SelectionError } from "../revision/selection-error.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { deleteComposed } from "./apply/delete-composed.ts";
 import { readRecorded } from "./observe/read-recorded.ts";
-import { type ReconcileContext, withComposingRights, withOwnRights } from "./state/reconcile-context.ts";
+import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
  * Deletes what an XR composed with the rights of its accounts, and removes its finalizer: see {@link deleteWithRights}.
@@ -31,13 +32,13 @@ import { type ReconcileContext, withComposingRights, withOwnRights } from "./sta
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
 export async function deleteComposite(context: ReconcileContext): Promise<Outcome | undefined> {
-  const { definition, rights, signal, xr } = context;
+  const { actors, definition, signal, xr } = context;
   try {
-    await rights?.require(compositeKindOf(definition), xr, signal);
+    await actors.xr.require(compositeKindOf(definition), xr, signal);
     return await deleteWithRights(context);
   } catch (error) {
     if (!(await isLeftToNamespace(context, error))) throw error;
-    await removeFinalizer(withOwnRights(context)).catch((cause: unknown) => {
+    await removeFinalizer(context, actors.own).catch((cause: unknown) => {
       if (isApiError(cause, "Conflict")) throw cause;
       const action =
         `cannot remove the finalizer ${FINALIZER_COMPOSITE} of ${describeReference(referenceTo(xr))}, whose namespace is ` +
@@ -56,7 +57,7 @@ async function isLeftToNamespace(context: ReconcileContext, error: unknown): Pro
     (error instanceof CompositeError && ["Forbidden", "ServiceAccountNotFound"].includes(error.code));
   if (namespace === undefined || !isRefused) return false;
   try {
-    const found = await findLive(withOwnRights(context), referenceOf(NAMESPACES, namespace), context.signal);
+    const found = await findLive(context.actors.own, referenceOf(NAMESPACES, namespace), context.signal);
     return found !== undefined && isBeingDeleted(found);
   } catch (cause) {
     // Without the right to read namespaces, the first error counts.
@@ -82,7 +83,7 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);
   if (!finalizers.includes(FINALIZER_ORPHAN)) {
     const unselected = await useComposingAccount(context);
-    const deletion = await deleteAll(withComposingRights(context), isForeground ? "Foreground" : "Background");
+    const deletion = await deleteAll(context, isForeground ? "Foreground" : "Background");
     const { remaining } = deletion;
     const failure = unselected && deletion.failure ? withoutAccount(deletion.failure, unselected) : deletion.failure;
     if (isForeground && failure !== undefined) throw failure;
@@ -91,10 +92,15 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
       await writeStatus(context, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
       return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
     }
-    await deleteConnectionSecret(context, context.xr, secretReferenceOf(context.xr, context.layout), context.signal);
+    await deleteConnectionSecret(
+      context.actors.xr,
+      context.xr,
+      secretReferenceOf(context.xr, context.layout),
+      context.signal,
+    );
     if (failure !== undefined) throw failure;
   }
-  await removeFinalizer(context);
+  await removeFinalizer(context, context.actors.xr);
   return undefined;
 }
 
@@ -110,9 +116,9 @@ async function useComposingAccount(context: ReconcileContext): Promise<Selection
   const { accounts, definition, layout, signal, xr } = context;
   if (recordedReferences(xr, layout).length === 0) return undefined;
   try {
-    const { composition } = await selectRevision(context, definition, xr, signal);
+    const { composition } = await selectRevision(revisionReader(context), definition, xr, signal);
     context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
-    context.composing = await accounts.rightsOf(composition, xr, signal);
+    context.actors.composition = await accounts.actorOf(composition, xr, signal);
     return undefined;
   } catch (error) {
     if (error instanceof SelectionError) return error;
@@ -137,9 +143,7 @@ async function deleteAll(
   let listed: Promise<readonly LiveObject[]> | undefined;
   // A cluster may have thousands of CRDs: list them once, and only if a kind is not served.
   const crds = (): Promise<readonly LiveObject[]> =>
-    (listed ??= withOwnRights(context)
-      .client.list(CRDS, { signal: context.signal })
-      .then(({ items }) => items));
+    (listed ??= context.actors.own.client.list(CRDS, { signal: context.signal }).then(({ items }) => items));
   for (const reference of recordedReferences(context.xr, context.layout)) {
     try {
       const found = await readReferenced(context, reference, crds);
@@ -161,7 +165,9 @@ async function readReferenced(
 ): Promise<LiveObject | "deleting" | undefined> {
   const action = `cannot delete ${describeReference(reference)}`;
   try {
-    const kind = await context.client.kind(reference.apiVersion, reference.kind, { signal: context.signal });
+    const kind = await context.actors.composition.client.kind(reference.apiVersion, reference.kind, {
+      signal: context.signal,
+    });
     return await readRecorded(context, kind, reference);
   } catch (error) {
     if (isApiError(error, "Forbidden")) throw asCompositeError(error, action, false);
@@ -193,7 +199,7 @@ function apiVersionsOf(crd: LiveObject): string[] {
   return servedVersions(crd).map((version) => `${textAt(crd, "spec", "group")}/${textAt(version, "name")}`);
 }
 
-async function removeFinalizer({ xr, client, signal }: ReconcileContext): Promise<void> {
+async function removeFinalizer({ xr, signal }: ReconcileContext, { client }: Actor): Promise<void> {
   const finalizers = finalizersOf(xr).filter((one) => one !== FINALIZER_COMPOSITE);
   const { resourceVersion } = xr.metadata;
   const body = { metadata: { resourceVersion, finalizers } };

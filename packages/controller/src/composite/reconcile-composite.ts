@@ -2,7 +2,7 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import { PipelineError } from "@xfn/pipeline";
-import { type AccountRights, accountRights } from "../account/account-rights.ts";
+import { type Actors, actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { type CompositeError, combineFailures } from "../objects/composite-error.ts";
@@ -54,7 +54,7 @@ export function compositeReconciler(context: Context, definition: Definition): P
 class CompositeReconciler {
   readonly #context: Context;
   readonly #definition: Definition;
-  readonly #rights: AccountRights | undefined;
+  readonly #actors: Actors;
   readonly #accounts: ComposingAccounts;
   readonly #kind: ResourceKind;
   readonly #memories: Map<string, CompositeMemory> = new Map();
@@ -64,8 +64,8 @@ class CompositeReconciler {
   constructor(context: Context, definition: Definition) {
     this.#context = context;
     this.#definition = definition;
-    this.#rights = accountRights(context, definition);
-    this.#accounts = new ComposingAccounts(context, definition, this.#rights);
+    this.#actors = actorsOf(context, definition);
+    this.#accounts = new ComposingAccounts(context, definition, this.#actors.xr);
     this.#kind = compositeKindOf(definition);
     this.#schemas = new RequiredSchemas(context.now);
   }
@@ -77,10 +77,9 @@ class CompositeReconciler {
     const memory = this.#memoryOf(key, found?.metadata.uid);
     if (found === undefined || memory === undefined) return undefined;
     // With an account, each reconcile checks its rights.
-    const rights = this.#rights;
-    const inputs = rights
-      ? undefined
-      : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
+    const { own, xr } = this.#actors;
+    const inputs =
+      xr !== own ? undefined : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
     const isSettled = memory.settled.has(inputs);
     if (isSettled && !memory.settled.isDue(this.#context)) return undefined;
     const postponedMs = this.#postponedMs(found, memory);
@@ -92,10 +91,9 @@ class CompositeReconciler {
     memory.inputs.noteAccount(this.#definition.spec.serviceAccountRef);
     let isComplete = false;
     const context: ReconcileContext = {
-      ...(rights?.context ?? this.#context),
-      rights,
+      ...this.#context,
+      actors: { own, xr, composition: xr },
       accounts: this.#accounts,
-      composing: undefined,
       definition: this.#definition,
       layout: layoutOfDefinition(this.#definition),
       memory,
@@ -116,14 +114,14 @@ class CompositeReconciler {
       memory.conflicts = 0;
       isComplete = true;
       memory.refusedSince = undefined;
-      const mayLoseRights = context.composing !== undefined;
+      const mayLoseRights = context.actors.composition !== xr;
       if (outcome !== undefined || inputs === undefined || mayLoseRights || memory.writes.isPending) return outcome;
       memory.settled.set(inputs, this.#context.now());
       return { settled: isSettled ? "again" : "first" };
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
       // Another writer changed the XR: the next reconcile must see its write, which a cache may not show yet.
-      await readLive(context, reference);
+      await readLive(context, xr, reference);
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
       memory.events = context.emitted;
@@ -173,7 +171,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   let ttlMs: number | undefined;
   try {
     if (isBeingDeleted(context.xr)) return await deleteComposite(context);
-    await context.rights?.require(compositeKindOf(context.definition), context.xr, context.signal);
+    await context.actors.xr.require(compositeKindOf(context.definition), context.xr, context.signal);
     const composed = await compose(context);
     const { desired, published, failures, ...applied } = await applyRun(context, composed);
     readiness = applied.readiness;

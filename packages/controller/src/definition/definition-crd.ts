@@ -28,8 +28,12 @@ export function servedFor(state: CrdState | undefined): boolean | undefined {
 }
 
 /** Reads a CRD from the API server; undefined if it does not exist. */
-export function findCrd(context: Context, name: string, signal: AbortSignal): Promise<LiveObject | undefined> {
-  return findLive(context, referenceOf(CRDS, name), signal);
+export function findCrd(
+  reader: Pick<Context, "client">,
+  name: string,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
+  return findLive(reader, referenceOf(CRDS, name), signal);
 }
 
 /**

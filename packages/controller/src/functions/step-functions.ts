@@ -4,6 +4,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { FunctionConnector } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
 import type { Context, PackageUse } from "../objects/context.ts";
+import type { Reader } from "../objects/read-objects.ts";
 import { activePackage } from "../package/active-function.ts";
 import { isLayout } from "../package/pinned-packages.ts";
 import { imageSettings } from "../package/registry/image-configs.ts";
@@ -11,6 +12,10 @@ import { runtimePackage } from "../package/runtime-of-step.ts";
 
 /** A message names this many Functions. */
 const MAX_NAMED = 10;
+
+/** What the steps of a run need to find their functions. */
+export type FunctionsInput = Reader &
+  Pick<Context, "functions" | "functionPackages" | "functionRuntimes" | "namespace">;
 
 /**
  * Connects the steps of a run to their functions. The connections stay open: they belong to the process. The operator's
@@ -20,15 +25,15 @@ const MAX_NAMED = 10;
  * @param authOf finds the credentials for the registry of a step's package, first in pull secrets with these names
  */
 export function stepFunctions(
-  context: Context,
+  input: FunctionsInput,
   revision: LiveObject,
   authOf: (step: string, image: string, secrets: readonly string[]) => ReturnType<PackageUse["auth"]>,
 ): FunctionConnector {
-  const { functions, functionPackages = false, functionRuntimes = false } = context;
+  const { functions, functionPackages = false, functionRuntimes = false } = input;
   const deployed = async (image: string): Promise<FunctionCaller | undefined> => {
     // Its modules read references to images, and are loaded with the first runtime.
     const { deployedFunction } = await import("../runtime/deployed-function.ts");
-    const found = await deployedFunction(context, image);
+    const found = await deployedFunction(input, image);
     return found && functions?.byEndpoint(image, found);
   };
   return {
@@ -42,21 +47,21 @@ export function stepFunctions(
         auth: async (image) => await authOf(step, image, secrets),
       });
       const packaged = (image: string, secrets: readonly string[]): FunctionCaller => {
-        const settings = imageSettings(context, image);
+        const settings = imageSettings(input, image);
         const configured = settings.pullSecret === undefined ? [] : [settings.pullSecret];
         return functions.byPackage(settings.image, useWith([...secrets, ...configured]));
       };
       if (functionRef.name === undefined) {
         const { package: reference } = functionRef;
         if (isLayout(reference)) return packaged(reference, []);
-        const image = await runtimePackage(context, revision, reference);
+        const image = await runtimePackage(input, revision, reference);
         return (await deployed(image)) ?? packaged(image, []);
       }
       const caller = functions.byName(functionRef.name, useWith([]));
       if (caller !== undefined) return caller;
       if (functionPackages) {
-        const { image, pullSecrets } = await activePackage(context, functionRef.name);
-        const { verification } = imageSettings(context, image);
+        const { image, pullSecrets } = await activePackage(input, functionRef.name);
+        const { verification } = imageSettings(input, image);
         // Revisions that Crossplane created name a tag, which the runner would resolve again.
         if (verification !== undefined && !image.includes("@"))
           throw new CompositeError("FunctionNotReady", withoutDigest(image, verification.config, functionRef.name));

@@ -118,18 +118,18 @@ function encodeDetails(details: PublishOptions["details"]): JsonObject {
  * @throws {ApiError} `Conflict` if the Secret has changed since it was read
  */
 export async function deleteConnectionSecret(
-  context: Context,
+  { client }: Pick<Context, "client">,
   owner: LiveObject,
   secret: SecretReference | undefined,
   signal?: AbortSignal,
 ): Promise<void> {
   if (secret === undefined) return;
   const reference = referenceOf(SECRETS, secret.name, secret.namespace);
-  const observed = await findLive(context, reference, signal);
+  const observed = await findLive({ client }, reference, signal);
   if (observed === undefined || !isControlledBy(observed, owner)) return;
   const { uid, resourceVersion } = observed.metadata;
   try {
-    await context.client.delete(reference, { preconditions: { uid, resourceVersion }, signal });
+    await client.delete(reference, { preconditions: { uid, resourceVersion }, signal });
   } catch (error) {
     if (!isApiError(error, "NotFound")) throw error;
   }

@@ -3,31 +3,34 @@ import type { Context } from "./context.ts";
 import { referenceOf } from "./kinds.ts";
 import { ANNOTATION_PAUSED, selectorText } from "./labels.ts";
 
+/** Reads objects of kinds that are watched from their caches, and others from the API server. */
+export type Reader = Pick<Context, "client" | "informers">;
+
 /**
  * Lists the objects of a cluster-scoped kind that have these labels: from the cache if the kind is watched, otherwise
  * live.
  */
 export async function listByLabels(
-  context: Context,
+  { client, informers }: Reader,
   kind: ResourceKind,
   labels: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ): Promise<readonly LiveObject[]> {
-  const cache = context.informers.peek(kind);
+  const cache = informers.peek(kind);
   if (cache !== undefined) return cache.list().filter((object) => hasLabels(object, labels));
-  return (await context.client.list(kind, { labelSelector: selectorText(labels), signal })).items;
+  return (await client.list(kind, { labelSelector: selectorText(labels), signal })).items;
 }
 
 /** Reads an object of a cluster-scoped kind: from the cache if the kind is watched, otherwise live. */
 export async function findCached(
-  context: Context,
+  reader: Reader,
   kind: ResourceKind,
   name: string,
   signal?: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  const cache = context.informers.peek(kind);
+  const cache = reader.informers.peek(kind);
   if (cache !== undefined) return cache.get(name);
-  return findLive(context, referenceOf(kind, name), signal);
+  return findLive(reader, referenceOf(kind, name), signal);
 }
 
 /**

@@ -2,11 +2,10 @@ import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { findCached, listByLabels } from "../objects/read-objects.ts";
+import { findCached, listByLabels, type Reader } from "../objects/read-objects.ts";
 import { isActive, isHealthy, numberOf, problemOf } from "./package-conditions.ts";
 import { secretNames } from "./registry/pull-secrets.ts";
 
@@ -25,13 +24,13 @@ export interface ActivePackage {
  * @throws {CompositeError} `FunctionNotFound` or `FunctionNotReady`
  * @throws {ApiError}
  */
-export async function activePackage(context: Context, name: string): Promise<ActivePackage> {
-  const object = await findCached(context, FUNCTIONS, name);
+export async function activePackage(reader: Reader, name: string): Promise<ActivePackage> {
+  const object = await findCached(reader, FUNCTIONS, name);
   if (object === undefined) {
     const message = `there is no Function ${name}; create it, or start the controller with --function ${name}=PACKAGE`;
     throw new CompositeError("FunctionNotFound", message);
   }
-  const labelled = await listByLabels(context, FUNCTION_REVISIONS, { [LABEL_PACKAGE]: labelValue(name) });
+  const labelled = await listByLabels(reader, FUNCTION_REVISIONS, { [LABEL_PACKAGE]: labelValue(name) });
   const active = labelled
     .filter((revision) => controllerOf(revision)?.uid === object.metadata.uid && isActive(revision))
     .toSorted((a, b) => numberOf(b) - numberOf(a));

@@ -2,10 +2,9 @@ import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTION_RUNTIMES, REVISIONS, referenceOf } from "../objects/kinds.ts";
-import { findCached } from "../objects/read-objects.ts";
+import { findCached, type Reader } from "../objects/read-objects.ts";
 import { pinnedPackages } from "./pinned-packages.ts";
 
 /**
@@ -15,16 +14,16 @@ import { pinnedPackages } from "./pinned-packages.ts";
  * @throws {CompositeError} `FunctionNotReady`
  * @throws {ApiError}
  */
-export async function runtimePackage(context: Context, revision: LiveObject, reference: string): Promise<string> {
+export async function runtimePackage(reader: Reader, revision: LiveObject, reference: string): Promise<string> {
   const pinned = pinnedPackages(revision).find((one) => one.package === reference);
   if (pinned === undefined) {
-    await useAgain(context, revision);
+    await useAgain(reader, revision);
     const why = textAt(conditionOf(revision, "RuntimesHealthy"), "message") ?? "it is being resolved";
     throw notReady(reference, why);
   }
-  const runtime = await findCached(context, FUNCTION_RUNTIMES, pinned.runtime);
+  const runtime = await findCached(reader, FUNCTION_RUNTIMES, pinned.runtime);
   if (isTrue(runtime ?? {}, "Healthy")) return pinned.resolvedPackage;
-  if (runtime === undefined) await useAgain(context, revision);
+  if (runtime === undefined) await useAgain(reader, revision);
   const condition = runtime && conditionOf(runtime, "Healthy");
   const why = textAt(condition, "message") ?? "it is being prepared";
   throw notReady(reference, `the FunctionRuntime ${pinned.runtime} is not healthy: ${why}`);
@@ -35,7 +34,7 @@ function notReady(reference: string, why: string): CompositeError {
 }
 
 /** Lets the revision get its runtimes back at once. Its next poll finds the use, too, so that a failure is harmless. */
-async function useAgain({ client }: Context, revision: LiveObject): Promise<void> {
+async function useAgain({ client }: Reader, revision: LiveObject): Promise<void> {
   if (textAt(revision, "status", "unusedSince") === undefined) return;
   const { name, resourceVersion } = revision.metadata;
   const body = { metadata: { resourceVersion }, status: { unusedSince: null } };

@@ -15,10 +15,13 @@ import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_COMPOSITION_NAME, labelValue, selectorText } from "../objects/labels.ts";
 import { fieldsOf } from "../objects/managed-fields.ts";
 import { controllerOf } from "../objects/owner.ts";
-import { findCached, listByLabels } from "../objects/read-objects.ts";
+import { findCached, listByLabels, type Reader } from "../objects/read-objects.ts";
 import { compositionOf, latestOf } from "./read-revision.ts";
 import { followsNewest, rolledOutOf } from "./rollout-state.ts";
 import { SelectionError } from "./selection-error.ts";
+
+/** Reads what a selection needs. */
+export type RevisionReader = Reader & Pick<Context, "rollouts">;
 
 /** The revision that a composite resource is composed with. */
 export interface SelectedRevision {
@@ -49,7 +52,7 @@ export interface SelectedRevision {
  * @throws {ApiError} if an object that no cache has cannot be read
  */
 export async function selectRevision(
-  context: Context,
+  reader: RevisionReader,
   definition: Definition,
   xr: LiveObject,
   signal?: AbortSignal,
@@ -57,23 +60,23 @@ export async function selectRevision(
   const layout = layoutOfDefinition(definition);
   const wanted = machineryOf(xr, layout);
   const policy = textAt(wanted, "compositionUpdatePolicy") ?? definition.spec.defaultCompositionUpdatePolicy;
-  const pinned = policy === "Manual" ? await pinnedRevision(context, definition, xr, signal) : undefined;
+  const pinned = policy === "Manual" ? await pinnedRevision(reader, definition, xr, signal) : undefined;
   const name =
     definition.spec.enforcedCompositionRef?.name ??
     textAt(wanted, "compositionRef", "name") ??
     (pinned && controllerOf(pinned)?.name) ??
     defaultComposition(definition, xr) ??
-    (await compositionByLabels(context, definition, xr, signal));
+    (await compositionByLabels(reader, definition, xr, signal));
   const isOwn = pinned !== undefined && belongsTo(pinned, name);
   if (pinned !== undefined && !isOwn) refuseChosen(xr, layout, pinned, name);
-  const revision = isOwn ? pinned : await newestRevision(context, definition, xr, name, signal);
+  const revision = isOwn ? pinned : await newestRevision(reader, definition, xr, name, signal);
   requireKind(revision, xr);
   return { composition: compositionOf(revision), revision, changes: changesOf(wanted, name, revision, policy) };
 }
 
 /** The revision that a composite with the policy Manual names. */
 async function pinnedRevision(
-  context: Context,
+  reader: Reader,
   definition: Definition,
   xr: LiveObject,
   signal?: AbortSignal,
@@ -81,7 +84,7 @@ async function pinnedRevision(
   const layout = layoutOfDefinition(definition);
   const name = textAt(machineryOf(xr, layout), "compositionRevisionRef", "name");
   if (name === undefined) return undefined;
-  const revision = await findCached(context, REVISIONS, name, signal);
+  const revision = await findCached(reader, REVISIONS, name, signal);
   // An enforced Composition overrides the composite's references, also dangling ones.
   if (revision !== undefined || definition.spec.enforcedCompositionRef !== undefined) return revision;
   throw new SelectionError(
@@ -118,14 +121,14 @@ function defaultComposition(definition: Definition, xr: LiveObject): string | un
 }
 
 async function compositionByLabels(
-  context: Context,
+  reader: Reader,
   definition: Definition,
   xr: LiveObject,
   signal?: AbortSignal,
 ): Promise<string> {
   const layout = layoutOfDefinition(definition);
   const labels = textsAt(machineryOf(xr, layout), "compositionSelector", "matchLabels");
-  const found = await listByLabels(context, COMPOSITIONS, labels, signal);
+  const found = await listByLabels(reader, COMPOSITIONS, labels, signal);
   const names = found.filter((composition) => isFor(composition, xr)).map(({ metadata }) => metadata.name);
   // Sorted, so that a retry selects the same one.
   const first = names.toSorted((a, b) => (a < b ? -1 : 1))[0];
@@ -138,13 +141,13 @@ async function compositionByLabels(
 }
 
 async function newestRevision(
-  context: Context,
+  reader: RevisionReader,
   definition: Definition,
   xr: LiveObject,
   name: string,
   signal?: AbortSignal,
 ): Promise<LiveObject> {
-  const composition = await findCached(context, COMPOSITIONS, name, signal);
+  const composition = await findCached(reader, COMPOSITIONS, name, signal);
   if (composition === undefined) {
     throw new SelectionError("CompositionNotFound", `there is no Composition ${name}; create it, or name another`);
   }
@@ -153,9 +156,9 @@ async function newestRevision(
   const { compositionRevisionSelector: selector } = machineryOf(xr, layout);
   const labels = textsAt(selector ?? definition.spec.defaultCompositionRevisionSelector, "matchLabels");
   const own = { [LABEL_COMPOSITION_NAME]: labelValue(name) };
-  const revisions = await listByLabels(context, REVISIONS, { ...labels, ...own }, signal);
+  const revisions = await listByLabels(reader, REVISIONS, { ...labels, ...own }, signal);
   const latest =
-    context.rollouts === true && Object.keys(labels).length === 0
+    reader.rollouts === true && Object.keys(labels).length === 0
       ? rolledOutOf(composition, revisions, xr, followsNewest(definition, xr))
       : latestOf(composition, revisions);
   if (latest !== undefined) return latest;

@@ -3,7 +3,7 @@ import type { Definition } from "@xfn/composition/definition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import { accountRights } from "../account/account-rights.ts";
+import { actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { checkApplicable } from "../composite/apply/check-applicable.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "../composite/observe/observe-composed.ts";
@@ -11,7 +11,7 @@ import { requireSupported, runComposition } from "../composite/run/run-compositi
 import { runEnvironment } from "../composite/run/run-environment.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
-import { type ReconcileContext, withComposingRights } from "../composite/state/reconcile-context.ts";
+import type { ReconcileContext } from "../composite/state/reconcile-context.ts";
 import { RunSecrets } from "../composite/state/run-secrets.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
@@ -43,12 +43,11 @@ export async function shadowRun(
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
   const own = readOnlyContext(base);
-  const rights = accountRights(own, definition);
+  const actors = actorsOf(own, definition);
   const context: ReconcileContext = {
-    ...(rights?.context ?? own),
-    rights,
-    accounts: new ComposingAccounts(own, definition, rights),
-    composing: undefined,
+    ...own,
+    actors: { ...actors, composition: actors.xr },
+    accounts: new ComposingAccounts(own, definition, actors.xr),
     definition,
     layout: layoutOfDefinition(definition),
     memory: emptyMemory(xr.metadata.uid, base.now),
@@ -75,15 +74,14 @@ async function differences(
   context: ReconcileContext,
   { revision, composition }: Pick<ShadowRun, "revision" | "composition">,
 ): Promise<Difference[]> {
-  const { xr, signal } = context;
-  await context.rights?.requireAccount(xr, signal);
+  const { actors, xr, signal } = context;
+  await actors.xr.requireAccount(xr, signal);
   requireSupported(context, composition);
-  context.composing = await context.accounts.rightsOf(composition, xr, signal);
-  const composing = withComposingRights(context);
-  const observed = await observeComposed(composing);
+  actors.composition = await context.accounts.actorOf(composition, xr, signal);
+  const observed = await observeComposed(context);
   const secret = await readConnectionSecret(context);
-  const entries = await observedEntries(composing, composition, observed);
-  const environment = await runEnvironment(composing, composition);
+  const entries = await observedEntries(context, composition, observed);
+  const environment = await runEnvironment(context, composition);
   const state = { observed: entries, secret, environment };
   const run = await runComposition(context, { composition, revision }, state);
   // Functions see no content of composed Secrets by default, but differences compare the objects.
@@ -93,7 +91,7 @@ async function differences(
     const applied = observed.entries.get(one.name);
     const { entry, intent } = await checkApplicable(context, one, applied);
     const options = { fieldManager: FIELD_MANAGERS.composed, signal };
-    const desired = await composing.client.apply(intent, options).catch((error: unknown) => {
+    const desired = await actors.composition.client.apply(intent, options).catch((error: unknown) => {
       throw asCompositeError(error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));
     });
     found.push(...differencesOf(entry, applied, desired, context.secrets));

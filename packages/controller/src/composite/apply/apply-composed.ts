@@ -26,8 +26,12 @@ export async function applyComposed(
   context: ReconcileContext,
   { entry, intent, observed }: Applicable,
 ): Promise<LiveObject> {
+  const { actors } = context;
   const existing =
-    observed ?? (hasDerivedName(context, entry, intent) ? undefined : await readLive(context, referenceTo(intent)));
+    observed ??
+    (hasDerivedName(context, entry, intent)
+      ? undefined
+      : await readLive(context, actors.composition, referenceTo(intent)));
   requireControllable(context, entry, existing);
   const isAdopted = existing !== undefined && controllerOf(existing) === undefined;
   try {
@@ -40,7 +44,8 @@ export async function applyComposed(
   } catch (error) {
     if (isApiError(error, "Conflict")) throw error;
     // The server refuses a second controller as invalid: another writer was faster, or made an object of this name.
-    if (isApiError(error, "Invalid")) requireControllable(context, entry, await readLive(context, referenceTo(intent)));
+    if (isApiError(error, "Invalid"))
+      requireControllable(context, entry, await readLive(context, actors.composition, referenceTo(intent)));
     throw asCompositeError(error, applyTitle(entry), isSecret(intent), describeReference(referenceTo(intent)));
   }
 }
@@ -70,7 +75,7 @@ async function applyUnlessFought(
   intent: KubernetesObject,
   current: LiveObject | undefined,
 ): Promise<LiveObject> {
-  const { memory, progress } = context;
+  const { actors, memory, progress } = context;
   const { fights, applies } = memory;
   const options = { fieldManager: FIELD_MANAGERS.composed };
   const key = objectKey(referenceTo(intent));
@@ -84,7 +89,7 @@ async function applyUnlessFought(
     progress.slowedMs = Math.min(waitMs, progress.slowedMs ?? waitMs);
     return current;
   }
-  const { object } = await applyChanged(context, intent, current, options);
+  const { object } = await applyChanged(context, actors.composition, intent, current, options);
   // A refused write is no fight: the queue slows it, and it must stay a failure.
   fights.wrote(key, digest);
   return object;

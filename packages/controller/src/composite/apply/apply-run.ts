@@ -9,7 +9,7 @@ import { describeReference, objectKey, referenceTo } from "../../objects/referen
 import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
 import { asObserved, type ObservedComposed } from "../observe/observe-composed.ts";
 import { emitResult } from "../state/emit-events.ts";
-import { type ReconcileContext, withComposingRights } from "../state/reconcile-context.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { applyComposed } from "./apply-composed.ts";
 import { Attempts } from "./attempts.ts";
 import { type Applicable, checkApplicable } from "./check-applicable.ts";
@@ -81,7 +81,7 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   const missing = [...attempts.failedEntries].filter((name) => !observed.entries.has(name));
   const unready = [...new Set([...checked.unready, ...missing])].toSorted();
   if (attempts.failures.length === 0) {
-    for (const object of undesired) await attempts.run(() => deleteComposed(withComposingRights(context), object));
+    for (const object of undesired) await attempts.run(() => deleteComposed(context, object));
   }
   const published = await attempts.run(() => publishDetails(context, { unready, connectionDetails }, secret));
   const stated = run.ready === undefined ? readyCondition(unready, applied) : statedReadiness(run.ready);
@@ -147,10 +147,9 @@ async function applyResources(
 ): Promise<ObservedResource[]> {
   const applied = new Map(entries.map((entry) => [entry.name, entry]));
   const objects: LiveObject[] = [];
-  const composing = withComposingRights(context);
   for (const resource of resources.values()) {
     const { entry: name } = resource;
-    const object = await attempts.run(() => applyComposed(composing, resource), name);
+    const object = await attempts.run(() => applyComposed(context, resource), name);
     if (object === undefined) continue;
     objects.push(object);
     applied.set(name, { ...applied.get(name), name, resource: asObserved(context, object) });

@@ -29,7 +29,7 @@ export async function checkApplicable(
   const { apiVersion = "", kind: kindName = "" } = resource;
   let kind: ResourceKind;
   try {
-    kind = await context.client.kind(apiVersion, kindName, { signal: context.signal });
+    kind = await context.actors.xr.client.kind(apiVersion, kindName, { signal: context.signal });
   } catch (error) {
     throw asCompositeError(error, applyTitle(name), false, describeReference(referenceTo(resource)));
   }

@@ -3,7 +3,7 @@ import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { shownConditions } from "../state/emit-events.ts";
-import { applyChanged, type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
+import { applyChanged, type ReconcileContext } from "../state/reconcile-context.ts";
 import { statusIntent } from "./composite-intent.ts";
 
 /** Input of {@link writeStatus}. */
@@ -24,7 +24,7 @@ export async function writeStatus(
   context: ReconcileContext,
   { desired, conditions, published }: StatusUpdate,
 ): Promise<void> {
-  const { xr, layout, secrets } = context;
+  const { actors, xr, layout, secrets } = context;
   const now = context.now();
   const current = objectAt(xr, "status")["conditions"];
   // Messages of the controller can quote the messages of functions, servers and composed resources.
@@ -49,7 +49,7 @@ export async function writeStatus(
     },
   };
   // Conditions must tell what the account may not do.
-  const { object } = await applyChanged(desired === undefined ? withOwnRights(context) : context, intent, xr, {
+  const { object } = await applyChanged(context, desired === undefined ? actors.own : actors.xr, intent, xr, {
     fieldManager: FIELD_MANAGERS.composite,
     subresource: "status",
     onlyIfUnchanged: true,

@@ -34,7 +34,7 @@ test.each(["at once", "after its finalizers"])(
     expect(memory.applies.isApplied(intent, applied, options)).toBe(true);
     const progress = { hasWritten: false, slowedMs: undefined };
     const context = {
-      client,
+      actors: { composition: { client } },
       memory,
       progress,
       xr: object("XR", {}),

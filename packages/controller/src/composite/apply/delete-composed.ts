@@ -30,7 +30,7 @@ export async function deleteComposed(
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
     }
-    const live = await readLive(context, reference);
+    const live = await readLive(context, context.actors.composition, reference);
     return live === undefined ? forget(context, known) : await deleteChecked(context, live, policy);
   } catch (error) {
     if (isApiError(error, "Conflict")) throw error;
@@ -43,7 +43,7 @@ async function deleteChecked(
   object: LiveObject,
   propagationPolicy: PropagationPolicy,
 ): Promise<Deletion> {
-  const { client, memory, progress, signal, xr } = context;
+  const { actors, memory, progress, signal, xr } = context;
   if (isBeingDeleted(object)) return "deleting";
   if (!isControlledBy(object, xr)) {
     const title = describeReference(referenceTo(object));
@@ -52,7 +52,7 @@ async function deleteChecked(
   }
   const { uid, resourceVersion } = object.metadata;
   try {
-    const remaining = await client.delete(referenceTo(object), {
+    const remaining = await actors.composition.client.delete(referenceTo(object), {
       preconditions: { uid, resourceVersion },
       propagationPolicy,
       signal,

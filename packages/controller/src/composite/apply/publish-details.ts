@@ -16,7 +16,7 @@ export async function publishDetails(
   { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
   observed: LiveObject | undefined,
 ): Promise<boolean> {
-  const { xr, definition, client, signal } = context;
+  const { actors, xr, definition, signal } = context;
   const unsupported = unsupportedPublishing(xr, context.layout);
   if (unsupported !== undefined) emitEvent(context, "Warning", unsupported, "PublishConnectionSecret");
   const secret = secretReferenceOf(xr, context.layout);
@@ -26,7 +26,7 @@ export async function publishDetails(
   }
   const { connectionSecretKeys: keys } = definition.spec;
   const details = [...connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
-  const written = await publishConnectionSecret(client, { owner: xr, secret, details, observed, signal });
+  const written = await publishConnectionSecret(actors.xr.client, { owner: xr, secret, details, observed, signal });
   if (observed !== undefined && controllerOf(observed) === undefined)
     emitAdoption(context, "connection secret", observed);
   return written;

@@ -29,7 +29,7 @@ export async function recordReferences(context: ReconcileContext, input: RecordI
   const references = [...observed.references, ...resources.map(({ intent }) => referenceTo(intent))];
   await watchKinds(context, references);
   const intent = compositeIntent({ ...rest, xr, layout, references, secretsNamespace });
-  const { object, written } = await applyChanged(context, intent, xr, {
+  const { object, written } = await applyChanged(context, context.actors.xr, intent, xr, {
     fieldManager: FIELD_MANAGERS.composite,
     onlyIfUnchanged: true,
   });
@@ -54,18 +54,18 @@ export async function pinRevision(
   if (policy !== "Manual" || input.changes["compositionRevisionRef"] === undefined) return;
   const intent = compositeIntent({ ...input, xr, layout, secretsNamespace });
   const options = { fieldManager: FIELD_MANAGERS.composite, onlyIfUnchanged: true };
-  context.xr = (await applyChanged(context, intent, xr, options)).object;
+  context.xr = (await applyChanged(context, context.actors.xr, intent, xr, options)).object;
 }
 
 /** Starts the watches before the objects exist, so that no event is missed. */
 async function watchKinds(
-  { client, composed, memory }: ReconcileContext,
+  { actors: { xr }, memory }: ReconcileContext,
   references: readonly ObjectReference[],
 ): Promise<void> {
   const kinds = await Promise.all(
-    references.map(({ apiVersion, kind }) => client.kind(apiVersion, kind).catch(() => undefined)),
+    references.map(({ apiVersion, kind }) => xr.client.kind(apiVersion, kind).catch(() => undefined)),
   );
-  composed?.watch(
+  xr.composed?.watch(
     memory.uid,
     kinds.filter((kind) => kind !== undefined),
   );
@@ -79,7 +79,7 @@ async function watchKinds(
  */
 async function requireFresh(context: ReconcileContext): Promise<void> {
   const { xr } = context;
-  const live = await readLive(context, referenceTo(xr));
+  const live = await readLive(context, context.actors.xr, referenceTo(xr));
   if (live?.metadata.uid === xr.metadata.uid && live.metadata.resourceVersion === xr.metadata.resourceVersion) return;
   throw new ApiError("Conflict", `${xr.kind} ${xr.metadata.name} has changed since it was read`);
 }

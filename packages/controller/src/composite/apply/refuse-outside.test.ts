@@ -37,7 +37,8 @@ async function refusal({ kind, composedScope, namespace, resource }: Case): Prom
     kind: "X",
     metadata: { name: "x", uid: "1", resourceVersion: "1", ...(namespace && { namespace }) },
   };
-  const context = { client, definition, xr, signal: new AbortController().signal } as unknown as ReconcileContext;
+  const { signal } = new AbortController();
+  const context = { actors: { xr: { client } }, definition, xr, signal } as unknown as ReconcileContext;
   const composed = resource === null ? [] : [{ name: "a", resource, connectionDetails: [], readinessChecks: [] }];
   const run = { desired: { resources: [{ name: "a", resource }] }, composed } as never;
   try {

@@ -13,7 +13,7 @@ export async function refuseOutside(
   context: ReconcileContext,
   { desired, composed }: Pick<PipelineResult, "desired" | "composed">,
 ): Promise<void> {
-  const { client, definition, signal, xr } = context;
+  const { actors, definition, signal, xr } = context;
   const { namespace } = xr.metadata;
   const isApplication = definition.kind === "ApplicationDefinition" && namespace !== undefined;
   const isInfrastructure = definition.spec.composedScope === "Cluster";
@@ -26,7 +26,7 @@ export async function refuseOutside(
   for (const { name, resource } of composed) {
     const { apiVersion = "", kind: title = "" } = resource;
     // A kind that is not served is refused with its entry.
-    const kind = await client.kind(apiVersion, title, { signal }).catch(() => undefined);
+    const kind = await actors.xr.client.kind(apiVersion, title, { signal }).catch(() => undefined);
     if (isApplication && kind?.namespaced === false)
       throw outside(context, name, `is a ${title}, which is cluster-scoped`);
     if (isInfrastructure && kind?.namespaced === true) throw namespaced(context, name, title);

@@ -42,11 +42,11 @@ export async function refuseUnnamed(
 }
 
 async function annotateCommand(
-  { client, signal, xr, layout }: ReconcileContext,
+  { actors, signal, xr, layout }: ReconcileContext,
   composition: Composition,
   object: LiveObject,
 ): Promise<string> {
-  const kind = await client.kind(object.apiVersion, object.kind, { signal });
+  const kind = await actors.xr.client.kind(object.apiVersion, object.kind, { signal });
   const { name, namespace } = object.metadata;
   const place = namespace === undefined ? "" : ` -n ${namespace}`;
   const template = templateByOrder(machineryOf(xr, layout), composition, object) ?? "TEMPLATE";

@@ -33,10 +33,10 @@ export async function takeOverFields(context: ReconcileContext, object: LiveObje
   const managedFields = takenOver(object);
   if (managedFields === undefined) return object;
   const { uid, resourceVersion } = object.metadata;
-  const { client, signal } = context;
+  const { actors, signal } = context;
   const options = { fieldManager: FIELD_MANAGERS.composed, signal };
   const body = { metadata: { uid, resourceVersion, managedFields } };
-  const written = await client.patch(referenceTo(object), "merge", body, options);
+  const written = await actors.composition.client.patch(referenceTo(object), "merge", body, options);
   context.memory.writes.saw(written);
   context.progress.hasWritten = true;
   return written;

@@ -77,7 +77,9 @@ async function readReferenced(
 ): Promise<LiveObject | "unknown" | undefined> {
   let kind: ResourceKind;
   try {
-    kind = await context.client.kind(reference.apiVersion, reference.kind, { signal: context.signal });
+    kind = await context.actors.composition.client.kind(reference.apiVersion, reference.kind, {
+      signal: context.signal,
+    });
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
     // The CRD may return, with its objects.
@@ -157,7 +159,7 @@ async function readSecretOf(context: ReconcileContext, object: LiveObject): Prom
   const reference = referenceOf(SECRETS, name, namespace);
   if (more.length > 0 || namingProblem(reference) !== undefined) return skip("has an invalid name");
   if ((context.xr.metadata.namespace ?? namespace) !== namespace) return skip("is in another namespace");
-  const secret = await findLive(context, reference, context.signal);
+  const secret = await findLive(context.actors.composition, reference, context.signal);
   const controller = secret && controllerOf(secret);
   if (controller !== undefined && controller.uid !== object.metadata.uid)
     return skip(`belongs to ${controller.kind} ${controller.name}`);
@@ -170,5 +172,5 @@ async function readSecretOf(context: ReconcileContext, object: LiveObject): Prom
 export async function readConnectionSecret(context: ReconcileContext): Promise<LiveObject | undefined> {
   const secret = secretReferenceOf(context.xr, context.layout);
   if (secret === undefined) return undefined;
-  return findLive(context, referenceOf(SECRETS, secret.name, secret.namespace), context.signal);
+  return findLive(context.actors.xr, referenceOf(SECRETS, secret.name, secret.namespace), context.signal);
 }

@@ -13,17 +13,17 @@ import { type ReconcileContext, readKnown } from "../state/reconcile-context.ts"
  * @throws {ApiError} if it cannot be read
  */
 export async function readRecorded(
-  context: ReconcileContext,
+  context: Pick<ReconcileContext, "actors" | "memory" | "progress" | "signal" | "xr">,
   kind: ResourceKind,
   { namespace, ...reference }: ObjectReference,
 ): Promise<LiveObject | undefined> {
-  if (!kind.namespaced) {
-    return context.xr.metadata.namespace === undefined ? readKnown(context, kind, reference) : undefined;
-  }
-  if (namespace !== undefined) return readKnown(context, kind, { ...reference, namespace });
-  const { xr, client, signal } = context;
+  const { actors, signal, xr } = context;
+  const actor = actors.composition;
+  if (!kind.namespaced)
+    return xr.metadata.namespace === undefined ? readKnown(context, actor, kind, reference) : undefined;
+  if (namespace !== undefined) return readKnown(context, actor, kind, { ...reference, namespace });
   const { name, labels } = xr.metadata;
   const labelSelector = `${LABEL_COMPOSITE}=${labels?.[LABEL_COMPOSITE] ?? name}`;
-  const { items } = await client.list(kind, { labelSelector, signal });
+  const { items } = await actor.client.list(kind, { labelSelector, signal });
   return items.find((one) => one.metadata.name === reference.name && isControlledBy(one, xr));
 }

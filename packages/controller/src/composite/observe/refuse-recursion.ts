@@ -39,7 +39,8 @@ function compositionsOf(xr: LiveObject): (string | undefined)[] {
 }
 
 async function cachedController(context: ReconcileContext, object: LiveObject): Promise<LiveObject | undefined> {
-  const { client, informers, signal } = context;
+  const { actors, informers, signal } = context;
+  const { client } = actors.xr;
   // The composite of a composed claim has no controller; the claim has one.
   const child = controllerOf(object) === undefined ? await cachedClaim(context, object) : object;
   const controller = child && controllerOf(child);
@@ -51,12 +52,12 @@ async function cachedController(context: ReconcileContext, object: LiveObject): 
 }
 
 async function cachedClaim(
-  { client, informers, signal }: ReconcileContext,
+  { actors, informers, signal }: ReconcileContext,
   composite: LiveObject,
 ): Promise<LiveObject | undefined> {
   const at = (field: string): string =>
     textAt(composite, "spec", "claimRef", field) ?? textAt(composite, "spec", "requirementRef", field) ?? "";
   if (at("name") === "") return undefined;
-  const kind = await client.kind(at("apiVersion"), at("kind"), { signal }).catch(() => undefined);
+  const kind = await actors.xr.client.kind(at("apiVersion"), at("kind"), { signal }).catch(() => undefined);
   return kind && informers.peek(kind)?.get(at("name"), at("namespace"));
 }

@@ -1,10 +1,11 @@
 import type { ImagePullSecret } from "@xfn/composition";
+import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { accountSecrets, authOf } from "../../package/registry/pull-secrets.ts";
 import { emitEvent } from "../state/emit-events.ts";
-import { type ReconcileContext, withOwnRights } from "../state/reconcile-context.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 /** An image that a step needs. */
 export interface PulledImage {
@@ -22,12 +23,14 @@ export interface PulledImage {
  *   Composition could send any Secret of the cluster to any registry
  */
 export async function pullAuth(
-  reconcile: ReconcileContext,
+  context: ReconcileContext,
   { step, image, secrets: named }: PulledImage,
 ): Promise<RegistryAuth | undefined> {
   // Flags of the controller say from which namespaces every author may have pull secrets.
-  const context = withOwnRights(reconcile);
-  const account = await accountSecrets(context, (one) => context.pullSecrets.read(context, one, context.signal));
+  const { client } = context.actors.own;
+  const read = (reference: ObjectReference): Promise<LiveObject | undefined> =>
+    context.pullSecrets.read({ client, now: context.now, memory: context.memory }, reference, context.signal);
+  const account = await accountSecrets(context, read);
   const secrets: readonly ImagePullSecret[] = [...named, ...account.map((name) => ({ name }))];
   for (const { name, namespace = context.namespace } of secrets) {
     if (namespace !== context.namespace && !context.pullSecretNamespaces.includes(namespace)) {
@@ -37,7 +40,7 @@ export async function pullAuth(
           `${context.namespace}, or allow it with --pull-secret-namespaces`,
       );
     }
-    const secret = await context.pullSecrets.read(context, referenceOf(SECRETS, name, namespace), context.signal);
+    const secret = await read(referenceOf(SECRETS, name, namespace));
     if (secret === undefined) {
       const message = `step ${JSON.stringify(step)}: there is no pull secret ${namespace}/${name}`;
       emitEvent(context, "Warning", message);

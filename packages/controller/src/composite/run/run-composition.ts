@@ -12,7 +12,7 @@ import {
 import type { Callers } from "@xfn/pipeline/recording";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
-import { stepFunctions } from "../../functions/step-functions.ts";
+import { type FunctionsInput, stepFunctions } from "../../functions/step-functions.ts";
 import { StrictSchemas } from "../../functions/strict-schemas.ts";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
@@ -23,7 +23,7 @@ import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../apply/composite-intent.ts";
 import { emitResults, shownConditions } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
-import { type ReconcileContext, withComposingRights, withOwnRights } from "../state/reconcile-context.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
 import type { RunSecrets } from "../state/run-secrets.ts";
 import { pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
@@ -85,15 +85,19 @@ export async function runComposition(
 ): Promise<PipelineResult> {
   const { xr, layout, signal } = context;
   const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
-  const composing = withComposingRights(context);
-  const { secrets } = context;
+  const { actors, allowComposedSecrets, credentialsSecretNamespaces, secrets } = context;
   noteGiven(secrets, xr, composition, { observed, secret });
-  const required = new RequiredObjects(composing, composing.rights?.title);
-  const schemas = new StrictSchemas(withOwnRights(context));
+  const { client, required: watches, title } = actors.composition;
+  const openApi = context.schemas;
+  const required = new RequiredObjects(
+    { client, required: watches, allowComposedSecrets, signal, schemas: openApi },
+    title,
+  );
+  const schemas = new StrictSchemas({ client: actors.own.client, informers: actors.own.informers, signal });
   const callers: Callers = {
     runner,
     ...(context.webhooks && { webhooks: context.webhooks }),
-    functions: stepFunctions(withOwnRights(context), revision, (step, image, secrets) =>
+    functions: stepFunctions(functionsInput(context), revision, (step, image, secrets) =>
       pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
     ),
   };
@@ -120,7 +124,7 @@ export async function runComposition(
       schemas,
       credentials: async (reference) => {
         context.memory.inputs.note(referenceOf(SECRETS, reference.name, reference.namespace));
-        const data = await stepCredentials(composing, reference, signal);
+        const data = await stepCredentials({ client, credentialsSecretNamespaces }, reference, signal);
         for (const value of data?.values() ?? []) secrets.add(value);
         return data;
       },
@@ -135,7 +139,7 @@ export async function runComposition(
     async () => await (recordings === undefined ? runWith(callers) : recordings.record(recorded, callers, runWith)),
   );
   // A failed run may not have asked for all, so the watches of the last complete one stay.
-  context.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
+  actors.xr.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
   for (const { resource } of run.composed) secrets.addObject(resource);
   for (const [, value] of run.connectionDetails) secrets.add(value);
   emitResults(
@@ -148,6 +152,13 @@ export async function runComposition(
   if (run.fatal === undefined) return run;
   const { step = "", message } = run.fatal;
   throw new CompositeError("FatalResult", `pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`);
+}
+
+/** Functions are those of the cluster, which the controller finds with its own rights. */
+function functionsInput(context: ReconcileContext): FunctionsInput {
+  const { actors, functions, functionPackages, functionRuntimes, namespace } = context;
+  const { client, informers } = actors.own;
+  return { client, informers, functions, functionPackages, functionRuntimes, namespace };
 }
 
 /** Notes the Secrets that a run is given at its start, and the names that messages show. */
@@ -183,11 +194,11 @@ function showOnClaim({ claimConditions, memory }: ReconcileContext, conditions: 
 }
 
 /** Ends the watches of what an XR requires if that is too much: their caches would hold all of it. */
-async function unlessTooMany<T>({ required, xr }: ReconcileContext, run: () => Promise<T>): Promise<T> {
+async function unlessTooMany<T>({ actors, xr }: ReconcileContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (explainFailure(error).reason === "TooManyRequired") required?.watch(xr, []);
+    if (explainFailure(error).reason === "TooManyRequired") actors.xr.required?.watch(xr, []);
     throw error;
   }
 }

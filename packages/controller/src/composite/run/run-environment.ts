@@ -45,7 +45,7 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
     if (selected === undefined) return { changes: {}, selections };
     return { environment: selected.environment, changes: recordOf(context, composition, selected.names), selections };
   } catch (error) {
-    context.required?.watch(xr, selections);
+    context.actors.composition.required?.watch(xr, selections);
     throw error;
   }
 }
@@ -56,9 +56,10 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
  * @param names undefined: a selector needs all
  */
 async function environmentConfigs(
-  { client, memory, required, signal }: ReconcileContext,
+  { actors, memory, signal }: ReconcileContext,
   names: readonly string[] | undefined,
 ): Promise<readonly LiveObject[]> {
+  const { client, required } = actors.composition;
   const cached = required?.cache({ kind: ENVIRONMENT_CONFIGS });
   if (cached !== undefined) return cached.list();
   // While selections alternate, the last one is used: see chosenNames.

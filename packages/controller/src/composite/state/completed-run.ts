@@ -15,7 +15,8 @@ export interface CompletedRun {
 }
 
 /** What a reconcile did. */
-interface Ended extends Pick<Context, "client" | "now"> {
+interface Ended extends Pick<Context, "now"> {
+  readonly actors: { readonly xr: Pick<Context, "client"> };
   readonly xr: LiveObject;
   /** The composed resources after the apply. */
   readonly applied: readonly LiveObject[];
@@ -31,13 +32,13 @@ interface Ended extends Pick<Context, "client" | "now"> {
  * @param before the XR before the reconcile
  */
 export async function completedRun(
-  { applied, client, progress, now, signal, xr }: Ended,
+  { actors, applied, progress, now, signal, xr }: Ended,
   composition: Composition,
   before: LiveObject,
 ): Promise<CompletedRun | undefined> {
   const isUnchanged = !progress.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
   if (!callsFunctions(composition) || isUnchanged) return undefined;
-  const kinds = applied.map(({ apiVersion, kind }) => client.kind(apiVersion, kind, { signal }));
+  const kinds = applied.map(({ apiVersion, kind }) => actors.xr.client.kind(apiVersion, kind, { signal }));
   const composed = (await Promise.all(kinds)).flatMap((kind, index) => {
     const object = applied[index];
     return object === undefined ? [] : [{ kind, object }];

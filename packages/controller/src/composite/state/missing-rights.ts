@@ -1,17 +1,17 @@
 import { someOf } from "@xfn/errors";
 import { textAt } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
-import type { AccountRights } from "../../account/account-rights.ts";
+import type { Actor } from "../../account/actor.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import { compositeKindOf } from "../../objects/definition-kinds.ts";
 import { SECRETS } from "../../objects/kinds.ts";
 import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
-import type { ReconcileContext } from "./reconcile-context.ts";
+import { type ReconcileContext, revisionReader } from "./reconcile-context.ts";
 
 /** What an account needs for one kind in one namespace. */
 interface Needed {
-  readonly rights: AccountRights;
+  readonly actor: Actor;
   readonly kind: ResourceKind;
   readonly namespace: string | undefined;
   readonly verbs: readonly string[];
@@ -26,52 +26,53 @@ const MAX_NAMED = 20;
  * them at once, instead of one after each attempt. Undefined without an account, and if none is known to be missing.
  */
 export async function missingRights(context: ReconcileContext): Promise<string | undefined> {
-  const { rights, composing } = context;
-  if (rights === undefined && composing === undefined) return undefined;
+  const { own, xr, composition } = context.actors;
+  if (xr === own && composition === own) return undefined;
   const lacking = new Map<string, string[]>();
-  for (const { rights: account, kind, namespace, verbs } of await neededRights(context)) {
+  for (const { actor, kind, namespace, verbs } of await neededRights(context)) {
     const { group, plural: resource } = kind;
     const reviews = verbs.map(async (verb) => {
       const attributes = { verb, group, resource, ...(namespace !== undefined && { namespace }) };
-      return (await account.has(attributes, context.signal)) ? [] : [verb];
+      return (await actor.has(attributes, context.signal)) ? [] : [verb];
     });
     const missing = (await Promise.all(reviews)).flat();
     if (missing.length === 0) continue;
     const where = namespace === undefined ? "" : ` in ${namespace}`;
     const title = `${missing.join(", ")} of ${resource}${group === "" ? "" : `.${group}`}${where}`;
-    lacking.set(account.title, [...(lacking.get(account.title) ?? []), title]);
+    const account = actor.title ?? "";
+    lacking.set(account, [...(lacking.get(account) ?? []), title]);
   }
   if (lacking.size === 0) return undefined;
   return [...lacking].map(([title, kinds]) => `${title} lacks ${someOf(kinds, MAX_NAMED)}`).join("; ");
 }
 
 async function neededRights(context: ReconcileContext): Promise<Needed[]> {
-  const { client, definition, layout, rights, signal, xr } = context;
+  const { actors, definition, layout, signal, xr } = context;
   const { namespace } = xr.metadata;
   const needed: Needed[] = [];
   const secret = secretReferenceOf(xr, layout);
-  if (rights !== undefined) {
-    needed.push({ rights, kind: compositeKindOf(definition), namespace, verbs: ["get", "patch"] });
+  if (actors.xr !== actors.own) {
+    const actor = actors.xr;
+    needed.push({ actor, kind: compositeKindOf(definition), namespace, verbs: ["get", "patch"] });
     if (secret !== undefined)
-      needed.push({ rights, kind: SECRETS, namespace: secret.namespace, verbs: ["get", "create", "patch", "delete"] });
+      needed.push({ actor, kind: SECRETS, namespace: secret.namespace, verbs: ["get", "create", "patch", "delete"] });
   }
-  const account = context.composing ?? rights;
-  if (account === undefined) return needed;
-  const { composition } = await selectRevision(context, definition, xr, signal);
+  const { composition } = await selectRevision(revisionReader(context), definition, xr, signal);
   // The Composition's own account is not in use: to be allowed to use it is what is missing.
-  if (context.composing === undefined && composition.spec.serviceAccountRef !== undefined) return needed;
+  if (actors.composition === actors.xr && composition.spec.serviceAccountRef !== undefined) return needed;
+  const actor = actors.composition;
   const bases = composition.spec.resources.map(({ base }) => base);
   const kinds = new Map<string, ResourceKind>();
   const types = bases.map((base) => ({ apiVersion: textAt(base, "apiVersion"), kind: textAt(base, "kind") }));
   for (const { apiVersion = "", kind = "" } of [...types, ...recordedReferences(xr, layout)]) {
     // A kind that is not served is reported with its entry.
-    const found = await client.kind(apiVersion, kind, { signal }).catch(() => undefined);
+    const found = await actors.xr.client.kind(apiVersion, kind, { signal }).catch(() => undefined);
     if (found !== undefined) kinds.set(`${found.group}/${found.plural}`, found);
   }
   for (const kind of kinds.values())
-    needed.push({ rights: account, kind, namespace: kind.namespaced ? namespace : undefined, verbs: COMPOSE });
+    needed.push({ actor, kind, namespace: kind.namespaced ? namespace : undefined, verbs: COMPOSE });
   const secretNamespaces = bases.map((base) => textAt(base, "spec", "writeConnectionSecretToRef", "namespace"));
   for (const one of new Set(secretNamespaces))
-    if (one !== undefined) needed.push({ rights: account, kind: SECRETS, namespace: one, verbs: ["get"] });
+    if (one !== undefined) needed.push({ actor, kind: SECRETS, namespace: one, verbs: ["get"] });
   return needed;
 }

@@ -2,25 +2,33 @@ import type { Layout } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
 import { type KubernetesObject } from "@xfn/json";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
-import type { AccountRights } from "../../account/account-rights.ts";
+import type { Actor } from "../../account/actor.ts";
+import type { Actors } from "../../account/actors.ts";
 import type { ComposingAccounts } from "../../account/composing-accounts.ts";
 import type { RequiredSchemas } from "../../functions/required-schemas.ts";
 import { type ApplyOptions, type ApplyResult } from "../../objects/apply-cache.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import type { Context } from "../../objects/context.ts";
 import { findLive } from "../../objects/read-objects.ts";
+import type { RevisionReader } from "../../revision/select-revision.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
 import type { PullSecretCache } from "./pull-secret-cache.ts";
 import type { RunSecrets } from "./run-secrets.ts";
 
-/** One reconcile of one XR. */
-export interface ReconcileContext extends Context {
+/** The actors of one reconcile of one XR. */
+export interface ReconcileActors extends Actors {
+  /**
+   * Reads and writes what the Composition reads and composes: its account, or the actor of the XR if it names none or
+   * none is selected yet.
+   */
+  composition: Actor;
+}
+
+/** One reconcile of one XR. Each request names the actor whose rights it has. */
+export interface ReconcileContext extends Omit<Context, "client" | "composed" | "required"> {
   readonly definition: Definition;
-  /** The rights that the context's client has; undefined: the controller's own. */
-  readonly rights: AccountRights | undefined;
+  readonly actors: ReconcileActors;
   readonly accounts: ComposingAccounts;
-  /** The rights of the selected Composition's account. Undefined: it names none, or none is selected yet. */
-  composing: AccountRights | undefined;
   /** Where the XR has the fields that the controller reads and writes. */
   readonly layout: Layout;
   readonly memory: CompositeMemory;
@@ -42,7 +50,7 @@ export interface ReconcileContext extends Context {
   conditions: readonly Condition[];
 }
 
-/** The progress of a reconcile, shared by its contexts with different rights. */
+/** The progress of a reconcile. */
 export interface ReconcileProgress {
   /** Whether it has written anything but a status. */
   hasWritten: boolean;
@@ -52,26 +60,19 @@ export interface ReconcileProgress {
   readonly uncached: Set<string>;
 }
 
-/** The same reconcile with the controller's own rights, for what belongs to neither the XR's author nor the XR. */
-export function withOwnRights(context: ReconcileContext): ReconcileContext {
-  return context.rights === undefined ? context : { ...context, client: context.rights.own };
-}
-
-/**
- * The same reconcile with the rights of the Composition's account, for what the Composition reads and composes. The XR
- * in it does not follow later writes of the XR.
- */
-export function withComposingRights(context: ReconcileContext): ReconcileContext {
-  const { composing } = context;
-  if (composing === undefined) return context;
-  const { client, composed, required } = composing.context;
-  return { ...context, client, composed, required, rights: composing };
+/** Reads the revision of an XR, and what decides which one it is. */
+export function revisionReader({ actors: { xr }, informers, rollouts }: ReconcileContext): RevisionReader {
+  return { client: xr.client, informers, rollouts };
 }
 
 /** Reads an object from the API server; undefined if it does not exist. */
-export async function readLive(context: ReconcileContext, reference: ObjectReference): Promise<LiveObject | undefined> {
-  const object = await findLive(context, reference, context.signal);
-  if (object !== undefined) context.memory.writes.saw(object);
+export async function readLive(
+  { memory, signal }: Pick<ReconcileContext, "memory" | "signal">,
+  actor: Pick<Actor, "client">,
+  reference: ObjectReference,
+): Promise<LiveObject | undefined> {
+  const object = await findLive(actor, reference, signal);
+  if (object !== undefined) memory.writes.saw(object);
   return object;
 }
 
@@ -80,15 +81,16 @@ export async function readLive(context: ReconcileContext, reference: ObjectRefer
  * has it whole, or if an account may not be allowed to read it: another account may have made those writes.
  */
 export async function readKnown(
-  context: ReconcileContext,
+  context: Pick<ReconcileContext, "memory" | "progress" | "signal">,
+  actor: Actor,
   kind: ResourceKind,
   reference: ObjectReference,
 ): Promise<LiveObject | undefined> {
-  if (context.rights?.mayRead(kind, reference.namespace) === false) return readLive(context, reference);
-  const cache = context.composed?.cache(kind);
+  if (!actor.mayRead(kind, reference.namespace)) return readLive(context, actor, reference);
+  const cache = actor.composed?.cache(kind);
   const newest = context.memory.writes.newest(reference, cache?.get(reference.name, reference.namespace));
   if (newest !== undefined && cache?.isWhole(newest) !== false) return newest;
-  const live = await readLive(context, reference);
+  const live = await readLive(context, actor, reference);
   const isRefused = newest !== undefined && live !== undefined && cache?.complete(live) === false;
   if (isRefused) context.progress.uncached.add(kind.kind);
   return live;
@@ -96,12 +98,12 @@ export async function readKnown(
 
 /** Applies an intent if it changes the observed object, and records the server's answer. */
 export async function applyChanged(
-  context: ReconcileContext,
+  { memory, progress, signal }: Pick<ReconcileContext, "memory" | "progress" | "signal">,
+  { client }: Pick<Actor, "client">,
   intent: KubernetesObject,
   observed: LiveObject | undefined,
   options: ApplyOptions,
 ): Promise<ApplyResult> {
-  const { client, memory, progress, signal } = context;
   const result = await memory.applies.apply(client, intent, observed, { ...options, signal });
   if (result.written) {
     memory.writes.saw(result.object);

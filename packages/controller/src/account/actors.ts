@@ -1,0 +1,32 @@
+import type { Definition } from "@xfn/composition/definition";
+import type { Context } from "../objects/context.ts";
+import { AccountRights } from "./account-rights.ts";
+import type { Actor } from "./actor.ts";
+
+/** The actors of the instances of one definition. */
+export interface Actors {
+  /** The controller, for conditions, and for what belongs to the controller. */
+  readonly own: Actor;
+  /** The account of the definition, for its XRs, their Secrets and their claims; the controller if it names none. */
+  readonly xr: Actor;
+}
+
+export function actorsOf(context: Context, { spec }: Definition): Actors {
+  const own = ownActor(context);
+  const account = spec.serviceAccountRef;
+  return { own, xr: account === undefined ? own : new AccountRights(context, account, "the definition") };
+}
+
+function ownActor({ client, informers, composed, required }: Context): Actor {
+  return {
+    client,
+    informers,
+    composed,
+    required,
+    title: undefined,
+    mayRead: () => true,
+    has: async () => true,
+    require: async () => undefined,
+    requireAccount: async () => undefined,
+  };
+}
