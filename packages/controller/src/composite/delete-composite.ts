@@ -1,23 +1,21 @@
-import { textAt } from "@xfn/json";
-import { isApiError, type LiveObject, type ObjectReference, type Outcome } from "@xfn/kubernetes";
-import type { Actor } from "../account/actor.ts";
+import { isApiError, type Outcome } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
-import { isTrue } from "../objects/conditions.ts";
-import { deleteConnectionSecret, secretReferenceOf } from "../objects/connection-secrets.ts";
+import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
-import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, finalizersOf } from "../objects/finalizers.ts";
-import { CRDS, NAMESPACES, referenceOf } from "../objects/kinds.ts";
+import { NAMESPACES, referenceOf, SECRETS } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { servedVersions } from "../objects/served-versions.ts";
+import { firstFailure } from "../plan/outcome.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { writeStatus } from "./apply/composite-status.ts";
-import { deleteComposed } from "./apply/delete-composed.ts";
-import { readRecorded } from "./observe/read-recorded.ts";
+import { deleteObjects } from "./apply/delete-objects.ts";
+import { executePlan } from "./apply/execute-plan.ts";
+import { recordedStates } from "./observe/recorded-state.ts";
+import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
@@ -38,7 +36,7 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
     return await deleteWithRights(context);
   } catch (error) {
     if (!(await isLeftToNamespace(context, error))) throw error;
-    await removeFinalizer(context, actors.own).catch((cause: unknown) => {
+    await release(context, { as: "own" }).catch((cause: unknown) => {
       if (isApiError(cause, "Conflict")) throw cause;
       const action =
         `cannot remove the finalizer ${FINALIZER_COMPOSITE} of ${describeReference(referenceTo(xr))}, whose namespace is ` +
@@ -78,30 +76,29 @@ async function isLeftToNamespace(context: ReconcileContext, error: unknown): Pro
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
 async function deleteWithRights(context: ReconcileContext): Promise<Outcome | undefined> {
-  const finalizers = finalizersOf(context.xr);
+  const { actors, layout, signal, xr } = context;
+  const finalizers = finalizersOf(xr);
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
+  if (finalizers.includes(FINALIZER_ORPHAN)) return await release(context, {});
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);
-  if (!finalizers.includes(FINALIZER_ORPHAN)) {
-    const unselected = await useComposingAccount(context);
-    const deletion = await deleteAll(context, isForeground ? "Foreground" : "Background");
-    const { remaining } = deletion;
-    const failure = unselected && deletion.failure ? withoutAccount(deletion.failure, unselected) : deletion.failure;
-    if (isForeground && failure !== undefined) throw failure;
-    if (isForeground && remaining > 0) {
-      const message = `Waiting for ${remaining} composed resources to be deleted`;
-      await writeStatus(context, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
-      return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
-    }
-    await deleteConnectionSecret(
-      context.actors.xr,
-      context.xr,
-      secretReferenceOf(context.xr, context.layout),
-      context.signal,
-    );
-    if (failure !== undefined) throw failure;
+  const { remaining, failure } = await deleteRecorded(context, isForeground ? "Foreground" : "Background");
+  if (isForeground && failure !== undefined) throw failure;
+  if (isForeground && remaining > 0) {
+    const message = `Waiting for ${remaining} composed resources to be deleted`;
+    await writeStatus(context, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
+    return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
   }
-  await removeFinalizer(context, context.actors.xr);
+  const place = secretReferenceOf(xr, layout);
+  const secret = place && (await findLive(actors.xr, referenceOf(SECRETS, place.name, place.namespace), signal));
+  await release(context, { secret, keepsFinalizer: failure !== undefined });
+  if (failure !== undefined) throw failure;
   return undefined;
+}
+
+/** @throws {ApiError} */
+async function release(context: ReconcileContext, options: Parameters<typeof planRelease>[1]): Promise<undefined> {
+  const failed = firstFailure(await executePlan(context, planRelease(context.xr, options)));
+  if (failed !== undefined) throw failed.error;
 }
 
 /**
@@ -134,78 +131,20 @@ function withoutAccount(failure: CompositeError, { message }: SelectionError): C
 }
 
 /** Begins every deletion that is possible: a failed one does not keep the others from running. */
-async function deleteAll(
+async function deleteRecorded(
   context: ReconcileContext,
-  policy: "Background" | "Foreground",
+  propagation: Propagation,
 ): Promise<{ remaining: number; failure: CompositeError | undefined }> {
-  let remaining = 0;
-  const failures: CompositeError[] = [];
-  let listed: Promise<readonly LiveObject[]> | undefined;
-  // A cluster may have thousands of CRDs: list them once, and only if a kind is not served.
-  const crds = (): Promise<readonly LiveObject[]> =>
-    (listed ??= context.actors.own.client.list(CRDS, { signal: context.signal }).then(({ items }) => items));
-  for (const reference of recordedReferences(context.xr, context.layout)) {
-    try {
-      const found = await readReferenced(context, reference, crds);
-      const result = found === undefined || found === "deleting" ? found : await deleteComposed(context, found, policy);
-      if (result === "deleting") remaining++;
-    } catch (error) {
-      if (!(error instanceof CompositeError)) throw error;
-      failures.push(error);
-    }
-  }
-  return { remaining, failure: combineFailures(failures) };
-}
-
-/** @returns "deleting" for an object whose CRD is being deleted */
-async function readReferenced(
-  context: ReconcileContext,
-  reference: ObjectReference,
-  crds: () => Promise<readonly LiveObject[]>,
-): Promise<LiveObject | "deleting" | undefined> {
-  const action = `cannot delete ${describeReference(reference)}`;
-  try {
-    const kind = await context.actors.composition.client.kind(reference.apiVersion, reference.kind, {
-      signal: context.signal,
-    });
-    return await readRecorded(context, kind, reference);
-  } catch (error) {
-    if (isApiError(error, "Forbidden")) throw asCompositeError(error, action, false);
-    if (!isApiError(error, "KindNotServed")) throw error;
-    const crd = crdOf(reference, await crds());
-    // Without a CRD there are no objects.
-    if (crd === undefined) return undefined;
-    if (isBeingDeleted(crd)) return "deleting";
-    const served = apiVersionsOf(crd);
-    const [other] = served;
-    // Discovery lags behind a new CRD, and the servers of one cluster do not see it at the same time.
-    if (other === undefined || served.includes(reference.apiVersion)) throw asCompositeError(error, action, false);
-    // The recorded version is no longer served; the object exists in each served version.
-    return readReferenced(context, { ...reference, apiVersion: other }, crds);
-  }
-}
-
-/** The established CRD of a kind, in any of its versions. */
-function crdOf({ apiVersion, kind }: ObjectReference, crds: readonly LiveObject[]): LiveObject | undefined {
-  return crds.find(
-    (crd) =>
-      textAt(crd, "spec", "names", "kind") === kind &&
-      textAt(crd, "spec", "group") === apiVersion.split("/")[0] &&
-      isTrue(crd, "Established"),
-  );
-}
-
-function apiVersionsOf(crd: LiveObject): string[] {
-  return servedVersions(crd).map((version) => `${textAt(crd, "spec", "group")}/${textAt(version, "name")}`);
-}
-
-async function removeFinalizer({ xr, signal }: ReconcileContext, { client }: Actor): Promise<void> {
-  const finalizers = finalizersOf(xr).filter((one) => one !== FINALIZER_COMPOSITE);
-  const { resourceVersion } = xr.metadata;
-  const body = { metadata: { resourceVersion, finalizers } };
-  try {
-    await client.patch(referenceTo(xr), "merge", body, { signal, fieldManager: FIELD_MANAGERS.composite });
-  } catch (error) {
-    if (!isApiError(error, "NotFound")) throw error;
-  }
+  const unselected = await useComposingAccount(context);
+  const states = await recordedStates(context);
+  const found = states.flatMap((state) => (state.is === "found" ? [state.object] : []));
+  const deletion = await deleteObjects(context, found, propagation);
+  const unreadable = states.flatMap((state) => (state.is === "unreadable" ? [state.error] : []));
+  for (const error of unreadable) if (!(error instanceof CompositeError)) throw error;
+  const failures = [...unreadable, ...deletion.failures].filter((error) => error instanceof CompositeError);
+  const failure = combineFailures(failures);
+  return {
+    remaining: deletion.deleting + states.filter(({ is }) => is === "deleting").length,
+    failure: unselected && failure ? withoutAccount(failure, unselected) : failure,
+  };
 }

@@ -1,6 +1,6 @@
 import { type Composition, isComplete } from "@xfn/composition";
-import type { ObservedResource } from "@xfn/functionio";
-import type { JsonObject, KubernetesObject } from "@xfn/json";
+import { type ObservedResource } from "@xfn/functionio";
+import { type JsonObject, type KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
@@ -14,7 +14,7 @@ import { applyComposed } from "./apply-composed.ts";
 import { Attempts } from "./attempts.ts";
 import { type Applicable, checkApplicable } from "./check-applicable.ts";
 import { brokenContract } from "./connection-contract.ts";
-import { deleteComposed } from "./delete-composed.ts";
+import { deleteObjects } from "./delete-objects.ts";
 import { publishDetails } from "./publish-details.ts";
 import { readyCondition, statedReadiness } from "./ready-condition.ts";
 import { recordReferences } from "./record-references.ts";
@@ -81,7 +81,8 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   const missing = [...attempts.failedEntries].filter((name) => !observed.entries.has(name));
   const unready = [...new Set([...checked.unready, ...missing])].toSorted();
   if (attempts.failures.length === 0) {
-    for (const object of undesired) await attempts.run(() => deleteComposed(context, object));
+    const { failures } = await deleteObjects(context, undesired, "Background");
+    attempts.failures.push(...failures);
   }
   const published = await attempts.run(() => publishDetails(context, { unready, connectionDetails }, secret));
   const stated = run.ready === undefined ? readyCondition(unready, applied) : statedReadiness(run.ready);

@@ -24,6 +24,8 @@ export interface ReconcileActors extends Actors {
   composition: Actor;
 }
 
+export type ActorName = keyof ReconcileActors;
+
 /** One reconcile of one XR. Each request names the actor whose rights it has. */
 export interface ReconcileContext extends Omit<Context, "client" | "composed" | "required"> {
   readonly definition: Definition;

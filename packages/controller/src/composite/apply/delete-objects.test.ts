@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { emptyMemory } from "../state/composite-memory.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { RunSecrets } from "../state/run-secrets.ts";
-import { deleteComposed } from "./delete-composed.ts";
+import { deleteObjects } from "./delete-objects.ts";
 
 const object = (kind: string, metadata: object): LiveObject => ({
   apiVersion: "example.org/v1",
@@ -41,7 +41,7 @@ test.each(["at once", "after its finalizers"])(
       emitted: new Set(),
       secrets: new RunSecrets(),
     } as unknown as ReconcileContext;
-    expect(await deleteComposed(context, widget)).toBe("deleting");
+    expect(await deleteObjects(context, [widget], "Background")).toMatchObject({ deleting: 1, failures: [] });
     expect(memory.applies.isApplied(intent, applied, options)).toBe(false);
   },
 );

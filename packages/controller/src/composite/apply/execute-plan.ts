@@ -1,0 +1,37 @@
+import { isBeingDeleted } from "../../objects/owner.ts";
+import type { Action } from "../../plan/action.ts";
+import { execute } from "../../plan/execute.ts";
+import type { Outcome, Result } from "../../plan/outcome.ts";
+import type { Plan } from "../../plan/plan.ts";
+import type { ActorName, ReconcileContext } from "../state/reconcile-context.ts";
+
+/** Executes a plan of an XR's reconcile, and remembers the answers until the caches show them. */
+export async function executePlan(context: ExecutionContext, plan: Plan<ActorName>): Promise<Outcome<ActorName>> {
+  const { actors, memory, progress, signal } = context;
+  return await execute(plan, {
+    actors,
+    signal,
+    onResult: (action, result) => {
+      remember(memory, action, result);
+      progress.hasWritten ||= result.is === "done" && action.do !== "confirm" && action.part === undefined;
+    },
+  });
+}
+
+/** What the execution of a plan needs of a reconcile. */
+export type ExecutionContext = Pick<ReconcileContext, "actors" | "memory" | "progress" | "signal">;
+
+function remember(
+  { applies, writes }: Pick<ReconcileContext["memory"], "applies" | "writes">,
+  action: Action<ActorName>,
+  result: Result,
+): void {
+  if (result.is !== "done" && result.is !== "gone") return;
+  const object = result.is === "done" ? result.object : undefined;
+  if (action.do === "delete") {
+    const { uid } = action.seen.metadata;
+    applies.forget(uid);
+    if (object === undefined || !isBeingDeleted(object)) writes.sawGone(uid);
+    else writes.saw(object);
+  } else if (object !== undefined) writes.saw(object);
+}

@@ -1,0 +1,79 @@
+import { textAt } from "@xfn/json";
+import { ApiError, isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import { asCompositeError } from "../../objects/composite-error.ts";
+import { isTrue } from "../../objects/conditions.ts";
+import { CRDS } from "../../objects/kinds.ts";
+import { isBeingDeleted } from "../../objects/owner.ts";
+import { describeReference, recordedReferences } from "../../objects/references.ts";
+import { servedVersions } from "../../objects/served-versions.ts";
+import type { ReconcileContext } from "../state/reconcile-context.ts";
+import { readRecorded } from "./read-recorded.ts";
+
+/** A recorded composed resource, as the deletion of its XR finds it. */
+export type RecordedState =
+  | { readonly is: "found"; readonly object: LiveObject }
+  | { readonly is: "gone" }
+  /** Its CRD is being deleted, and it too. */
+  | { readonly is: "deleting" }
+  | { readonly is: "unreadable"; readonly error: Error };
+
+/**
+ * Reads every object that an XR has recorded: one that cannot be read does not keep the others from being deleted.
+ *
+ * @throws {unknown} what is no answer of the server, such as an abort
+ */
+export async function recordedStates(context: ReconcileContext): Promise<RecordedState[]> {
+  let listed: Promise<readonly LiveObject[]> | undefined;
+  // A cluster may have thousands of CRDs: list them once, and only if a kind is not served.
+  const crds = (): Promise<readonly LiveObject[]> =>
+    (listed ??= context.actors.own.client.list(CRDS, { signal: context.signal }).then(({ items }) => items));
+  const states: RecordedState[] = [];
+  for (const reference of recordedReferences(context.xr, context.layout)) {
+    states.push(await stateOf(context, reference, crds));
+  }
+  return states;
+}
+
+async function stateOf(
+  context: ReconcileContext,
+  reference: ObjectReference,
+  crds: () => Promise<readonly LiveObject[]>,
+): Promise<RecordedState> {
+  const { actors, signal } = context;
+  const { apiVersion, kind: name } = reference;
+  try {
+    const kind = await actors.composition.client.kind(apiVersion, name, { signal });
+    const object = await readRecorded(context, kind, reference);
+    return object === undefined ? { is: "gone" } : { is: "found", object };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const action = `cannot delete ${describeReference(reference)}`;
+    if (isApiError(error, "Forbidden")) return { is: "unreadable", error: asCompositeError(error, action, false) };
+    if (!isApiError(error, "KindNotServed")) return { is: "unreadable", error };
+    const crd = crdOf(reference, await crds());
+    // Without a CRD there are no objects.
+    if (crd === undefined) return { is: "gone" };
+    if (isBeingDeleted(crd)) return { is: "deleting" };
+    const served = apiVersionsOf(crd);
+    const [other] = served;
+    // Discovery lags behind a new CRD, and the servers of one cluster do not see it at the same time.
+    if (other === undefined || served.includes(apiVersion))
+      return { is: "unreadable", error: asCompositeError(error, action, false) };
+    // The recorded version is no longer served; the object exists in each served version.
+    return await stateOf(context, { ...reference, apiVersion: other }, crds);
+  }
+}
+
+/** The established CRD of a kind, in any of its versions. */
+function crdOf({ apiVersion, kind }: ObjectReference, crds: readonly LiveObject[]): LiveObject | undefined {
+  return crds.find(
+    (crd) =>
+      textAt(crd, "spec", "names", "kind") === kind &&
+      textAt(crd, "spec", "group") === apiVersion.split("/")[0] &&
+      isTrue(crd, "Established"),
+  );
+}
+
+function apiVersionsOf(crd: LiveObject): string[] {
+  return servedVersions(crd).map((version) => `${textAt(crd, "spec", "group")}/${textAt(version, "name")}`);
+}

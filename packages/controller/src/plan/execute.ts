@@ -1,0 +1,114 @@
+import { type KubernetesObject } from "@xfn/json";
+import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
+import { objectKey } from "../objects/references.ts";
+import type { Action, Guard } from "./action.ts";
+import type { Outcome, Result } from "./outcome.ts";
+import type { Plan } from "./plan.ts";
+
+/** How a plan is executed. */
+export interface Execution<As extends string = "own"> {
+  readonly actors: Readonly<Record<As, { readonly client: Client }>>;
+  readonly signal: AbortSignal;
+  /** Called with each answer of the server before the next action. */
+  readonly onResult?: ((action: Action<As>, result: Result) => void) | undefined;
+}
+
+/**
+ * Sends the writes of a plan in their order.
+ *
+ * @throws {unknown} what is no refusal of the server, such as an abort
+ */
+export async function execute<As extends string>(
+  { stages }: Plan<As>,
+  { actors, signal, onResult }: Execution<As>,
+): Promise<Outcome<As>> {
+  const results = new Map<Action<As>, Result>();
+  const latest = new Map<string, LiveObject>();
+  const failed = new Set<string>();
+  let isStopped = false;
+  for (const { actions, onFailure, needs } of stages) {
+    isStopped ||= needs === "no failure" && failed.size > 0;
+    for (const action of actions) {
+      const key = objectKey(action.on);
+      if (isStopped || failed.has(key)) {
+        results.set(action, { is: "skipped" });
+        continue;
+      }
+      const result = await resultOf(action, actors[action.as].client, latest.get(key), signal);
+      results.set(action, result);
+      onResult?.(action, result);
+      if (result.is === "failed") {
+        failed.add(key);
+        isStopped = onFailure === "stop";
+      } else if (result.is === "done" && result.object !== undefined) latest.set(key, result.object);
+    }
+  }
+  return { results, latest: (on) => latest.get(objectKey(on)) };
+}
+
+async function resultOf<As extends string>(
+  action: Action<As>,
+  client: Client,
+  latest: LiveObject | undefined,
+  signal: AbortSignal,
+): Promise<Result> {
+  try {
+    return { is: "done", object: await send(action, client, latest, signal) };
+  } catch (error) {
+    // To delete or to change an object that is gone has no effect. An apply creates it, unless its UID is required.
+    if (isApiError(error, "NotFound") && (action.do === "delete" || action.do === "patch")) return { is: "gone" };
+    if (error instanceof ApiError) return { is: "failed", error };
+    throw error;
+  }
+}
+
+async function send<As extends string>(
+  action: Action<As>,
+  client: Client,
+  latest: LiveObject | undefined,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
+  const { manager, on, part } = action;
+  const options = { fieldManager: manager, signal, ...(part && { subresource: part }) };
+  switch (action.do) {
+    case "apply":
+      return await client.apply(guarded(action.intent, latest ?? action.seen, action.guard), options);
+    case "create":
+      return await client.create(action.object, options);
+    case "patch":
+      return await client.patch(on, "merge", guarded(action.body, latest ?? action.seen, action.guard), options);
+    case "delete": {
+      const { propagation: propagationPolicy } = action;
+      const preconditions = preconditionsOf(latest ?? action.seen, action.guard);
+      return await client.delete(on, { preconditions, signal, ...(propagationPolicy && { propagationPolicy }) });
+    }
+    case "confirm":
+      return await confirmed(client, action.seen, signal);
+  }
+}
+
+/** @throws {ApiError} `Conflict` if the object on the server is not the one that was seen */
+async function confirmed(client: Client, seen: LiveObject, signal: AbortSignal): Promise<LiveObject> {
+  const { apiVersion, kind, metadata } = seen;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const reference = { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) };
+  const live = await client.get(reference, { signal }).catch((error: unknown) => {
+    if (isApiError(error, "NotFound")) return undefined;
+    throw error;
+  });
+  if (live?.metadata.uid === uid && live.metadata.resourceVersion === resourceVersion) return live;
+  throw new ApiError("Conflict", `${kind} ${name} has changed since it was read`);
+}
+
+function guarded<T extends KubernetesObject>(body: T, seen: LiveObject | undefined, guard: Guard): T {
+  return { ...body, metadata: { ...body.metadata, ...preconditionsOf(seen, guard) } };
+}
+
+function preconditionsOf(
+  seen: LiveObject | undefined,
+  guard: Guard,
+): { readonly uid?: string; readonly resourceVersion?: string } {
+  if (seen === undefined || guard === "none") return {};
+  const { uid, resourceVersion } = seen.metadata;
+  return guard === "version" ? { uid, resourceVersion } : { uid };
+}
