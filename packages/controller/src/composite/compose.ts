@@ -1,8 +1,11 @@
+import { referenceTo } from "../objects/references.ts";
+import { firstFailure } from "../plan/outcome.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import type { ComposedRun } from "./apply/apply-run.ts";
-import { pinRevision } from "./apply/record-references.ts";
+import { executePlan } from "./apply/execute-plan.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
+import { planPin } from "./plan/plan-composite.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
 import { runEnvironment } from "./run/run-environment.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
@@ -19,11 +22,24 @@ export async function compose(context: ReconcileContext): Promise<ComposedRun> {
   context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
   context.actors.composition = await context.accounts.actorOf(composition, context.xr, context.signal);
   const observed = await observeComposed(context);
-  await pinRevision(context, { composition, desired: undefined, changes, references: observed.references });
+  await pinRevision(context, { composition, changes, references: observed.references });
   requireSupported(context, composition);
   const secret = await readConnectionSecret(context);
   const entries = await observedEntries(context, composition, observed);
   const environment = await runEnvironment(context, composition);
   const run = await runComposition(context, selected, { observed: entries, secret, environment });
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
+}
+
+/** @throws {ApiError} `Conflict` if the XR has changed since it was read */
+async function pinRevision(
+  context: ReconcileContext,
+  selected: Pick<Parameters<typeof planPin>[0], "changes" | "composition" | "references">,
+): Promise<void> {
+  const { layout, memory, namespace: secretsNamespace, xr } = context;
+  const plan = planPin({ ...selected, desired: undefined, layout, memory, secretsNamespace, xr });
+  const outcome = await executePlan(context, plan);
+  const failed = firstFailure(outcome);
+  if (failed !== undefined) throw failed.error;
+  context.xr = outcome.latest(referenceTo(xr)) ?? xr;
 }

@@ -54,7 +54,7 @@ export class ApplyCache {
       ...(subresource && { subresource }),
       ...(signal && { signal }),
     });
-    this.#record(intent, object, options);
+    this.record(intent, object, options);
     return { object, written: true };
   }
 
@@ -66,8 +66,13 @@ export class ApplyCache {
     return sent !== undefined && sent.intent === digestOf(intent) && sent.owned === ownedText(observed, options);
   }
 
-  /** Digests cost more than the comparison, so they are computed only where the comparison fails. */
-  #record(intent: KubernetesObject, object: LiveObject, options: ApplyOptions): void {
+  /**
+   * Records what the server stored for an intent.
+   *
+   * @param object the server's answer to the apply
+   */
+  record(intent: KubernetesObject, object: LiveObject, options: ApplyOptions): void {
+    // Digests cost more than the comparison, so they are computed only where the comparison fails.
     const key = keyOf(object, options);
     const owned = isAsOwned(intent, object, options) ? undefined : ownedText(object, options);
     if (owned === undefined) this.#sent.delete(key);

@@ -5,8 +5,9 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import { actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
-import { checkApplicable } from "../composite/apply/check-applicable.ts";
+import { discoverKinds } from "../composite/observe/discover-kinds.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "../composite/observe/observe-composed.ts";
+import { applicables } from "../composite/plan/applicable.ts";
 import { requireSupported, runComposition } from "../composite/run/run-composition.ts";
 import { runEnvironment } from "../composite/run/run-environment.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
@@ -87,9 +88,20 @@ async function differences(
   // Functions see no content of composed Secrets by default, but differences compare the objects.
   for (const object of observed.entries.values()) context.secrets.addObject(object);
   const found: Difference[] = [];
-  for (const one of run.composed) {
-    const applied = observed.entries.get(one.name);
-    const { entry, intent } = await checkApplicable(context, one, applied);
+  const kinds = await discoverKinds(
+    actors.xr.client,
+    run.composed.map(({ resource }) => resource),
+    signal,
+  );
+  const { allowComposedSecrets } = context;
+  const { refused, resources } = applicables(run.composed, {
+    xr,
+    entries: observed.entries,
+    kinds,
+    allowComposedSecrets,
+  });
+  for (const refusal of refused.values()) throw refusal;
+  for (const { entry, intent, observed: applied } of resources.values()) {
     const options = { fieldManager: FIELD_MANAGERS.composed, signal };
     const desired = await actors.composition.client.apply(intent, options).catch((error: unknown) => {
       throw asCompositeError(error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));

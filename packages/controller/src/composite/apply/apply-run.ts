@@ -3,23 +3,24 @@ import { type ObservedResource } from "@xfn/functionio";
 import { type JsonObject, type KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import { CompositeError } from "../../objects/composite-error.ts";
+import type { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
-import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
+import { objectKey, referenceTo } from "../../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
+import { discoverKinds } from "../observe/discover-kinds.ts";
+import { locate } from "../observe/locate.ts";
 import { asObserved, type ObservedComposed } from "../observe/observe-composed.ts";
-import { emitResult } from "../state/emit-events.ts";
+import { type Applicable, applicables } from "../plan/applicable.ts";
+import { planComposite } from "../plan/plan-composite.ts";
+import { refuseOutside } from "../plan/refuse-outside.ts";
+import { refuseUnnamed } from "../plan/refuse-unnamed.ts";
+import { emitEvent, emitResult } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
-import { applyComposed } from "./apply-composed.ts";
 import { Attempts } from "./attempts.ts";
-import { type Applicable, checkApplicable } from "./check-applicable.ts";
+import { carryOut } from "./carry-out.ts";
 import { brokenContract } from "./connection-contract.ts";
-import { deleteObjects } from "./delete-objects.ts";
 import { publishDetails } from "./publish-details.ts";
 import { readyCondition, statedReadiness } from "./ready-condition.ts";
-import { recordReferences } from "./record-references.ts";
-import { refuseOutside } from "./refuse-outside.ts";
-import { refuseUnnamed } from "./refuse-unnamed.ts";
 
 /** What the templates and functions of an XR desire, and the state that they saw. */
 export interface ComposedRun {
@@ -49,82 +50,57 @@ export interface ApplyRunResult {
 }
 
 /**
- * Records, applies, deletes and publishes what a run desires.
- *
- * The order makes a crash at any point safe. The finalizer and the references are written before an object is created,
- * so that every object is found again. Nothing is deleted before everything else has succeeded.
+ * Records, applies, deletes and publishes what a run desires, in the order of {@link planComposite}.
  *
  * @throws {CompositeError | ApiError} before anything was created, changed or deleted
  */
 export async function applyRun(context: ReconcileContext, composed: ComposedRun): Promise<ApplyRunResult> {
   const { composition, changes, observed, entries, secret, run } = composed;
-  const attempts = new Attempts();
-  await refuseOutside(context, run);
-  const resources = await applicableResources(context, run, observed, attempts);
-  await refuseUnnamed(context, composition, observed.unnamed, resources);
-  const desired = run.desired.composite?.resource ?? nothingDesired(composition, context.xr);
-  const undesired = undesiredObjects(run, observed, resources);
-  await recordReferences(context, {
+  const { actors, definition, layout, memory, signal, xr } = context;
+  const resources = run.composed.map(({ resource }) => resource);
+  const kinds = await discoverKinds(actors.xr.client, [...resources, ...observed.unnamed], signal);
+  refuseOutside({ definition, kinds, xr }, run);
+  const { allowComposedSecrets, namespace: secretsNamespace } = context;
+  const found = applicables(run.composed, { xr, entries: observed.entries, kinds, allowComposedSecrets });
+  for (const note of found.notes) emitEvent(context, "Warning", note);
+  refuseUnnamed(observed.unnamed, found.resources, { xr, layout, composition, kinds });
+  const desired = run.desired.composite?.resource ?? nothingDesired(composition, xr);
+  const plan = planComposite({
+    xr,
+    layout,
     composition,
     desired,
     changes,
+    secretsNamespace,
     observed,
-    resources: [...resources.values()],
-    undesired: attempts.failures.length > 0 ? [] : undesired,
+    applicables: found,
+    located: await locate(context, found.resources.values()),
+    undesired: undesiredObjects(run, observed, found.resources),
+    memory,
   });
-  const applied = await applyResources(context, resources, entries, attempts);
+  const applied = await carryOut(context, plan);
+  const failures = [...found.refused.values(), ...applied.failures];
+  const after = withApplied(context, entries, applied.objects);
   // Some resources are ready as soon as they exist, so readiness is checked again after the apply.
-  const { connectionDetails, warnings, ...checked } = run.reevaluate?.(applied) ?? { ...run, warnings: [] };
+  const { connectionDetails, warnings, ...checked } = run.reevaluate?.(after) ?? { ...run, warnings: [] };
   for (const message of warnings) emitResult(context, { severity: "Warning", message });
   // An entry that could not be created is not ready even if no check says so. A failed update of one that exists leaves
   // it ready: `Synced` reports it.
-  const missing = [...attempts.failedEntries].filter((name) => !observed.entries.has(name));
+  const missing = [...found.refused.keys(), ...applied.failed].filter((name) => !observed.entries.has(name));
   const unready = [...new Set([...checked.unready, ...missing])].toSorted();
-  if (attempts.failures.length === 0) {
-    const { failures } = await deleteObjects(context, undesired, "Background");
-    attempts.failures.push(...failures);
-  }
+  const attempts = new Attempts();
   const published = await attempts.run(() => publishDetails(context, { unready, connectionDetails }, secret));
-  const stated = run.ready === undefined ? readyCondition(unready, applied) : statedReadiness(run.ready);
+  failures.push(...attempts.failures);
+  const stated = run.ready === undefined ? readyCondition(unready, after) : statedReadiness(run.ready);
   const broken = stated.status === "True" ? brokenContract(context, composition, { connectionDetails }) : undefined;
   const readiness = broken ?? stated;
   const ttlMs = run.ttlMs && Math.max(run.ttlMs, REQUEUE_AFTER_MS.shortestTtl);
-  return { desired, readiness, published: published ?? false, ttlMs, failures: attempts.failures };
+  return { desired, readiness, published: published ?? false, ttlMs, failures };
 }
 
 /** With `mode: Pipeline`, which is complete, an XR that no step mentions gives up what earlier runs set. */
 function nothingDesired(composition: Composition, { apiVersion, kind }: LiveObject): KubernetesObject | undefined {
   return isComplete(composition) ? { apiVersion, kind } : undefined;
-}
-
-/** The composed resources that can be applied, by object. */
-async function applicableResources(
-  context: ReconcileContext,
-  { composed }: PipelineResult,
-  { entries }: ObservedComposed,
-  attempts: Attempts,
-): Promise<ReadonlyMap<string, Applicable>> {
-  const resources = new Map<string, Applicable>();
-  for (const resource of composed) {
-    const { name } = resource;
-    const found = await attempts.run(() => checkApplicable(context, resource, entries.get(name)), name);
-    if (found !== undefined) await attempts.run(() => addOnce(resources, found), name);
-  }
-  return resources;
-}
-
-/** Two entries for one object would overwrite each other in every reconcile. */
-function addOnce(resources: Map<string, Applicable>, one: Applicable): void {
-  const reference = referenceTo(one.intent);
-  const key = objectKey(reference);
-  const other = resources.get(key);
-  if (other === undefined) {
-    resources.set(key, one);
-    return;
-  }
-  const [entry, first] = [one, other].map((each) => JSON.stringify(each.entry));
-  const problem = `the entries ${first} and ${entry} are both ${describeReference(reference)}; give one another name`;
-  throw new CompositeError("InvalidResource", `cannot apply composed resource ${entry}: ${problem}`);
 }
 
 /** The objects of entries that are no longer desired. An object that has another entry's name was renamed and stays. */
@@ -139,22 +115,14 @@ function undesiredObjects(
   });
 }
 
-/** @returns the entries after the apply */
-async function applyResources(
+/** The entries after the apply. */
+function withApplied(
   context: ReconcileContext,
-  resources: ReadonlyMap<string, Applicable>,
   entries: readonly ObservedResource[],
-  attempts: Attempts,
-): Promise<ObservedResource[]> {
+  objects: ReadonlyMap<string, LiveObject>,
+): ObservedResource[] {
   const applied = new Map(entries.map((entry) => [entry.name, entry]));
-  const objects: LiveObject[] = [];
-  for (const resource of resources.values()) {
-    const { entry: name } = resource;
-    const object = await attempts.run(() => applyComposed(context, resource), name);
-    if (object === undefined) continue;
-    objects.push(object);
+  for (const [name, object] of objects)
     applied.set(name, { ...applied.get(name), name, resource: asObserved(context, object) });
-  }
-  context.applied = objects;
   return [...applied.values()];
 }

@@ -2,9 +2,9 @@ import { publishesDetails } from "@xfn/composition";
 import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { statusIntent } from "../plan/composite-intent.ts";
 import { shownConditions } from "../state/emit-events.ts";
 import { applyChanged, type ReconcileContext } from "../state/reconcile-context.ts";
-import { statusIntent } from "./composite-intent.ts";
 
 /** Input of {@link writeStatus}. */
 export interface StatusUpdate {

@@ -1,9 +1,10 @@
 import { type ApiError, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { asCompositeError, type CompositeError } from "../../objects/composite-error.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
-import { type Propagation, planDeletion } from "../plan/plan-deletion.ts";
+import type { Outcome } from "../../plan/outcome.ts";
+import { type DeletionPlan, type Propagation, planDeletion } from "../plan/plan-deletion.ts";
 import { emitEvent } from "../state/emit-events.ts";
-import { type ReconcileContext, readLive } from "../state/reconcile-context.ts";
+import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
 import { executePlan } from "./execute-plan.ts";
 
 /** What became of composed resources that were to be deleted. */
@@ -14,17 +15,31 @@ export interface Deletion {
 }
 
 /**
- * Deletes composed resources that the XR controls. One that has changed since it was seen is read live and checked once
- * more: it may have another controller by now.
+ * Deletes composed resources that the XR controls.
  *
- * @throws {ApiError} `Conflict` if it changed again
+ * @throws {ApiError} `Conflict` if one changed repeatedly
  */
 export async function deleteObjects(
   context: ReconcileContext,
   objects: readonly LiveObject[],
   propagation: Propagation,
 ): Promise<Deletion> {
-  const first = await deleteSeen(context, objects, propagation);
+  const plan = planDeletion(context.xr, objects, propagation);
+  return await finishDeletion(context, plan, await executePlan(context, plan));
+}
+
+/**
+ * Reports the outcome of a deletion. An object that has changed since it was seen is read live and checked once more: it
+ * may have another controller by now.
+ *
+ * @throws {ApiError} `Conflict` if it changed again
+ */
+export async function finishDeletion(
+  context: ReconcileContext,
+  plan: DeletionPlan,
+  outcome: Outcome<ActorName>,
+): Promise<Deletion> {
+  const first = report(context, plan, outcome);
   if (first.changed.length === 0) return first;
   const current: LiveObject[] = [];
   const failures = [...first.failures];
@@ -37,36 +52,33 @@ export async function deleteObjects(
       failures.push(notDeleted(object, error));
     }
   }
-  const second = await deleteSeen(context, current, propagation);
+  const next = planDeletion(context.xr, current, plan.propagation);
+  const second = report(context, next, await executePlan(context, next));
   for (const { error } of second.changed) throw error;
   return { deleting: first.deleting + second.deleting, failures: [...failures, ...second.failures] };
 }
 
-interface DeletionRound extends Deletion {
+interface DeletionReport extends Deletion {
   /** Objects that were not as seen, each with the conflict. */
   readonly changed: readonly { readonly object: LiveObject; readonly error: ApiError }[];
 }
 
-async function deleteSeen(
-  context: ReconcileContext,
-  objects: readonly LiveObject[],
-  propagation: Propagation,
-): Promise<DeletionRound> {
-  const plan = planDeletion(context.xr, objects, propagation);
+function report(context: ReconcileContext, plan: DeletionPlan, { results }: Outcome<ActorName>): DeletionReport {
+  const changed: { object: LiveObject; error: ApiError }[] = [];
+  const failures: CompositeError[] = [];
+  let deleting = plan.deleting.length;
   for (const object of plan.retained) {
     const title = describeReference(referenceTo(object));
     emitEvent(context, "Warning", `${title} is not controlled by this resource; it is not deleted`);
   }
-  const { results } = await executePlan(context, plan);
-  const changed: { object: LiveObject; error: ApiError }[] = [];
-  const failures: CompositeError[] = [];
-  let deleting = plan.deleting.length;
-  for (const [action, result] of results) {
-    if (action.do !== "delete") continue;
-    if (result.is === "done") deleting++;
-    if (result.is !== "failed") continue;
-    if (isApiError(result.error, "Conflict")) changed.push({ object: action.seen, error: result.error });
-    else failures.push(notDeleted(action.seen, result.error));
+  for (const { actions } of plan.stages) {
+    for (const action of actions) {
+      const result = results.get(action);
+      if (result?.is === "done") deleting++;
+      if (result?.is !== "failed" || action.do !== "delete") continue;
+      if (isApiError(result.error, "Conflict")) changed.push({ object: action.seen, error: result.error });
+      else failures.push(notDeleted(action.seen, result.error));
+    }
   }
   return { deleting, failures, changed };
 }

@@ -33,5 +33,9 @@ function remember(
     applies.forget(uid);
     if (object === undefined || !isBeingDeleted(object)) writes.sawGone(uid);
     else writes.saw(object);
-  } else if (object !== undefined) writes.saw(object);
+  } else if (object !== undefined) {
+    writes.saw(object);
+    if (action.do === "apply")
+      applies.record(action.intent, object, { fieldManager: action.manager, subresource: action.part });
+  }
 }

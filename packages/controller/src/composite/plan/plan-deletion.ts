@@ -12,6 +12,7 @@ export type Propagation = "Background" | "Foreground";
 
 /** The deletion of composed resources. */
 export interface DeletionPlan extends Plan<ActorName> {
+  readonly propagation: Propagation;
   /** Objects that are being deleted already. */
   readonly deleting: readonly LiveObject[];
   /** Objects that the XR does not control. They stay. */
@@ -34,6 +35,7 @@ export function planDeletion(
     .map((object) => deletionOf(object, "composition", propagation));
   return {
     stages: [{ name: "delete", actions, onFailure: "collect" }],
+    propagation,
     deleting,
     retained: rest.filter((object) => !isControlledBy(object, xr)),
   };

@@ -20,7 +20,7 @@ import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
-import { appliedByRuns } from "../apply/composite-intent.ts";
+import { appliedByRuns } from "../plan/composite-intent.ts";
 import { emitResults, shownConditions } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";

@@ -5,7 +5,8 @@ import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { mergeFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import { referenceTo } from "../../objects/references.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { Action } from "../../plan/action.ts";
+import type { ActorName } from "../state/reconcile-context.ts";
 
 /**
  * The field managers of Crossplane's controllers for composed resources: `crossplane` until v1.13, and
@@ -19,27 +20,36 @@ const KEPT_KEY = /^f:(?:[^/]*\.)?crossplane\.io\//;
 /** Fields of the spec that only composites have. */
 const OF_COMPOSITES: readonly string[] = ["compositionRef", "compositionRevisionRef", "resourceRefs"];
 
+/** A write that takes over fields, and the object as it will be after it. */
+export interface TakeOver {
+  readonly action: Action<ActorName>;
+  readonly object: LiveObject;
+}
+
 /**
- * Takes over the fields that Crossplane wrote to a composed resource. Otherwise a field that a template no longer has
- * would stay forever, because Crossplane still owns it.
+ * Plans to take over the fields that Crossplane wrote to a composed resource. Otherwise a field that a template no longer
+ * has would stay forever, because Crossplane still owns it.
  *
  * Leaves nested composites as they are: Crossplane writes their templates' fields and their own under one name.
  *
- * @returns the object after the write; the given one if there is nothing to take over
- * @throws {ApiError} `Conflict` if the object has changed since it was read
+ * @returns undefined if there is nothing to take over
  */
-export async function takeOverFields(context: ReconcileContext, object: LiveObject): Promise<LiveObject> {
-  if (!isControlledBy(object, context.xr)) return object;
-  const managedFields = takenOver(object);
-  if (managedFields === undefined) return object;
-  const { uid, resourceVersion } = object.metadata;
-  const { actors, signal } = context;
-  const options = { fieldManager: FIELD_MANAGERS.composed, signal };
-  const body = { metadata: { uid, resourceVersion, managedFields } };
-  const written = await actors.composition.client.patch(referenceTo(object), "merge", body, options);
-  context.memory.writes.saw(written);
-  context.progress.hasWritten = true;
-  return written;
+export function takeOver(xr: LiveObject, object: LiveObject): TakeOver | undefined {
+  const managedFields = isControlledBy(object, xr) ? takenOver(object) : undefined;
+  if (managedFields === undefined) return undefined;
+  return {
+    object: { ...object, metadata: { ...object.metadata, managedFields } },
+    action: {
+      do: "patch",
+      as: "composition",
+      on: referenceTo(object),
+      manager: FIELD_MANAGERS.composed,
+      why: "Crossplane owns fields that templates write",
+      body: { metadata: { managedFields } },
+      seen: object,
+      guard: "version",
+    },
+  };
 }
 
 /** `metadata.managedFields` with Crossplane's fields as the controller's own; undefined if it has none. */

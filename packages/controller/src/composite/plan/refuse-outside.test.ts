@@ -1,24 +1,17 @@
 import { type ComposedScope, type Definition, FORM_API_VERSION } from "@xfn/composition/definition";
-import type { KubernetesObject } from "@xfn/json";
-import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
+import { type KubernetesObject } from "@xfn/json";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { Kinds } from "../observe/discover-kinds.ts";
 import { refuseOutside } from "./refuse-outside.ts";
 
 const NAMESPACED: ReadonlySet<string> = new Set(["ConfigMap", "Widget"]);
 
-const client: Partial<Client> = {
-  kind: async (apiVersion, kind) => {
-    if (kind === "Unknown") throw new ApiError("KindNotServed", "is not served");
-    return {
-      apiVersion,
-      kind,
-      plural: `${kind.toLowerCase()}s`,
-      namespaced: NAMESPACED.has(kind),
-      group: "",
-      version: "v1",
-    };
-  },
+const kinds: Kinds = {
+  of: ({ kind = "" }) =>
+    kind === "Unknown"
+      ? new ApiError("KindNotServed", "is not served")
+      : { kind, plural: `${kind.toLowerCase()}s`, namespaced: NAMESPACED.has(kind), group: "", version: "v1" },
 };
 
 interface Case {
@@ -29,20 +22,18 @@ interface Case {
 }
 
 /** The code with which a run that desires one resource is refused. */
-async function refusal({ kind, composedScope, namespace, resource }: Case): Promise<unknown> {
+function refusal({ kind, composedScope, namespace, resource }: Case): unknown {
   const spec = { ...(composedScope && { composedScope }) };
-  const definition = { apiVersion: FORM_API_VERSION, kind, metadata: { name: "xs.example.org" }, spec };
+  const definition = { apiVersion: FORM_API_VERSION, kind, metadata: { name: "xs.example.org" }, spec } as Definition;
   const xr: LiveObject = {
     apiVersion: "example.org/v1",
     kind: "X",
     metadata: { name: "x", uid: "1", resourceVersion: "1", ...(namespace && { namespace }) },
   };
-  const { signal } = new AbortController();
-  const context = { actors: { xr: { client } }, definition, xr, signal } as unknown as ReconcileContext;
   const composed = resource === null ? [] : [{ name: "a", resource, connectionDetails: [], readinessChecks: [] }];
   const run = { desired: { resources: [{ name: "a", resource }] }, composed } as never;
   try {
-    await refuseOutside(context, run);
+    refuseOutside({ definition, kinds, xr }, run);
   } catch (error) {
     return error;
   }
@@ -65,45 +56,42 @@ describe("an application", () => {
     ["the namespace null", resource("ConfigMap", null)],
     ["a kind that is not served", resource("Unknown")],
     ["a deletion", null],
-  ])("composes %s", async (_, one) => {
-    expect(await refusal({ ...application, resource: one })).toBeUndefined();
+  ])("composes %s", (_, one) => {
+    expect(refusal({ ...application, resource: one })).toBeUndefined();
   });
 
   test.each([
     ["another namespace", resource("ConfigMap", "team-b")],
     ["a cluster-scoped kind", resource("Node")],
     ["a cluster-scoped kind with its namespace", resource("Node", "team-a")],
-  ])("must not compose %s", async (_, one) => {
-    expect(await refusal({ ...application, resource: one })).toMatchObject({ code: "OutsideNamespace" });
+  ])("must not compose %s", (_, one) => {
+    expect(refusal({ ...application, resource: one })).toMatchObject({ code: "OutsideNamespace" });
   });
 });
 
 describe("infrastructure", () => {
   const infrastructure = { kind: "InfrastructureDefinition", composedScope: "Cluster" } as const;
 
-  test.each([["Node"], ["Unknown"]])("composes a %s", async (kind) => {
-    expect(await refusal({ ...infrastructure, resource: resource(kind) })).toBeUndefined();
+  test.each([["Node"], ["Unknown"]])("composes a %s", (kind) => {
+    expect(refusal({ ...infrastructure, resource: resource(kind) })).toBeUndefined();
   });
 
   test.each([
     ["without a namespace", resource("ConfigMap")],
     ["in a namespace", resource("Widget", "team-a")],
-  ])("must not compose a namespaced kind %s", async (_, one) => {
-    const error = await refusal({ ...infrastructure, resource: one });
+  ])("must not compose a namespaced kind %s", (_, one) => {
+    const error = refusal({ ...infrastructure, resource: one });
     expect(error).toMatchObject({ code: "NamespacedResource", message: expect.stringContaining("composedScope: Any") });
   });
 
-  test("composes a namespaced kind if its definition says so", async () => {
+  test("composes a namespaced kind if its definition says so", () => {
     const one = resource("ConfigMap", "team-a");
-    expect(await refusal({ ...infrastructure, composedScope: "Any", resource: one })).toBeUndefined();
+    expect(refusal({ ...infrastructure, composedScope: "Any", resource: one })).toBeUndefined();
   });
 });
 
-test.each(["team-a", undefined])(
-  "composites of other definitions are not refused here (namespace %s)",
-  async (namespace) => {
-    const kind = "CompositeResourceDefinition";
-    for (const one of [resource("Node"), resource("ConfigMap", "team-b")])
-      expect(await refusal({ kind, resource: one, ...(namespace && { namespace }) })).toBeUndefined();
-  },
-);
+test.each(["team-a", undefined])("composites of other definitions are not refused here (namespace %s)", (namespace) => {
+  const kind = "CompositeResourceDefinition";
+  for (const one of [resource("Node"), resource("ConfigMap", "team-b")])
+    expect(refusal({ kind, resource: one, ...(namespace && { namespace }) })).toBeUndefined();
+});

@@ -1,12 +1,12 @@
-import { ANNOTATION_RESOURCE_NAME, type Composition, machineryOf } from "@xfn/composition";
+import { ANNOTATION_RESOURCE_NAME, type Composition, type Layout, machineryOf } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
 import { isObject, type JsonObject, textAt } from "@xfn/json";
-import { type LiveObject, resourceOf } from "@xfn/kubernetes";
+import { ApiError, type LiveObject, resourceOf } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { groupKind } from "../../objects/kinds.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
-import type { Applicable } from "./check-applicable.ts";
+import type { Kinds } from "../observe/discover-kinds.ts";
+import type { Applicable } from "./applicable.ts";
 
 /** A message lists this many objects and counts the others. */
 const MAX_NAMED = 5;
@@ -19,21 +19,18 @@ const MAX_NAMED = 5;
  * @param resources the desired resources by object
  * @throws {CompositeError} `UnnamedResources`
  */
-export async function refuseUnnamed(
-  context: ReconcileContext,
-  composition: Composition,
+export function refuseUnnamed(
   unnamed: readonly LiveObject[],
   resources: ReadonlyMap<string, Applicable>,
-): Promise<void> {
+  input: UnnamedInput,
+): void {
   // An entry that has the name of such an object becomes its entry.
   const unknown = unnamed.filter((object) => !resources.has(objectKey(referenceTo(object))));
   const keys = new Set(unnamed.map((object) => objectKey(referenceTo(object))));
   const creates = [...resources].some(([key, { observed }]) => observed === undefined && !keys.has(key));
   if (unknown.length === 0 || !creates) return;
   const names = unknown.map((object) => describeReference(referenceTo(object)));
-  const commands = await Promise.all(
-    unknown.slice(0, MAX_NAMED).map((object) => annotateCommand(context, composition, object)),
-  );
+  const commands = unknown.slice(0, MAX_NAMED).map((object) => annotateCommand(object, input));
   throw new CompositeError(
     "UnnamedResources",
     `the annotation ${ANNOTATION_RESOURCE_NAME} is missing on ${someOf(names, MAX_NAMED)}, so the templates would create ` +
@@ -41,12 +38,18 @@ export async function refuseUnnamed(
   );
 }
 
-async function annotateCommand(
-  { actors, signal, xr, layout }: ReconcileContext,
-  composition: Composition,
-  object: LiveObject,
-): Promise<string> {
-  const kind = await actors.xr.client.kind(object.apiVersion, object.kind, { signal });
+/** What tells the template of an object, and how a user annotates it. */
+interface UnnamedInput {
+  readonly xr: LiveObject;
+  readonly layout: Layout;
+  readonly composition: Composition;
+  readonly kinds: Kinds;
+}
+
+/** @throws {ApiError} if the server no longer serves the object's kind */
+function annotateCommand(object: LiveObject, { xr, layout, composition, kinds }: UnnamedInput): string {
+  const kind = kinds.of(object);
+  if (kind instanceof ApiError) throw kind;
   const { name, namespace } = object.metadata;
   const place = namespace === undefined ? "" : ` -n ${namespace}`;
   const template = templateByOrder(machineryOf(xr, layout), composition, object) ?? "TEMPLATE";

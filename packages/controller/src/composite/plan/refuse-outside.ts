@@ -1,6 +1,8 @@
+import type { Definition } from "@xfn/composition/definition";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { Kinds } from "../observe/discover-kinds.ts";
 
 /**
  * Refuses an application that composes something outside its namespace, and infrastructure that composes something in
@@ -9,11 +11,10 @@ import type { ReconcileContext } from "../state/reconcile-context.ts";
  *
  * @throws {CompositeError} `OutsideNamespace` or `NamespacedResource`
  */
-export async function refuseOutside(
-  context: ReconcileContext,
+export function refuseOutside(
+  { definition, kinds, xr }: { readonly definition: Definition; readonly kinds: Kinds; readonly xr: LiveObject },
   { desired, composed }: Pick<PipelineResult, "desired" | "composed">,
-): Promise<void> {
-  const { actors, definition, signal, xr } = context;
+): void {
   const { namespace } = xr.metadata;
   const isApplication = definition.kind === "ApplicationDefinition" && namespace !== undefined;
   const isInfrastructure = definition.spec.composedScope === "Cluster";
@@ -21,19 +22,19 @@ export async function refuseOutside(
   for (const { name, resource } of isApplication ? (desired.resources ?? []) : []) {
     const asked = resource?.metadata?.namespace;
     if (asked === undefined || asked === null || asked === "" || asked === namespace) continue;
-    throw outside(context, name, `is in the namespace ${asked}`);
+    throw outside(xr, name, `is in the namespace ${asked}`);
   }
   for (const { name, resource } of composed) {
-    const { apiVersion = "", kind: title = "" } = resource;
+    const { kind: title = "" } = resource;
+    const kind = kinds.of(resource);
     // A kind that is not served is refused with its entry.
-    const kind = await actors.xr.client.kind(apiVersion, title, { signal }).catch(() => undefined);
-    if (isApplication && kind?.namespaced === false)
-      throw outside(context, name, `is a ${title}, which is cluster-scoped`);
-    if (isInfrastructure && kind?.namespaced === true) throw namespaced(context, name, title);
+    if (kind instanceof ApiError) continue;
+    if (isApplication && !kind.namespaced) throw outside(xr, name, `is a ${title}, which is cluster-scoped`);
+    if (isInfrastructure && kind.namespaced) throw namespaced(definition, name, title);
   }
 }
 
-function outside({ xr }: ReconcileContext, entry: string, what: string): CompositeError {
+function outside(xr: LiveObject, entry: string, what: string): CompositeError {
   return new CompositeError(
     "OutsideNamespace",
     `the composed resource ${JSON.stringify(entry)} ${what}, and an application composes in its own namespace ` +
@@ -41,7 +42,7 @@ function outside({ xr }: ReconcileContext, entry: string, what: string): Composi
   );
 }
 
-function namespaced({ definition }: ReconcileContext, entry: string, kind: string): CompositeError {
+function namespaced(definition: Definition, entry: string, kind: string): CompositeError {
   return new CompositeError(
     "NamespacedResource",
     `the composed resource ${JSON.stringify(entry)} is a ${kind}, which is namespaced, and infrastructure composes ` +

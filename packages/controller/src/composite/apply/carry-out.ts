@@ -1,0 +1,114 @@
+import { ApiError, isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import { digestOf } from "../../objects/apply-cache.ts";
+import { asCompositeError, type CompositeError } from "../../objects/composite-error.ts";
+import { isSecret } from "../../objects/kinds.ts";
+import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
+import type { Outcome } from "../../plan/outcome.ts";
+import { applyTitle } from "../plan/applicable.ts";
+import { ownershipProblem } from "../plan/ownership.ts";
+import type { CompositePlan } from "../plan/plan-composite.ts";
+import { isAdoption, type PlannedEntry } from "../plan/plan-entry.ts";
+import { emitAdoption } from "../state/emit-events.ts";
+import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
+import { finishDeletion } from "./delete-objects.ts";
+import { executePlan } from "./execute-plan.ts";
+
+/** What became of a plan of an XR. */
+export interface CarriedOut {
+  /** The composed resources after the apply, by entry. */
+  readonly objects: ReadonlyMap<string, LiveObject>;
+  /** The entries that could not be applied. */
+  readonly failed: readonly string[];
+  readonly failures: readonly CompositeError[];
+}
+
+/**
+ * Executes the plan of an XR.
+ *
+ * @throws {ApiError} if the XR cannot be recorded, or an object not be read; `Conflict` if an object was replaced or
+ *   deleted
+ */
+export async function carryOut(context: ReconcileContext, plan: CompositePlan): Promise<CarriedOut> {
+  await watchKinds(context, plan.references);
+  const outcome = await executePlan(context, plan);
+  requireRecord(plan, outcome);
+  context.xr = outcome.latest(referenceTo(context.xr)) ?? context.xr;
+  const objects = new Map<string, LiveObject>();
+  const failed = new Map<string, CompositeError>();
+  const thrown: ApiError[] = [];
+  for (const planned of plan.entries) {
+    noteFight(context, planned, outcome);
+    const found = await resultOf(context, planned, outcome);
+    if (found instanceof ApiError) thrown.push(found);
+    else if (found instanceof Error) failed.set(planned.entry, found);
+    else objects.set(planned.entry, found);
+  }
+  const [error] = [...thrown.filter((one) => one.code === "Conflict"), ...thrown];
+  if (error !== undefined) throw error;
+  context.applied = [...objects.values()];
+  const applied = { objects, failed: [...failed.keys()] };
+  if (failed.size > 0) return { ...applied, failures: [...failed.values()] };
+  const { failures } = await finishDeletion(context, plan.deletion, outcome);
+  return { ...applied, failures };
+}
+
+/** Starts the watches before the objects exist, so that no event is missed. */
+async function watchKinds(
+  { actors: { xr }, memory }: ReconcileContext,
+  references: readonly ObjectReference[],
+): Promise<void> {
+  const kinds = await Promise.all(
+    references.map(({ apiVersion, kind }) => xr.client.kind(apiVersion, kind).catch(() => undefined)),
+  );
+  xr.composed?.watch(
+    memory.uid,
+    kinds.filter((kind) => kind !== undefined),
+  );
+}
+
+/** @throws {ApiError} */
+function requireRecord({ stages }: CompositePlan, { results }: Outcome<ActorName>): void {
+  for (const action of stages[0]?.actions ?? []) {
+    const result = results.get(action);
+    if (result?.is === "failed") throw result.error;
+  }
+}
+
+/** The object of an entry after the apply, or why it is not as desired; an `ApiError` ends the reconcile. */
+async function resultOf(
+  context: ReconcileContext,
+  planned: PlannedEntry,
+  { latest, results }: Outcome<ActorName>,
+): Promise<LiveObject | CompositeError | ApiError> {
+  const { entry, intent, existing, refusal } = planned;
+  if (refusal !== undefined) return refusal;
+  for (const action of planned.actions) {
+    const result = results.get(action);
+    if (result?.is !== "failed") continue;
+    const { error } = result;
+    if (isApiError(error, "Conflict")) return error;
+    const reference = referenceTo(intent);
+    // The server refuses a second controller as invalid: another writer was faster, or made an object of this name.
+    const problem = isApiError(error, "Invalid")
+      ? ownershipProblem(context.xr, entry, await readLive(context, context.actors.composition, reference))
+      : undefined;
+    return problem ?? asCompositeError(error, applyTitle(entry), isSecret(intent), describeReference(reference));
+  }
+  const object = latest(referenceTo(intent)) ?? existing;
+  if (object === undefined) throw new TypeError(`the plan has no write for the entry ${entry}, which has no object`);
+  // A write that is held back adopts nothing.
+  if (isAdoption(planned, object)) emitAdoption(context, `composed resource ${JSON.stringify(entry)}`, object);
+  return object;
+}
+
+/** Lets the circuit breaker know of a write. A refused one is no fight: the queue slows it, and it stays a failure. */
+function noteFight(
+  { fights, memory, progress }: ReconcileContext,
+  { actions, fight, intent }: PlannedEntry,
+  { results }: Outcome<ActorName>,
+): void {
+  if (fight?.message !== undefined) fights.push(fight.message);
+  if (fight?.waitMs !== undefined) progress.slowedMs = Math.min(fight.waitMs, progress.slowedMs ?? fight.waitMs);
+  const isWritten = actions.some((action) => action.do === "apply" && results.get(action)?.is === "done");
+  if (isWritten) memory.fights.wrote(objectKey(referenceTo(intent)), digestOf(intent));
+}

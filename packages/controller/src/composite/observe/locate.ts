@@ -1,0 +1,44 @@
+import { type KubernetesObject } from "@xfn/json";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
+import { isDerivedName } from "@xfn/pipeline";
+import { referenceTo } from "../../objects/references.ts";
+import { type ReconcileContext, readLive } from "../state/reconcile-context.ts";
+
+/** A composed resource whose object is searched. */
+interface Sought {
+  readonly entry: string;
+  readonly intent: KubernetesObject;
+  readonly observed: LiveObject | undefined;
+}
+
+/**
+ * Finds the objects that have the names of composed resources, or why they cannot be read, by entry. A new resource with
+ * a name chosen by its author is read live, so that the object of another controller is not overwritten. A name that
+ * the controller made from the XR's UID and the entry belongs to no other object.
+ *
+ * @throws {unknown} what is no answer of the server, such as an abort
+ */
+export async function locate(
+  context: Pick<ReconcileContext, "actors" | "memory" | "signal" | "xr">,
+  resources: Iterable<Sought>,
+): Promise<ReadonlyMap<string, LiveObject | ApiError>> {
+  const located = new Map<string, LiveObject | ApiError>();
+  for (const { entry, intent, observed } of resources) {
+    const isNew = observed === undefined && !isDerivedName(intent.metadata?.name ?? "", context.xr.metadata.uid, entry);
+    const found = isNew ? await readChosen(context, intent) : observed;
+    if (found !== undefined) located.set(entry, found);
+  }
+  return located;
+}
+
+async function readChosen(
+  context: Parameters<typeof locate>[0],
+  intent: KubernetesObject,
+): Promise<LiveObject | ApiError | undefined> {
+  try {
+    return await readLive(context, context.actors.composition, referenceTo(intent));
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import { machineryOf } from "@xfn/composition";
+import { textAt } from "@xfn/json";
+import type { ApiError, LiveObject, ObjectReference } from "@xfn/kubernetes";
+import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { referenceTo } from "../../objects/references.ts";
+import type { Action } from "../../plan/action.ts";
+import type { Plan } from "../../plan/plan.ts";
+import type { ObservedComposed } from "../observe/observe-composed.ts";
+import type { CompositeMemory } from "../state/composite-memory.ts";
+import type { ActorName } from "../state/reconcile-context.ts";
+import type { Applicables } from "./applicable.ts";
+import { type CompositeIntentInput, compositeIntent } from "./composite-intent.ts";
+import { type DeletionPlan, planDeletion } from "./plan-deletion.ts";
+import { type PlannedEntry, planEntry } from "./plan-entry.ts";
+
+/** Everything that decides what a reconcile writes after its run. */
+export interface CompositeInput extends Omit<CompositeIntentInput, "references"> {
+  readonly observed: ObservedComposed;
+  readonly applicables: Applicables;
+  /** The objects of the resources' names, or why they cannot be read, by entry. */
+  readonly located: ReadonlyMap<string, LiveObject | ApiError>;
+  /** The objects of entries that are no longer desired. */
+  readonly undesired: readonly LiveObject[];
+  readonly memory: Pick<CompositeMemory, "applies" | "fights">;
+}
+
+/** What a reconcile of an XR writes after its run. */
+export interface CompositePlan extends Plan<ActorName> {
+  /** The objects that the XR records. Their kinds are watched before the objects exist, so that no event is missed. */
+  readonly references: readonly ObjectReference[];
+  readonly entries: readonly PlannedEntry[];
+  readonly deletion: DeletionPlan;
+}
+
+/**
+ * Plans to record, apply and delete what a run desires.
+ *
+ * The order makes a crash at any point safe. The finalizer and the references are written before an object is created,
+ * so that every object is found again. Nothing is deleted before everything else has succeeded.
+ */
+export function planComposite(input: CompositeInput): CompositePlan {
+  const { xr, applicables, observed, located, memory } = input;
+  const resources = [...applicables.resources.values()];
+  const references = [...observed.references, ...resources.map(({ intent }) => referenceTo(intent))];
+  const entries = resources.map((resource) => planEntry(xr, resource, located.get(resource.entry), memory));
+  const isRefused = applicables.refused.size > 0 || entries.some(({ refusal }) => refusal !== undefined);
+  const deletion = planDeletion(xr, isRefused ? [] : input.undesired);
+  const deletes = deletion.stages.some(({ actions }) => actions.length > 0);
+  const needsRecord = deletes || resources.some((one) => one.observed === undefined);
+  return {
+    references,
+    entries,
+    deletion,
+    stages: [
+      { name: "record", actions: recordActions({ ...input, references }, needsRecord), onFailure: "stop" },
+      { name: "apply", actions: entries.flatMap(({ actions }) => actions), onFailure: "collect" },
+      ...deletion.stages.map((stage) => ({ ...stage, needs: "no failure" as const })),
+    ],
+  };
+}
+
+/**
+ * Plans to record the selected revision before the run if the update policy is Manual. Otherwise an XR whose first runs
+ * fail would follow a newer revision.
+ */
+export function planPin(input: CompositeIntentInput & Pick<CompositeInput, "memory">): Plan<ActorName> {
+  const { changes, layout, xr } = input;
+  const policy = changes["compositionUpdatePolicy"] ?? textAt(machineryOf(xr, layout), "compositionUpdatePolicy");
+  if (policy !== "Manual" || changes["compositionRevisionRef"] === undefined) return { stages: [] };
+  return { stages: [{ name: "pin", actions: recordActions(input, false), onFailure: "stop" }] };
+}
+
+/**
+ * Writes the XR if that changes it. Otherwise, requires that the server has it as it was seen: a create needs its
+ * reference on the server, not only in a cached copy, and a deletion needs the current XR to lack the entry.
+ */
+function recordActions(
+  { memory, ...input }: CompositeIntentInput & Pick<CompositeInput, "memory">,
+  needsRecord: boolean,
+): Action<ActorName>[] {
+  const { xr } = input;
+  const intent = compositeIntent(input);
+  const manager = FIELD_MANAGERS.composite;
+  const common = { as: "xr", on: referenceTo(xr), manager, seen: xr } as const;
+  if (!memory.applies.isApplied(intent, xr, { fieldManager: manager }))
+    return [{ ...common, do: "apply", intent, guard: "version", why: "the XR records what it composes" }];
+  return needsRecord ? [{ ...common, do: "confirm", why: "objects are created or deleted" }] : [];
+}
