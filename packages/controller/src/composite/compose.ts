@@ -1,8 +1,6 @@
-import { referenceTo } from "../objects/references.ts";
-import { firstFailure } from "../plan/outcome.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import type { ComposedRun } from "./apply/apply-run.ts";
-import { executePlan } from "./apply/execute-plan.ts";
+import { executeOrThrow } from "./apply/execute-plan.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
 import { planPin } from "./plan/plan-composite.ts";
@@ -37,9 +35,5 @@ async function pinRevision(
   selected: Pick<Parameters<typeof planPin>[0], "changes" | "composition" | "references">,
 ): Promise<void> {
   const { layout, memory, namespace: secretsNamespace, xr } = context;
-  const plan = planPin({ ...selected, desired: undefined, layout, memory, secretsNamespace, xr });
-  const outcome = await executePlan(context, plan);
-  const failed = firstFailure(outcome);
-  if (failed !== undefined) throw failed.error;
-  context.xr = outcome.latest(referenceTo(xr)) ?? xr;
+  await executeOrThrow(context, planPin({ ...selected, desired: undefined, layout, memory, secretsNamespace, xr }));
 }

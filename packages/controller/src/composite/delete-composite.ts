@@ -8,12 +8,11 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { firstFailure } from "../plan/outcome.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { deleteObjects } from "./apply/delete-objects.ts";
-import { executePlan } from "./apply/execute-plan.ts";
+import { executeOrThrow } from "./apply/execute-plan.ts";
 import { recordedStates } from "./observe/recorded-state.ts";
 import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
@@ -36,7 +35,7 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
     return await deleteWithRights(context);
   } catch (error) {
     if (!(await isLeftToNamespace(context, error))) throw error;
-    await release(context, { as: "own" }).catch((cause: unknown) => {
+    await executeOrThrow(context, planRelease(xr, { as: "own" })).catch((cause: unknown) => {
       if (isApiError(cause, "Conflict")) throw cause;
       const action =
         `cannot remove the finalizer ${FINALIZER_COMPOSITE} of ${describeReference(referenceTo(xr))}, whose namespace is ` +
@@ -79,7 +78,10 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
   const { actors, layout, signal, xr } = context;
   const finalizers = finalizersOf(xr);
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
-  if (finalizers.includes(FINALIZER_ORPHAN)) return await release(context, {});
+  if (finalizers.includes(FINALIZER_ORPHAN)) {
+    await executeOrThrow(context, planRelease(xr, {}));
+    return undefined;
+  }
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);
   const { remaining, failure } = await deleteRecorded(context, isForeground ? "Foreground" : "Background");
   if (isForeground && failure !== undefined) throw failure;
@@ -90,15 +92,9 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
   }
   const place = secretReferenceOf(xr, layout);
   const secret = place && (await findLive(actors.xr, referenceOf(SECRETS, place.name, place.namespace), signal));
-  await release(context, { secret, keepsFinalizer: failure !== undefined });
+  await executeOrThrow(context, planRelease(xr, { secret, keepsFinalizer: failure !== undefined }));
   if (failure !== undefined) throw failure;
   return undefined;
-}
-
-/** @throws {ApiError} */
-async function release(context: ReconcileContext, options: Parameters<typeof planRelease>[1]): Promise<undefined> {
-  const failed = firstFailure(await executePlan(context, planRelease(context.xr, options)));
-  if (failed !== undefined) throw failed.error;
 }
 
 /**

@@ -3,7 +3,7 @@ import { type ObservedResource } from "@xfn/functionio";
 import { type JsonObject, type KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import type { CompositeError } from "../../objects/composite-error.ts";
+import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import { objectKey, referenceTo } from "../../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
@@ -16,7 +16,6 @@ import { refuseOutside } from "../plan/refuse-outside.ts";
 import { refuseUnnamed } from "../plan/refuse-unnamed.ts";
 import { emitEvent, emitResult } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
-import { Attempts } from "./attempts.ts";
 import { carryOut } from "./carry-out.ts";
 import { brokenContract } from "./connection-contract.ts";
 import { publishDetails } from "./publish-details.ts";
@@ -88,14 +87,16 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   // it ready: `Synced` reports it.
   const missing = [...found.refused.keys(), ...applied.failed].filter((name) => !observed.entries.has(name));
   const unready = [...new Set([...checked.unready, ...missing])].toSorted();
-  const attempts = new Attempts();
-  const published = await attempts.run(() => publishDetails(context, { unready, connectionDetails }, secret));
-  failures.push(...attempts.failures);
+  const published = await publishDetails(context, { unready, connectionDetails }, secret).catch((error: unknown) => {
+    if (error instanceof CompositeError) return error;
+    throw error;
+  });
+  if (published instanceof CompositeError) failures.push(published);
   const stated = run.ready === undefined ? readyCondition(unready, after) : statedReadiness(run.ready);
   const broken = stated.status === "True" ? brokenContract(context, composition, { connectionDetails }) : undefined;
   const readiness = broken ?? stated;
   const ttlMs = run.ttlMs && Math.max(run.ttlMs, REQUEUE_AFTER_MS.shortestTtl);
-  return { desired, readiness, published: published ?? false, ttlMs, failures };
+  return { desired, readiness, published: published === true, ttlMs, failures };
 }
 
 /** With `mode: Pipeline`, which is complete, an XR that no step mentions gives up what earlier runs set. */

@@ -1,7 +1,8 @@
 import { isBeingDeleted } from "../../objects/owner.ts";
+import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import { execute } from "../../plan/execute.ts";
-import type { Outcome, Result } from "../../plan/outcome.ts";
+import { firstFailure, type Outcome, type Result } from "../../plan/outcome.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { ActorName, ReconcileContext } from "../state/reconcile-context.ts";
 
@@ -16,6 +17,18 @@ export async function executePlan(context: ExecutionContext, plan: Plan<ActorNam
       progress.hasWritten ||= result.is === "done" && action.do !== "confirm" && action.part === undefined;
     },
   });
+}
+
+/**
+ * Executes a plan of which every failure ends the reconcile, and follows what it writes to the XR.
+ *
+ * @throws {ApiError}
+ */
+export async function executeOrThrow(context: ReconcileContext, plan: Plan<ActorName>): Promise<void> {
+  const outcome = await executePlan(context, plan);
+  const failed = firstFailure(outcome);
+  if (failed !== undefined) throw failed.error;
+  context.xr = outcome.latest(referenceTo(context.xr)) ?? context.xr;
 }
 
 /** What the execution of a plan needs of a reconcile. */

@@ -1,7 +1,10 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import { publishConnectionSecret, secretReferenceOf, unsupportedPublishing } from "../../objects/connection-secrets.ts";
+import { secretReferenceOf, unsupportedPublishing } from "../../objects/connection-secrets.ts";
 import { controllerOf } from "../../objects/owner.ts";
+import { execute } from "../../plan/execute.ts";
+import { firstFailure } from "../../plan/outcome.ts";
+import { planSecret, secretFailure } from "../plan/plan-secret.ts";
 import { emitAdoption, emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
@@ -16,18 +19,21 @@ export async function publishDetails(
   { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
   observed: LiveObject | undefined,
 ): Promise<boolean> {
-  const { actors, xr, definition, signal } = context;
-  const unsupported = unsupportedPublishing(xr, context.layout);
+  const { actors, definition, layout, memory, signal, xr } = context;
+  const unsupported = unsupportedPublishing(xr, layout);
   if (unsupported !== undefined) emitEvent(context, "Warning", unsupported, "PublishConnectionSecret");
-  const secret = secretReferenceOf(xr, context.layout);
+  const secret = secretReferenceOf(xr, layout);
   // An XR without details yet must not publish an empty Secret, which a claim would copy.
   if (secret === undefined || (observed === undefined && connectionDetails.size === 0 && unready.length > 0)) {
     return false;
   }
   const { connectionSecretKeys: keys } = definition.spec;
   const details = [...connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
-  const written = await publishConnectionSecret(actors.xr.client, { owner: xr, secret, details, observed, signal });
+  const plan = planSecret({ xr, secret, details, observed, applies: memory.applies });
+  const outcome = await execute(plan, { actors, signal });
+  const failed = firstFailure(outcome);
+  if (failed !== undefined) throw secretFailure(failed.error, secret);
   if (observed !== undefined && controllerOf(observed) === undefined)
     emitAdoption(context, "connection secret", observed);
-  return written;
+  return outcome.results.size > 0;
 }

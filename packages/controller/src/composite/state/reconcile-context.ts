@@ -1,12 +1,10 @@
 import type { Layout } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
-import { type KubernetesObject } from "@xfn/json";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import type { Actor } from "../../account/actor.ts";
 import type { Actors } from "../../account/actors.ts";
 import type { ComposingAccounts } from "../../account/composing-accounts.ts";
 import type { RequiredSchemas } from "../../functions/required-schemas.ts";
-import { type ApplyOptions, type ApplyResult } from "../../objects/apply-cache.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import type { Context } from "../../objects/context.ts";
 import { findLive } from "../../objects/read-objects.ts";
@@ -96,20 +94,4 @@ export async function readKnown(
   const isRefused = newest !== undefined && live !== undefined && cache?.complete(live) === false;
   if (isRefused) context.progress.uncached.add(kind.kind);
   return live;
-}
-
-/** Applies an intent if it changes the observed object, and records the server's answer. */
-export async function applyChanged(
-  { memory, progress, signal }: Pick<ReconcileContext, "memory" | "progress" | "signal">,
-  { client }: Pick<Actor, "client">,
-  intent: KubernetesObject,
-  observed: LiveObject | undefined,
-  options: ApplyOptions,
-): Promise<ApplyResult> {
-  const result = await memory.applies.apply(client, intent, observed, { ...options, signal });
-  if (result.written) {
-    memory.writes.saw(result.object);
-    progress.hasWritten ||= options.subresource === undefined;
-  }
-  return result;
 }

@@ -1,0 +1,76 @@
+import { type Layout, publishesDetails } from "@xfn/composition";
+import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { ApplyCache } from "../../objects/apply-cache.ts";
+import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { referenceTo } from "../../objects/references.ts";
+import type { Plan } from "../../plan/plan.ts";
+import type { ActorName } from "../state/reconcile-context.ts";
+import { statusIntent } from "./composite-intent.ts";
+
+/** What a reconcile reports in the status of its XR. */
+export interface StatusUpdate {
+  /** The desired XR. Absent: only the conditions change. */
+  readonly desired?: KubernetesObject | undefined;
+  readonly conditions: readonly Condition[];
+  /** Whether this reconcile published connection details. */
+  readonly published?: boolean;
+}
+
+/** What {@link planStatus} knows of the reconcile. */
+export interface StatusInput extends StatusUpdate {
+  readonly xr: LiveObject;
+  readonly layout: Layout;
+  readonly applies: ApplyCache;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * Plans to write an XR's status if it changes. Other writers own conditions of the same list, so the XR must not have
+ * changed since it was read.
+ */
+export function planStatus(input: StatusInput): Plan<ActorName> {
+  const { xr, desired, applies } = input;
+  const { name, namespace } = xr.metadata;
+  const intent: KubernetesObject = {
+    apiVersion: xr.apiVersion,
+    kind: xr.kind,
+    metadata: { name, ...(namespace !== undefined && { namespace }) },
+    status: statusOf(input),
+  };
+  const manager = FIELD_MANAGERS.composite;
+  if (applies.isApplied(intent, xr, { fieldManager: manager, subresource: "status" })) return { stages: [] };
+  // Conditions must tell what the account may not do.
+  const as = desired === undefined ? "own" : "xr";
+  const why = "the status or a condition differs";
+  const common = { on: referenceTo(xr), part: "status", manager, seen: xr, guard: "version" } as const;
+  return { stages: [{ name: "status", actions: [{ ...common, do: "apply", as, why, intent }], onFailure: "stop" }] };
+}
+
+function statusOf({ xr, layout, desired, conditions, published, now }: StatusInput): KubernetesObject {
+  const current = objectAt(xr, "status")["conditions"];
+  // Of two of one type, the later wins. Setting both would give a new time to each.
+  const all = [...new Map(conditions.map((condition) => [condition.type, condition])).values()];
+  const details =
+    published === true ? { lastPublishedTime: timestamp(now) } : objectAt(xr, "status", "connectionDetails");
+  const isPublishing = publishesDetails(layout) && Object.keys(details).length > 0;
+  return {
+    ...statusIntent(xr, desired, layout),
+    conditions: withConditions(xr, all, now) ?? current ?? [],
+    ...(isPublishing && { connectionDetails: details }),
+  };
+}
+
+/** The types of condition that only the controller sets. */
+const RESERVED: readonly unknown[] = ["Synced", "Ready", "Responsive"];
+
+/** The conditions that a function sets. Their times are left out: the controller sets them. */
+export function conditionsOf(desired: KubernetesObject): Condition[] {
+  const list = objectAt(desired, "status")["conditions"];
+  return (Array.isArray(list) ? list : []).flatMap((one) => {
+    const condition = isObject(one) ? conditionIn(one) : undefined;
+    return condition === undefined || RESERVED.includes(condition.type) ? [] : [condition];
+  });
+}
