@@ -6,8 +6,8 @@ export type Transcript = readonly { readonly step: string; readonly writes: read
 const UID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /**
- * Stored writes as texts: verb, object, part, field manager and user. Refused ones are left out: whether a write meets an
- * object that is being deleted depends on the speed of the server.
+ * Stored writes as texts: verb, object, part, field manager and user. Refused ones are left out: whether a write meets
+ * an object that is being deleted depends on the speed of the server.
  *
  * @param replace replaces the run's names by those that all runs share
  */

@@ -20,10 +20,12 @@ export async function compose(context: ReconcileContext): Promise<ComposedRun> {
   context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
   context.actors.composition = await context.accounts.actorOf(composition, context.xr, context.signal);
   const observed = await observeComposed(context);
+  for (const note of observed.notes) context.notes.warn(note);
   await pinRevision(context, { composition, changes, references: observed.references });
   requireSupported(context, composition);
   const secret = await readConnectionSecret(context);
-  const entries = await observedEntries(context, composition, observed);
+  const { entries, notes } = await observedEntries(context, composition, observed);
+  for (const note of notes) context.notes.warn(note);
   const environment = await runEnvironment(context, composition);
   const run = await runComposition(context, selected, { observed: entries, secret, environment });
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };

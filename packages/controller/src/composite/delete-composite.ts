@@ -135,6 +135,7 @@ async function deleteRecorded(
   const states = await recordedStates(context);
   const found = states.flatMap((state) => (state.is === "found" ? [state.object] : []));
   const deletion = await deleteObjects(context, found, propagation);
+  for (const note of deletion.notes) context.notes.warn(note);
   const unreadable = states.flatMap((state) => (state.is === "unreadable" ? [state.error] : []));
   for (const error of unreadable) if (!(error instanceof CompositeError)) throw error;
   const failures = [...unreadable, ...deletion.failures].filter((error) => error instanceof CompositeError);

@@ -22,9 +22,10 @@ import { compose } from "./compose.ts";
 import { deleteComposite } from "./delete-composite.ts";
 import { completedRun, isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
-import { emitEvent } from "./state/emit-events.ts";
+import { emitEvents } from "./state/emit-events.ts";
 import { explainFailure, type Failure } from "./state/explain-failure.ts";
 import { missingRights } from "./state/missing-rights.ts";
+import { Notes } from "./state/notes.ts";
 import { PullSecretCache } from "./state/pull-secret-cache.ts";
 import { type ReconcileContext, readLive } from "./state/reconcile-context.ts";
 import { RunSecrets } from "./state/run-secrets.ts";
@@ -101,7 +102,7 @@ class CompositeReconciler {
       schemas: this.#schemas,
       signal,
       xr: memory.writes.newest(reference, found) ?? found,
-      emitted: new Set(),
+      notes: new Notes(),
       secrets: new RunSecrets(),
       progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
       applied: [],
@@ -124,7 +125,7 @@ class CompositeReconciler {
       await readLive(context, xr, reference);
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
-      memory.events = context.emitted;
+      memory.events = emitEvents(context);
       memory.inputs.end(found, isComplete);
       this.#context.runOrder?.ended(memory.uid);
     }
@@ -179,8 +180,8 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     failure = combineFailures(failures);
     context.secrets.scrubError(failure);
     const explained = failure && (await explain(context, failure));
-    if (explained !== undefined) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
-    else if (context.progress.hasWritten) emitEvent(context, "Normal", "Successfully composed resources");
+    if (explained !== undefined) context.notes.warn(`cannot compose resources: ${explained.message}`);
+    else if (context.progress.hasWritten) context.notes.report("Successfully composed resources");
     const synced = syncedCondition(explained);
     const conditions = [
       ...context.conditions,
@@ -197,7 +198,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     if (context.signal.aborted || isApiError(error, "Conflict") || isShortRefusal(context, error)) throw error;
     const explained = await explain(context, error);
     const isAwaited = error instanceof SelectionError && error.isAwaited;
-    if (!isAwaited) emitEvent(context, "Warning", `cannot compose resources: ${explained.message}`);
+    if (!isAwaited) context.notes.warn(`cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
     const own = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
     const conditions = [...context.conditions, ...own];

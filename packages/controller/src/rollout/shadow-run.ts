@@ -11,6 +11,7 @@ import { applicables } from "../composite/plan/applicable.ts";
 import { requireSupported, runComposition } from "../composite/run/run-composition.ts";
 import { runEnvironment } from "../composite/run/run-environment.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
+import { Notes } from "../composite/state/notes.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
 import type { ReconcileContext } from "../composite/state/reconcile-context.ts";
 import { RunSecrets } from "../composite/state/run-secrets.ts";
@@ -56,7 +57,7 @@ export async function shadowRun(
     schemas: new RequiredSchemas(base.now),
     signal,
     xr,
-    emitted: new Set(),
+    notes: new Notes(),
     secrets: new RunSecrets(),
     progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
     applied: [],
@@ -81,7 +82,7 @@ async function differences(
   actors.composition = await context.accounts.actorOf(composition, xr, signal);
   const observed = await observeComposed(context);
   const secret = await readConnectionSecret(context);
-  const entries = await observedEntries(context, composition, observed);
+  const { entries } = await observedEntries(context, composition, observed);
   const environment = await runEnvironment(context, composition);
   const state = { observed: entries, secret, environment };
   const run = await runComposition(context, { composition, revision }, state);

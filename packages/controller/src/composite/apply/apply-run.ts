@@ -14,7 +14,6 @@ import { type Applicable, applicables } from "../plan/applicable.ts";
 import { planComposite } from "../plan/plan-composite.ts";
 import { refuseOutside } from "../plan/refuse-outside.ts";
 import { refuseUnnamed } from "../plan/refuse-unnamed.ts";
-import { emitEvent, emitResult } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { carryOut } from "./carry-out.ts";
 import { brokenContract } from "./connection-contract.ts";
@@ -61,7 +60,7 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   refuseOutside({ definition, kinds, xr }, run);
   const { allowComposedSecrets, namespace: secretsNamespace } = context;
   const found = applicables(run.composed, { xr, entries: observed.entries, kinds, allowComposedSecrets });
-  for (const note of found.notes) emitEvent(context, "Warning", note);
+  for (const note of found.notes) context.notes.warn(note);
   refuseUnnamed(observed.unnamed, found.resources, { xr, layout, composition, kinds });
   const desired = run.desired.composite?.resource ?? nothingDesired(composition, xr);
   const plan = planComposite({
@@ -82,7 +81,7 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   const after = withApplied(context, entries, applied.objects);
   // Some resources are ready as soon as they exist, so readiness is checked again after the apply.
   const { connectionDetails, warnings, ...checked } = run.reevaluate?.(after) ?? { ...run, warnings: [] };
-  for (const message of warnings) emitResult(context, { severity: "Warning", message });
+  for (const message of warnings) context.notes.addResult({ severity: "Warning", message }, context.secrets);
   // An entry that could not be created is not ready even if no check says so. A failed update of one that exists leaves
   // it ready: `Synced` reports it.
   const missing = [...found.refused.keys(), ...applied.failed].filter((name) => !observed.entries.has(name));
@@ -124,6 +123,6 @@ function withApplied(
 ): ObservedResource[] {
   const applied = new Map(entries.map((entry) => [entry.name, entry]));
   for (const [name, object] of objects)
-    applied.set(name, { ...applied.get(name), name, resource: asObserved(context, object) });
+    applied.set(name, { ...applied.get(name), name, resource: asObserved(object, context) });
   return [...applied.values()];
 }

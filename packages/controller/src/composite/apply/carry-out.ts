@@ -8,7 +8,6 @@ import { applyTitle } from "../plan/applicable.ts";
 import { ownershipProblem } from "../plan/ownership.ts";
 import type { CompositePlan } from "../plan/plan-composite.ts";
 import { isAdoption, type PlannedEntry } from "../plan/plan-entry.ts";
-import { emitAdoption } from "../state/emit-events.ts";
 import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
 import { finishDeletion } from "./delete-objects.ts";
 import { executePlan } from "./execute-plan.ts";
@@ -48,7 +47,8 @@ export async function carryOut(context: ReconcileContext, plan: CompositePlan): 
   context.applied = [...objects.values()];
   const applied = { objects, failed: [...failed.keys()] };
   if (failed.size > 0) return { ...applied, failures: [...failed.values()] };
-  const { failures } = await finishDeletion(context, plan.deletion, outcome);
+  const { failures, notes } = await finishDeletion(context, plan.deletion, outcome);
+  for (const note of notes) context.notes.warn(note);
   return { ...applied, failures };
 }
 
@@ -97,7 +97,8 @@ async function resultOf(
   const object = latest(referenceTo(intent)) ?? existing;
   if (object === undefined) throw new TypeError(`the plan has no write for the entry ${entry}, which has no object`);
   // A write that is held back adopts nothing.
-  if (isAdoption(planned, object)) emitAdoption(context, `composed resource ${JSON.stringify(entry)}`, object);
+  if (isAdoption(planned, object))
+    context.notes.addAdoption(context.xr, `composed resource ${JSON.stringify(entry)}`, object);
   return object;
 }
 

@@ -4,7 +4,6 @@ import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
-import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 /** A message names this many keys. */
@@ -54,7 +53,7 @@ export function brokenContract(
   if (broken.length === 0) return isEnforced && missing.length > 0 ? awaited(context, missing) : undefined;
   const { name = "" } = composition.metadata;
   const message = `${broken.join("; ")}: the Composition ${name} breaks the connection contract of its definition`;
-  emitEvent(context, "Warning", message, "PublishConnectionSecret");
+  context.notes.warn(message, "PublishConnectionSecret");
   if (!isEnforced) return undefined;
   return { type: "Ready", status: "False", reason: "ConnectionContract", message };
 }

@@ -3,16 +3,20 @@ import { asCompositeError, type CompositeError } from "../../objects/composite-e
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
 import { type DeletionPlan, type Propagation, planDeletion } from "../plan/plan-deletion.ts";
-import { emitEvent } from "../state/emit-events.ts";
 import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
-import { executePlan } from "./execute-plan.ts";
+import { type ExecutionContext, executePlan } from "./execute-plan.ts";
 
 /** What became of composed resources that were to be deleted. */
 export interface Deletion {
   /** Those whose deletion has begun. */
   readonly deleting: number;
   readonly failures: readonly CompositeError[];
+  /** Warnings about objects that stay. */
+  readonly notes: readonly string[];
 }
+
+/** What a deletion needs of a reconcile. */
+type Deleting = ExecutionContext & Pick<ReconcileContext, "xr">;
 
 /**
  * Deletes composed resources that the XR controls.
@@ -20,7 +24,7 @@ export interface Deletion {
  * @throws {ApiError} `Conflict` if one changed repeatedly
  */
 export async function deleteObjects(
-  context: ReconcileContext,
+  context: Deleting,
   objects: readonly LiveObject[],
   propagation: Propagation,
 ): Promise<Deletion> {
@@ -29,17 +33,17 @@ export async function deleteObjects(
 }
 
 /**
- * Reports the outcome of a deletion. An object that has changed since it was seen is read live and checked once more: it
- * may have another controller by now.
+ * Reports the outcome of a deletion. An object that has changed since it was seen is read live and checked once more:
+ * it may have another controller by now.
  *
  * @throws {ApiError} `Conflict` if it changed again
  */
 export async function finishDeletion(
-  context: ReconcileContext,
+  context: Deleting,
   plan: DeletionPlan,
   outcome: Outcome<ActorName>,
 ): Promise<Deletion> {
-  const first = report(context, plan, outcome);
+  const first = report(plan, outcome);
   if (first.changed.length === 0) return first;
   const current: LiveObject[] = [];
   const failures = [...first.failures];
@@ -53,9 +57,13 @@ export async function finishDeletion(
     }
   }
   const next = planDeletion(context.xr, current, plan.propagation);
-  const second = report(context, next, await executePlan(context, next));
+  const second = report(next, await executePlan(context, next));
   for (const { error } of second.changed) throw error;
-  return { deleting: first.deleting + second.deleting, failures: [...failures, ...second.failures] };
+  return {
+    deleting: first.deleting + second.deleting,
+    failures: [...failures, ...second.failures],
+    notes: [...first.notes, ...second.notes],
+  };
 }
 
 interface DeletionReport extends Deletion {
@@ -63,14 +71,14 @@ interface DeletionReport extends Deletion {
   readonly changed: readonly { readonly object: LiveObject; readonly error: ApiError }[];
 }
 
-function report(context: ReconcileContext, plan: DeletionPlan, { results }: Outcome<ActorName>): DeletionReport {
+function report(plan: DeletionPlan, { results }: Outcome<ActorName>): DeletionReport {
   const changed: { object: LiveObject; error: ApiError }[] = [];
   const failures: CompositeError[] = [];
   let deleting = plan.deleting.length;
-  for (const object of plan.retained) {
+  const notes = plan.retained.map((object) => {
     const title = describeReference(referenceTo(object));
-    emitEvent(context, "Warning", `${title} is not controlled by this resource; it is not deleted`);
-  }
+    return `${title} is not controlled by this resource; it is not deleted`;
+  });
   for (const { actions } of plan.stages) {
     for (const action of actions) {
       const result = results.get(action);
@@ -80,7 +88,7 @@ function report(context: ReconcileContext, plan: DeletionPlan, { results }: Outc
       else failures.push(notDeleted(action.seen, result.error));
     }
   }
-  return { deleting, failures, changed };
+  return { deleting, failures, notes, changed };
 }
 
 function notDeleted(object: LiveObject, error: unknown): CompositeError {

@@ -5,7 +5,6 @@ import { controllerOf } from "../../objects/owner.ts";
 import { execute } from "../../plan/execute.ts";
 import { firstFailure } from "../../plan/outcome.ts";
 import { planSecret, secretFailure } from "../plan/plan-secret.ts";
-import { emitAdoption, emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 /**
@@ -19,9 +18,9 @@ export async function publishDetails(
   { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
   observed: LiveObject | undefined,
 ): Promise<boolean> {
-  const { actors, definition, layout, memory, signal, xr } = context;
+  const { actors, definition, layout, memory, notes, signal, xr } = context;
   const unsupported = unsupportedPublishing(xr, layout);
-  if (unsupported !== undefined) emitEvent(context, "Warning", unsupported, "PublishConnectionSecret");
+  if (unsupported !== undefined) notes.warn(unsupported, "PublishConnectionSecret");
   const secret = secretReferenceOf(xr, layout);
   // An XR without details yet must not publish an empty Secret, which a claim would copy.
   if (secret === undefined || (observed === undefined && connectionDetails.size === 0 && unready.length > 0)) {
@@ -34,6 +33,6 @@ export async function publishDetails(
   const failed = firstFailure(outcome);
   if (failed !== undefined) throw secretFailure(failed.error, secret);
   if (observed !== undefined && controllerOf(observed) === undefined)
-    emitAdoption(context, "connection secret", observed);
+    notes.addAdoption(xr, "connection secret", observed);
   return outcome.results.size > 0;
 }

@@ -12,9 +12,9 @@ interface Sought {
 }
 
 /**
- * Finds the objects that have the names of composed resources, or why they cannot be read, by entry. A new resource with
- * a name chosen by its author is read live, so that the object of another controller is not overwritten. A name that
- * the controller made from the XR's UID and the entry belongs to no other object.
+ * Finds the objects that have the names of composed resources, or why they cannot be read, by entry. A new resource
+ * with a name chosen by its author is read live, so that the object of another controller is not overwritten. A name
+ * that the controller made from the XR's UID and the entry belongs to no other object.
  *
  * @throws {unknown} what is no answer of the server, such as an abort
  */

@@ -1,7 +1,14 @@
 import { ANNOTATION_RESOURCE_NAME, type Composition, callsFunctions } from "@xfn/composition";
 import type { ObservedResource } from "@xfn/functionio";
 import type { KubernetesObject } from "@xfn/json";
-import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import {
+  ApiError,
+  isApiError,
+  type LiveObject,
+  namingProblem,
+  type ObjectReference,
+  type ResourceKind,
+} from "@xfn/kubernetes";
 import { connectionSecretOf, secretDetails } from "@xfn/pipeline";
 import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../../objects/connection-secrets.ts";
 import { isSecret, referenceOf, SECRETS } from "../../objects/kinds.ts";
@@ -9,9 +16,11 @@ import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { controllerOf } from "../../objects/owner.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../../objects/references.ts";
-import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { readRecorded } from "./read-recorded.ts";
+
+/** What the observation of an XR needs of its reconcile. */
+type Observing = Pick<ReconcileContext, "actors" | "layout" | "memory" | "progress" | "signal" | "xr">;
 
 /** The composed resources that exist. */
 export interface ObservedComposed {
@@ -23,6 +32,8 @@ export interface ObservedComposed {
    * References that stay recorded whatever is desired: those to all objects that exist and have no other controller.
    */
   readonly references: readonly ObjectReference[];
+  /** Warnings about recorded objects. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -34,13 +45,16 @@ export interface ObservedComposed {
  *
  * @throws {ApiError} if a recorded object cannot be read
  */
-export async function observeComposed(context: ReconcileContext): Promise<ObservedComposed> {
+export async function observeComposed(context: Observing): Promise<ObservedComposed> {
   const entries = new Map<string, LiveObject>();
   const references: ObjectReference[] = [];
   const unnamed: LiveObject[] = [];
+  const notes: string[] = [];
   for (const reference of recordedReferences(context.xr, context.layout)) {
     const object = await readReferenced(context, reference);
-    if (object === "unknown") {
+    if (object instanceof ApiError) {
+      // The CRD may return, with its objects.
+      notes.push(`${describeReference(reference)} is recorded, but ${object.message}`);
       references.push(reference);
       continue;
     }
@@ -49,11 +63,11 @@ export async function observeComposed(context: ReconcileContext): Promise<Observ
     references.push(referenceTo(object));
     const entry = object.metadata.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
     const problem = problemOf(entry, controller, entries);
-    if (problem !== undefined) emitEvent(context, "Warning", `${describeReference(reference)} ${problem}`);
+    if (problem !== undefined) notes.push(`${describeReference(reference)} ${problem}`);
     if (entry === "" && controller !== undefined) unnamed.push(object);
     if (entry !== "" && !entries.has(entry)) entries.set(entry, object);
   }
-  return { entries, references, unnamed };
+  return { entries, references, unnamed, notes };
 }
 
 function problemOf(
@@ -71,10 +85,11 @@ function problemOf(
   return controller === undefined ? "has lost its controller reference; it is not deleted" : undefined;
 }
 
+/** @returns the error if the kind is not served */
 async function readReferenced(
-  context: ReconcileContext,
+  context: Observing,
   reference: ObjectReference,
-): Promise<LiveObject | "unknown" | undefined> {
+): Promise<LiveObject | ApiError | undefined> {
   let kind: ResourceKind;
   try {
     kind = await context.actors.composition.client.kind(reference.apiVersion, reference.kind, {
@@ -82,11 +97,16 @@ async function readReferenced(
     });
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
-    // The CRD may return, with its objects.
-    emitEvent(context, "Warning", `${describeReference(reference)} is recorded, but ${error.message}`);
-    return "unknown";
+    return error;
   }
   return readRecorded(context, kind, reference);
+}
+
+/** What is read of an XR's entries for its functions. */
+export interface ObservedEntries {
+  readonly entries: ObservedResource[];
+  /** Warnings about Secrets that are not read. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -96,26 +116,30 @@ async function readReferenced(
  * @throws {ApiError} if a Secret cannot be read
  */
 export async function observedEntries(
-  context: ReconcileContext,
+  context: Observing & Pick<ReconcileContext, "allowComposedSecrets">,
   composition: Composition,
   { entries }: ObservedComposed,
-): Promise<ObservedResource[]> {
+): Promise<ObservedEntries> {
   const needsDetails = detailsFilter(composition);
   const observed: ObservedResource[] = [];
+  const notes: string[] = [];
   for (const [name, object] of entries) {
-    const secret = needsDetails(name) ? await readSecretOf(context, object) : undefined;
-    const resource = asObserved(context, object);
+    const secret = needsDetails(name) ? await readSecretOf(context, object, notes) : undefined;
+    const resource = asObserved(object, context);
     observed.push({ name, resource, ...(secret && { connectionDetails: secretDetails(secret) }) });
   }
-  return observed.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return { entries: observed.toSorted((a, b) => (a.name < b.name ? -1 : 1)), notes };
 }
 
 /**
  * A composed resource as templates and functions see it. Without `--allow-composed-secrets`, a Secret has no content:
  * a patch could publish it, and so could the annotation in which kubectl keeps the object.
  */
-export function asObserved(context: ReconcileContext, object: LiveObject): KubernetesObject {
-  if (context.allowComposedSecrets || !isSecret(object)) return withoutManagedFields(object);
+export function asObserved(
+  object: LiveObject,
+  { allowComposedSecrets = false }: Pick<ReconcileContext, "allowComposedSecrets">,
+): KubernetesObject {
+  if (allowComposedSecrets || !isSecret(object)) return withoutManagedFields(object);
   const { apiVersion, kind, metadata } = object;
   const { name, namespace, uid, labels, annotations } = metadata;
   const entry = annotations?.[ANNOTATION_RESOURCE_NAME];
@@ -147,14 +171,18 @@ function detailsFilter(composition: Composition): (entry: string) => boolean {
  * only a Secret that the resource controls is read, or a connection secret without a controller. Otherwise the author
  * could read any Secret of the cluster.
  */
-async function readSecretOf(context: ReconcileContext, object: LiveObject): Promise<LiveObject | undefined> {
+async function readSecretOf(
+  context: Observing & Pick<ReconcileContext, "allowComposedSecrets">,
+  object: LiveObject,
+  notes: string[],
+): Promise<LiveObject | undefined> {
   const path = connectionSecretOf(object)?.split("/");
   if (path === undefined) return undefined;
   const [namespace, name, ...more] = path;
   if (!namespace || !name) return undefined;
   const skip = (reason: string): undefined => {
     const title = `the connection secret ${path.join("/")} of ${describeReference(referenceTo(object))}`;
-    emitEvent(context, "Warning", `${title} ${reason}; it is not read`);
+    notes.push(`${title} ${reason}; it is not read`);
   };
   const reference = referenceOf(SECRETS, name, namespace);
   if (more.length > 0 || namingProblem(reference) !== undefined) return skip("has an invalid name");
@@ -169,7 +197,7 @@ async function readSecretOf(context: ReconcileContext, object: LiveObject): Prom
 }
 
 /** Reads the XR's connection secret; undefined if it has none. @throws {ApiError} if it cannot be read */
-export async function readConnectionSecret(context: ReconcileContext): Promise<LiveObject | undefined> {
+export async function readConnectionSecret(context: Observing): Promise<LiveObject | undefined> {
   const secret = secretReferenceOf(context.xr, context.layout);
   if (secret === undefined) return undefined;
   return findLive(context.actors.xr, referenceOf(SECRETS, secret.name, secret.namespace), context.signal);

@@ -63,7 +63,7 @@ function plan({ desired, observed = [], located = observed, undesired = [], ...r
     composition,
     desired: undefined,
     changes: {},
-    observed: { entries, unnamed: [], references: [] },
+    observed: { entries, unnamed: [], references: [], notes: [] },
     applicables: applicables(composed, { xr, entries, kinds }),
     located:
       located instanceof ApiError
@@ -171,9 +171,9 @@ test("the circuit breaker holds an apply back, and says for how long", () => {
   const [, apply] = plan(world).stages.flatMap(({ actions }) => actions);
   if (apply?.do !== "apply") throw new TypeError("the plan has no apply");
   for (let writes = 0; writes < 12; writes++) fought(memory, apply);
-  const [held] = plan(world).entries;
-  expect(held?.actions).toEqual([]);
-  expect(held?.fight).toEqual({ message: expect.stringContaining("back after each apply"), waitMs: 30_000 });
+  const [delayed] = plan(world).entries;
+  expect(delayed?.actions).toEqual([]);
+  expect(delayed?.fight).toEqual({ message: expect.stringContaining("back after each apply"), waitMs: 30_000 });
 });
 
 function fought(

@@ -42,8 +42,8 @@ export function planDeletion(
 }
 
 /**
- * Plans the end of an XR: the deletion of its connection secret, and the removal of its finalizer. The garbage collector
- * cannot delete the Secret once a definition has removed the XR's kind, because it no longer finds the owner.
+ * Plans the end of an XR: the deletion of its connection secret, and the removal of its finalizer. The garbage
+ * collector cannot delete the Secret once a definition has removed the XR's kind, because it no longer finds the owner.
  *
  * @param secret read live; undefined if there is none
  * @param keepsFinalizer whether composed resources remain that another reconcile must delete

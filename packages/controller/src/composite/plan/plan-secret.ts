@@ -24,8 +24,8 @@ export interface SecretInput {
 }
 
 /**
- * Plans to write connection details to a Secret if they differ. Removes keys that were published before and are no longer
- * desired; keys of other writers stay.
+ * Plans to write connection details to a Secret if they differ. Removes keys that were published before and are no
+ * longer desired; keys of other writers stay.
  *
  * @throws {CompositeError} `NotControllable` for the Secret of another owner; `InvalidResource` for an invalid name
  */

@@ -27,8 +27,8 @@ export interface TakeOver {
 }
 
 /**
- * Plans to take over the fields that Crossplane wrote to a composed resource. Otherwise a field that a template no longer
- * has would stay forever, because Crossplane still owns it.
+ * Plans to take over the fields that Crossplane wrote to a composed resource. Otherwise a field that a template no
+ * longer has would stay forever, because Crossplane still owns it.
  *
  * Leaves nested composites as they are: Crossplane writes their templates' fields and their own under one name.
  *

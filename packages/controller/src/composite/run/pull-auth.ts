@@ -4,7 +4,6 @@ import type { RegistryAuth } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { accountSecrets, authOf } from "../../package/registry/pull-secrets.ts";
-import { emitEvent } from "../state/emit-events.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
 /** An image that a step needs. */
@@ -43,7 +42,7 @@ export async function pullAuth(
     const secret = await read(referenceOf(SECRETS, name, namespace));
     if (secret === undefined) {
       const message = `step ${JSON.stringify(step)}: there is no pull secret ${namespace}/${name}`;
-      emitEvent(context, "Warning", message);
+      context.notes.warn(message);
       continue;
     }
     const found = authOf(secret, image);

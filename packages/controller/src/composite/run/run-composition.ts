@@ -21,7 +21,6 @@ import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../plan/composite-intent.ts";
-import { emitResults, shownConditions } from "../state/emit-events.ts";
 import { explainFailure } from "../state/explain-failure.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import type { RunSecrets } from "../state/run-secrets.ts";
@@ -142,11 +141,11 @@ export async function runComposition(
   actors.xr.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
   for (const { resource } of run.composed) secrets.addObject(resource);
   for (const [, value] of run.connectionDetails) secrets.add(value);
-  emitResults(
-    context,
+  context.notes.addResults(
     run.results.filter(({ severity }) => severity !== "Fatal"),
+    secrets,
   );
-  const conditions = shownConditions(context, run.conditions);
+  const conditions = context.notes.shownConditions(run.conditions, secrets);
   context.conditions = [...(run.fatal !== undefined && isComplete(composition) ? undetermined(xr) : []), ...conditions];
   showOnClaim(context, conditions);
   if (run.fatal === undefined) return run;

@@ -10,6 +10,7 @@ import type { Context } from "../../objects/context.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import type { RevisionReader } from "../../revision/select-revision.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
+import type { Notes } from "./notes.ts";
 import type { PullSecretCache } from "./pull-secret-cache.ts";
 import type { RunSecrets } from "./run-secrets.ts";
 
@@ -37,8 +38,8 @@ export interface ReconcileContext extends Omit<Context, "client" | "composed" | 
   readonly signal: AbortSignal;
   /** The XR as last read or written. */
   xr: LiveObject;
-  /** The events of this reconcile, with type, reason and message. */
-  readonly emitted: Set<string>;
+  /** Reported as events at the end of this reconcile. */
+  readonly notes: Notes;
   /** The values of Secrets that this reconcile read. */
   readonly secrets: RunSecrets;
   readonly progress: ReconcileProgress;
