@@ -18,7 +18,7 @@ import type { Runner, RunnerOptions } from "./runner-options.ts";
 import { ChosenRuntime } from "./sandbox/chosen-runtime.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
 import type { Executor, ExecutorCall } from "./sandbox/executor.ts";
-import { HeldHost } from "./sandbox/held-host.ts";
+import { HostLease } from "./sandbox/host-lease.ts";
 import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
@@ -89,7 +89,7 @@ class CrunRunner implements Runner {
     this.#executors = {
       Container: {
         permit: () => undefined,
-        hold: () => this.#holdHost(),
+        acquireHost: () => this.#acquireHost(),
         run: async (image, call) => await this.#runContainer(image, call),
       },
       Wasm: this.#modules,
@@ -214,7 +214,7 @@ class CrunRunner implements Runner {
     this.#refuseIfEnded(options.signal);
     const executor = this.#executors[options.type ?? "Container"];
     executor.permit(options);
-    using host = executor.hold();
+    using host = executor.acquireHost();
     const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
       const began = performance.now();
@@ -234,8 +234,8 @@ class CrunRunner implements Runner {
     }
   }
 
-  #holdHost(): HeldHost {
-    return new HeldHost(() => {
+  #acquireHost(): HostLease {
+    return new HostLease(() => {
       this.prepare();
       return this.#liveHost();
     });

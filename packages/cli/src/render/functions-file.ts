@@ -46,8 +46,8 @@ function readFunction(document: ParsedDocument, overrides: readonly (readonly [s
 export type Overrides = ReadonlyMap<string, FunctionPackage>;
 
 /**
- * Checks the Functions of a render. With `mode: Pipeline`, steps name their Functions. Otherwise, a Function replaces the
- * image of the step with its name.
+ * Checks the Functions of a render. With `mode: Pipeline`, steps name their Functions. Otherwise, a Function replaces
+ * the image of the step with its name.
  *
  * @param onWarning - called for annotations without an effect, and for each Function that no step has
  * @throws CliError `Usage` for a server: as a FunctionIO step, which is a program that reads stdin, and with

@@ -9,8 +9,8 @@ import type {
   Step,
 } from "./composition.ts";
 
-// The questions that programs ask about steps. Each answer is independent of the type of a step, so that a new type
-// changes only this file and the module that calls its functions.
+// Answers to what programs ask about steps, independent of the type of a step. A new type changes only this file and
+// the module that calls its functions.
 
 /** A Composition's part that has its steps. */
 type WithSteps = Pick<Composition, "spec">;

@@ -1,7 +1,7 @@
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import { removeRoot } from "../chroot-host/remove-root.ts";
 import type { Executor, ExecutorCall } from "../sandbox/executor.ts";
-import { type HeldHost, NO_HOST } from "../sandbox/held-host.ts";
+import { type HostLease, NO_HOST } from "../sandbox/host-lease.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { SandboxHost } from "../sandbox/sandbox-host.ts";
 import { type RunnableImage, SandboxSpecs } from "../sandbox/sandbox-spec.ts";
@@ -55,7 +55,7 @@ export class ChrootFunctions implements Executor {
     if (problem !== undefined) throw unavailable(`no function can run in a chroot here: ${problem}`);
   }
 
-  hold(): HeldHost {
+  acquireHost(): HostLease {
     return NO_HOST;
   }
 

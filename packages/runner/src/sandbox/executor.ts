@@ -1,6 +1,6 @@
 import type { Image } from "@xfn/oci-rootfs";
 import type { RunOptions } from "@xfn/runner-contract";
-import type { HeldHost } from "./held-host.ts";
+import type { HostLease } from "./host-lease.ts";
 import type { StartDeadline } from "./start-deadline.ts";
 
 /** A call whose image is there. */
@@ -9,8 +9,8 @@ export interface ExecutorCall {
   readonly options: RunOptions;
   /** Ends the call until the executor calls `met`. */
   readonly deadline: StartDeadline;
-  /** The result of {@link Executor.hold}. */
-  readonly host: HeldHost;
+  /** The result of {@link Executor.acquireHost}. */
+  readonly host: HostLease;
 }
 
 /** Runs the functions of one type. */
@@ -18,7 +18,7 @@ export interface Executor {
   /** Checks a call before its image is pulled. @throws RunnerError */
   permit(options: RunOptions): void;
   /** Starts the sandbox host that functions of this type need, while the image of a call is pulled. */
-  hold(): HeldHost;
+  acquireHost(): HostLease;
   /** Runs one function to its end. @throws RunnerError */
   run(image: Image, call: ExecutorCall): Promise<Uint8Array>;
 }

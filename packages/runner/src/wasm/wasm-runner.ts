@@ -2,7 +2,7 @@ import type { Image } from "@xfn/oci-rootfs";
 import { RunnerError } from "@xfn/runner-contract";
 import { WasmFunctions } from "@xfn/wasm";
 import type { Executor, ExecutorCall } from "../sandbox/executor.ts";
-import { type HeldHost, NO_HOST } from "../sandbox/held-host.ts";
+import { type HostLease, NO_HOST } from "../sandbox/host-lease.ts";
 import { wasmFilter } from "../seccomp/wasm-policy.ts";
 import { modulePath, readModule } from "./wasm-module.ts";
 
@@ -26,7 +26,7 @@ export class WasmRunner implements Executor {
     // Only the image shows whether it is a module.
   }
 
-  hold(): HeldHost {
+  acquireHost(): HostLease {
     return NO_HOST;
   }
 

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { HeldHost, NO_HOST } from "./held-host.ts";
+import { HostLease, NO_HOST } from "./host-lease.ts";
 import type { SandboxHost } from "./sandbox-host.ts";
 
 test("a host is acquired once, and released with the call", () => {
   const calls: string[] = [];
   const host = { acquire: () => calls.push("acquire"), release: () => calls.push("release") } as unknown as SandboxHost;
   {
-    using held = new HeldHost(() => host);
-    held.check();
+    using lease = new HostLease(() => host);
+    lease.check();
     expect(calls).toEqual(["acquire"]);
   }
   expect(calls).toEqual(["acquire", "release"]);
@@ -15,9 +15,9 @@ test("a host is acquired once, and released with the call", () => {
 
 test("the reason why there is no host is thrown only by a call that needs the host", () => {
   const missing = new Error("no runtime");
-  using held = new HeldHost(() => {
+  using lease = new HostLease(() => {
     throw missing;
   });
-  expect(() => held.check()).toThrow(missing);
+  expect(() => lease.check()).toThrow(missing);
   expect(() => NO_HOST.check()).not.toThrow();
 });

@@ -1,7 +1,7 @@
 import type { SandboxHost } from "./sandbox-host.ts";
 
 /** A sandbox host that a call keeps alive until it is disposed, or the reason why there is none. */
-export class HeldHost implements Disposable {
+export class HostLease implements Disposable {
   readonly #host: SandboxHost | undefined;
   readonly #missing: unknown;
 
@@ -26,4 +26,4 @@ export class HeldHost implements Disposable {
 }
 
 /** For functions that need no OCI runtime. */
-export const NO_HOST: HeldHost = new HeldHost(() => undefined);
+export const NO_HOST: HostLease = new HostLease(() => undefined);
