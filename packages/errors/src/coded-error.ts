@@ -6,7 +6,7 @@ export interface CodedErrorOptions {
 }
 
 /**
- * An error of a library. Its `name` recognises it even if two copies of a package are loaded, and `code` is for programs.
+ * An error of a library. Its `name` recognises it even if two copies of a package are loaded. `code` is for programs.
  */
 export abstract class CodedError<Code extends string> extends Error {
   abstract override readonly name: string;
