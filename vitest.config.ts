@@ -33,7 +33,7 @@ class LongFirst extends BaseSequencer {
       moduleId.includes(".long.") ? 0 : project.name.startsWith("unit") ? 2 : 1;
     // Files of equal rank keep vitest's order: by their last duration, or by size.
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => rank(a) - rank(b));
+    return sorted.sort((a, b) => rank(a) - rank(b));
   }
 }
 
