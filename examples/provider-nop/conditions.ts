@@ -1,5 +1,5 @@
 import { type JsonObject, textAt } from "@xfn/json";
-import { type NopSpec } from "./nop-resource.ts";
+import type { NopSpec } from "./nop-resource.ts";
 
 /** The conditions of a resource at a point in time, and the time until the next change. */
 export interface Conditions {

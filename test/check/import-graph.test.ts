@@ -98,8 +98,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 // Entries that run in any JavaScript runtime, whose dependencies are these packages alone.
 const PORTABLE_ENTRIES: Readonly<Record<string, readonly string[]>> = {
-  errors: ["."],
-  json: [".", "./text", "./document"],
+  errors: [".", "./coded-error"],
+  json: [".", "./text", "./document", "./sdk"],
   functionio: [".", "./types", "./testing"],
 };
 

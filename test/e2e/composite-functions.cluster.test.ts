@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { allowedWebhooks, debugRecordings } from "@xfn/controller";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import type { FunctionRunner, RunOptions } from "@xfn/pipeline";
 import { inProcessRunner } from "@xfn/pipeline/in-process";

@@ -1,5 +1,5 @@
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import { type ConnectedClient, connect, type LiveObject, loadKubeconfig } from "@xfn/kubernetes";
 import { createRunnerServer, type RunnerServer } from "@xfn/runner-grpc";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 import { type Desired, type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ResponseCache } from "@xfn/pipeline";
 import { inProcessRunner } from "@xfn/pipeline/in-process";

@@ -1,5 +1,5 @@
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { inProcessRunner } from "@xfn/pipeline/in-process";
 import type { FunctionRunner } from "@xfn/runner-contract";

@@ -1,6 +1,6 @@
 import { CodedError } from "@xfn/errors";
 import { untilAborted } from "@xfn/lifetime";
-import { type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
+import type { FunctionRunner, RunOptions } from "@xfn/runner-contract";
 
 /** A function that runs in this process: FunctionIO in, FunctionIO out, as bytes. */
 export type InProcessFunction = (input: Uint8Array, options: RunOptions) => Uint8Array | Promise<Uint8Array>;

@@ -1,7 +1,7 @@
 // What the tests of this package share: an XR, a Composition, and functions in this process.
 import { type Composition, parseComposition } from "@xfn/composition";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
-import { type JsonValue } from "@xfn/json";
+import type { JsonValue } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { printJson } from "@xfn/json/text";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";

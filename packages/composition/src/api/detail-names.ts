@@ -1,4 +1,4 @@
-import { type ConnectionDetail } from "@xfn/functionio";
+import type { ConnectionDetail } from "@xfn/functionio";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import type { FieldReader } from "../reader/field-reader.ts";
 

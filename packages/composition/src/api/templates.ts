@@ -1,4 +1,4 @@
-import { type ConnectionDetail, type ReadinessCheck } from "@xfn/functionio";
+import type { ConnectionDetail, ReadinessCheck } from "@xfn/functionio";
 import { isObject, type JsonValue } from "@xfn/json";
 import { eachDuplicate, list } from "../api-schema/list.ts";
 import { embeddedObject, object } from "../api-schema/object.ts";

@@ -1,5 +1,5 @@
 import { someOf } from "@xfn/errors";
-import { type JsonValue } from "@xfn/json";
+import type { JsonValue } from "@xfn/json";
 import type { GoValue } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";
 import type { CompiledTransform } from "./compiled.ts";

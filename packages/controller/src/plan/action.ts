@@ -1,4 +1,4 @@
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 
 /**

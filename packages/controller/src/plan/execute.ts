@@ -1,4 +1,4 @@
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { objectKey } from "../objects/references.ts";
 import type { Action, Guard } from "./action.ts";

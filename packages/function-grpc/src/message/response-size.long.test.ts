@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { outputLimits } from "@xfn/functionio";
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1/run_function.ts";

@@ -1,6 +1,6 @@
 import { API_VERSION, type FunctionIO, KIND, type ObservedResource } from "@xfn/functionio";
 import type { PipelineRun } from "@xfn/functionio/sdk";
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { ServeError } from "../errors/serve-error.ts";
 import { StructError } from "../errors/struct-error.ts";
 import {

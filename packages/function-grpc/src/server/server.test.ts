@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client, credentials, status } from "@grpc/grpc-js";
 import { outputLimits } from "@xfn/functionio";
 import { compose, fatal } from "@xfn/functionio/sdk";
-import { type JsonObject, type JsonValue } from "@xfn/json";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";

@@ -1,5 +1,12 @@
-import { formatPath, type Issue, type JsonPath, type JsonValue, MAX_ISSUES, UNNAMED_ISSUE } from "@xfn/json";
-import type { Position } from "@xfn/json/text";
+import {
+  formatPath,
+  type Issue,
+  type JsonPath,
+  type JsonValue,
+  MAX_ISSUES,
+  type Position,
+  UNNAMED_ISSUE,
+} from "@xfn/json/sdk";
 import { fatalResults, type OutputOptions } from "./fatal-output.ts";
 import { API_VERSION, type FunctionIO, KIND, severityOf } from "./functionio.ts";
 import { FunctionIOError } from "./functionio-error.ts";

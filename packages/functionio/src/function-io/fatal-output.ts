@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonValue } from "@xfn/json/sdk";
 import type { Result } from "./functionio.ts";
 import type { Finding } from "./validate.ts";
 

@@ -1,4 +1,4 @@
-import { DocumentError } from "@xfn/json";
+import { DocumentError } from "@xfn/json/sdk";
 
 /** A text or value that is not a FunctionIO, or not a ResourceList. */
 export class FunctionIOError extends DocumentError {

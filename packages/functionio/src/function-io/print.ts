@@ -1,5 +1,4 @@
-import { isObject, type JsonObject, kindOf } from "@xfn/json";
-import { printJson } from "@xfn/json/text";
+import { isObject, type JsonObject, kindOf, printJson } from "@xfn/json/sdk";
 import { API_VERSION, type FunctionIO, KIND } from "./functionio.ts";
 import { FunctionIOError } from "./functionio-error.ts";
 

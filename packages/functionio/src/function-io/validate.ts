@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonPath, type JsonValue, kindOf, MAX_ISSUES } from "@xfn/json";
+import { isObject, type JsonObject, type JsonPath, type JsonValue, kindOf, MAX_ISSUES } from "@xfn/json/sdk";
 import { API_VERSION, KIND } from "./functionio.ts";
 
 /** A problem at a path. */

@@ -1,4 +1,4 @@
-import { type Issue, type KubernetesObject, type ObjectMeta } from "@xfn/json";
+import type { Issue, KubernetesObject, ObjectMeta } from "@xfn/json";
 import {
   API_VERSION,
   type Desired,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type JsonValue, type KubernetesObject } from "@xfn/json";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
-import { isObject, kindOf } from "@xfn/json";
-import { decodeText, positionsInJson, readAsJson, resolveLimits } from "@xfn/json/text";
+import { decodeText, isObject, kindOf, positionsInJson, readAsJson, resolveLimits } from "@xfn/json/sdk";
 import { checkFunctionIO } from "../function-io/check-functionio.ts";
 import type { FunctionIO } from "../function-io/functionio.ts";
 import { FunctionIOError } from "../function-io/functionio-error.ts";

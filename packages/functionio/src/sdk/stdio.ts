@@ -1,5 +1,5 @@
 import { readSync, writeSync } from "node:fs";
-import { MAX_TEXT_BYTES } from "@xfn/json";
+import { MAX_TEXT_BYTES } from "@xfn/json/sdk";
 
 const STDIN = 0;
 const STDOUT = 1;

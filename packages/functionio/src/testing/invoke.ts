@@ -1,4 +1,4 @@
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { accumulate } from "../function-io/accumulate.ts";
 import {
   API_VERSION,

@@ -1,4 +1,4 @@
-import { CodedError } from "@xfn/errors";
+import { CodedError } from "@xfn/errors/coded-error";
 import { MAX_ISSUES } from "./limits.ts";
 
 /** One problem of a document. */

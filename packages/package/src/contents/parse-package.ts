@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { DocumentError, formatPath, type JsonPath, type JsonValue } from "@xfn/json";
 import { type ParsedDocument, readDocuments } from "@xfn/json/document";
-import { type Position } from "@xfn/json/text";
+import type { Position } from "@xfn/json/text";
 import { PackageError } from "../errors/package-error.ts";
 import type { PackageKind } from "../kind/package-kind.ts";
 import { STREAM_FILE } from "../kind/xpkg-format.ts";

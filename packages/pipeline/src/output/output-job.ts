@@ -7,7 +7,7 @@ import {
   parseResourceList,
   type ResourceList,
 } from "@xfn/functionio";
-import { type DocumentErrorCode, type Issue } from "@xfn/json";
+import type { DocumentErrorCode, Issue } from "@xfn/json";
 import type { JobOutcome } from "@xfn/oci-rootfs/threads";
 import { cut, type Piece } from "./pieces.ts";
 

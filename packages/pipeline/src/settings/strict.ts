@@ -1,5 +1,5 @@
 import type { Schema, SchemaIssue } from "@xfn/composition/schema";
-import { type Desired, type Observed } from "@xfn/functionio";
+import type { Desired, Observed } from "@xfn/functionio";
 import {
   firstDifference,
   formatPath,

@@ -1,5 +1,5 @@
 import { parseResourceList, type ResourceList } from "@xfn/functionio";
-import { type JsonValue } from "@xfn/json";
+import type { JsonValue } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import { describe, expect, test } from "vitest";
 import { bucket, compositionOf, desires, failure, packagesOf, xr } from "../../testing/fixtures.ts";

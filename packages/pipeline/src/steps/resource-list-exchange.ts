@@ -8,7 +8,7 @@ import {
   type ResourceListForm,
   toResourceList,
 } from "@xfn/functionio";
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import { readResourceList } from "../output/read-output.ts";
 import { changedFields, kindOf } from "./composite-state.ts";

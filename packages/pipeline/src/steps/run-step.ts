@@ -1,5 +1,5 @@
 import { type FunctionIO, FunctionIOError, outputLimits } from "@xfn/functionio";
-import { type Issue } from "@xfn/json";
+import type { Issue } from "@xfn/json";
 import { isUndelivered, type RunPhase } from "@xfn/runner-contract";
 import type { CachedOutput } from "../cache/cached-output.ts";
 import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";

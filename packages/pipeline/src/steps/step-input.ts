@@ -1,5 +1,5 @@
 import { API_VERSION, type Desired, type DesiredComposite, KIND, type Observed, type Result } from "@xfn/functionio";
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 
 /** The part of the input that differs between steps. */

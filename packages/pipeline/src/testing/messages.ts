@@ -1,6 +1,6 @@
 import { closest } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { Rendering } from "./rendering.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { conditionStatus, isReady, ReadinessError } from "@xfn/composition";
-import { type ReadinessCheck } from "@xfn/functionio";
+import type { ReadinessCheck } from "@xfn/functionio";
 import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
 
 /** The readiness checks of one composed resource. */

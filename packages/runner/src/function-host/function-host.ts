@@ -1,13 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { onAbort, untilAborted } from "@xfn/lifetime";
 import type { Image } from "@xfn/oci-rootfs";
-import {
-  type FunctionHost,
-  type RunnerError,
-  type RunOptions,
-  type ServedFunction,
-  type ServeOptions,
-} from "@xfn/runner-contract";
+import type { FunctionHost, RunnerError, RunOptions, ServedFunction, ServeOptions } from "@xfn/runner-contract";
 import type { SharedGroup } from "../cgroup/shared-group.ts";
 import { describeFailure } from "../sandbox/classify-exit.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";

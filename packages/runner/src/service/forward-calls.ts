@@ -1,6 +1,6 @@
 import { FunctionCallError, FunctionConnection } from "@xfn/function-grpc";
 import { untilAborted } from "@xfn/lifetime";
-import { type RunOptions, type ServedFunction } from "@xfn/runner-contract";
+import type { RunOptions, ServedFunction } from "@xfn/runner-contract";
 import { errorOfStatus, RunnerGrpcError } from "@xfn/runner-grpc";
 import type { Runner } from "../runner-options.ts";
 import { StartDeadline } from "../sandbox/start-deadline.ts";

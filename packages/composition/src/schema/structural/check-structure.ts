@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
+import type { JsonObject, JsonPath, JsonValue } from "@xfn/json";
 import { closest } from "../../reader/closest.ts";
 import { isObject } from "../../values/json.ts";
 import type { SchemaNode } from "./node.ts";

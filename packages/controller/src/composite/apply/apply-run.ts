@@ -1,6 +1,6 @@
 import { type Composition, isComplete } from "@xfn/composition";
-import { type ObservedResource } from "@xfn/functionio";
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import type { ObservedResource } from "@xfn/functionio";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";

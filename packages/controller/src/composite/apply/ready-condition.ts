@@ -1,5 +1,5 @@
 import { someOf } from "@xfn/errors";
-import { type ObservedResource } from "@xfn/functionio";
+import type { ObservedResource } from "@xfn/functionio";
 import { type KubernetesObject, textAt } from "@xfn/json";
 import { type Condition, conditionOf } from "../../objects/conditions.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";

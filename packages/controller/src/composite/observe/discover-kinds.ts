@@ -1,4 +1,4 @@
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, type ResourceKind } from "@xfn/kubernetes";
 
 /** How the API server serves the kinds of some objects. */

@@ -1,4 +1,4 @@
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { isDerivedName } from "@xfn/pipeline";
 import { referenceTo } from "../../objects/references.ts";

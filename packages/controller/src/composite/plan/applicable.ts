@@ -1,4 +1,4 @@
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type LiveObject, namingProblem, type ResourceKind } from "@xfn/kubernetes";
 import type { ComposedResource } from "@xfn/pipeline";
 import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";

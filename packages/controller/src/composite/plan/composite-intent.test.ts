@@ -1,5 +1,5 @@
 import { documentOf, parseComposition } from "@xfn/composition";
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";

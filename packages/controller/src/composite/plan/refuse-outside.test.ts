@@ -1,5 +1,5 @@
 import { type ComposedScope, type Definition, FORM_API_VERSION } from "@xfn/composition/definition";
-import { type KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import type { Kinds } from "../observe/discover-kinds.ts";
