@@ -13,7 +13,11 @@ const config = (name: string): LiveObject => ({
   data: { zone: name },
 });
 
-/** A world in which each EnvironmentConfig has a size, and no cache has space for them. @param sizes in bytes, by name */
+/**
+ * A world in which each EnvironmentConfig has a size, and no cache has space for them.
+ *
+ * @param sizes - in bytes, by name
+ */
 function largeWorld(sizes: Readonly<Record<string, number>>): World {
   const w = world([xr(), ...Object.keys(sizes).map(config)]);
   const { list } = w.client;

@@ -8,7 +8,7 @@ import { startServers } from "./start-servers.ts";
 
 /** A call that lasts until then has not been ended by a bound. */
 const DEADLINE_MS = 15_000;
-/** A server that falls silent, such as one that refused the first attempt of a call, costs its caller this time only. */
+/** The deadline of a call of a server that falls silent, such as one that refused the first attempt. */
 const SILENCE_MS = 2_000;
 /** The most processor time of this thread that one server may cost. */
 const MAX_CPU_MS = 50;

@@ -42,8 +42,8 @@ export function compositeIdentity(composite: JsonObject): CompositeIdentity {
 
 /**
  * Sets labels, annotation and owner of a composed resource. Runs after the patches, so that no patch can forge them.
- * Leaves out labels and annotations that are no strings, because Kubernetes would refuse the whole object, and adds them
- * to `dropped`.
+ * Leaves out labels and annotations of other types than string, because Kubernetes would refuse the whole object, and
+ * adds them to `dropped`.
  *
  * @returns false if another object controls the resource, which then must not be applied
  */

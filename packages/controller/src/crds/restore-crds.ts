@@ -6,9 +6,9 @@ import { PART_OF_LABEL } from "./crd.ts";
 import { InstallError, installCrd } from "./install-crds.ts";
 
 /**
- * One `kubectl apply` of another schema is restored at once. A GitOps tool that applies it after each restore gets an
- * answer a minute, so that neither the CRD nor the caches of its kind change without end. The controller's own write
- * takes a turn too.
+ * Restores the CRD at once after one `kubectl apply` of another schema. Against a GitOps tool that applies its schema
+ * after each restore, restores it once a minute. Otherwise the CRD and the caches of its kind would change without end.
+ * The controller's own write takes a turn too.
  */
 const PACE = { perSecond: 1 / 60, burst: 10 } as const;
 const OWN_SELECTOR = { labelSelector: PART_OF_LABEL.join("="), metadataOnly: true } as const;
