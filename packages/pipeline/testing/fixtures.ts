@@ -1,4 +1,4 @@
-// What the tests of this package share: an XR, a Composition, and functions in this process.
+// Fixtures of this package's tests: an XR, a Composition, and functions in this process.
 import { type Composition, parseComposition } from "@xfn/composition";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import type { JsonValue } from "@xfn/json";
@@ -11,7 +11,7 @@ import { runOf as packageRun, type TestPackage } from "../src/testing/test-packa
 
 const encoder = new TextEncoder();
 
-/** A function whose output is this text, whatever its input. */
+/** A function that returns this text for every input. */
 export function prints(text: string): InProcessFunction {
   return () => encoder.encode(text);
 }

@@ -1,4 +1,4 @@
-// What the tests of runs with templates share.
+// Fixtures of the tests that run templates.
 import type { JsonValue } from "@xfn/json";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";
 import type { PipelineInput } from "../src/steps/pipeline-input.ts";

@@ -1,9 +1,9 @@
 import type { ResponseStore } from "@xfn/function-grpc";
 
-/** As long as Crossplane keeps responses. */
+/** The longest time for which a response is kept, as in Crossplane. */
 const MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
-/** The heap that an entry needs beside its key and its bytes. */
+/** Heap bytes that an entry needs in addition to its key and its response. */
 const ENTRY_BYTES = 256;
 
 interface Entry {
@@ -15,7 +15,7 @@ interface Entry {
 
 /** Options of {@link ResponseCache}. */
 export interface ResponseCacheOptions {
-  /** The memory of all entries. */
+  /** The most memory of all entries, in bytes. */
   readonly maxBytes: number;
   /** Milliseconds of a clock that never goes back. Default: that of the process. */
   readonly now?: () => number;
@@ -24,8 +24,8 @@ export interface ResponseCacheOptions {
 }
 
 /**
- * Responses of functions in memory, by the function and the digest of its whole input. Each is used until its time to
- * live has passed, at most a day. The least recently used ones make room for others.
+ * Responses of functions in memory, by the function and the digest of its whole input. An entry expires after its time
+ * to live, at most a day. The least recently used entries are evicted first.
  */
 export class ResponseCache {
   readonly #options: ResponseCacheOptions;

@@ -44,7 +44,7 @@ export interface ComposeInput {
   failed?: ReadonlySet<string>;
   /** Default: {@link identify}. */
   identify?: Identify;
-  /** Whether entries are ready, where a function package said so, or would have to. Other entries have checks. */
+  /** Readiness of the entries that function packages decide; undefined if not reported. Other entries have checks. */
   ready?: ReadonlyMap<string, boolean | undefined>;
   /** Whether to delete existing objects that nothing desires. */
   deleteUndesired: boolean;
@@ -57,7 +57,7 @@ export interface Composed {
   unready: string[];
   connectionDetails: ConnectionDetails;
   warnings: string[];
-  /** Warnings in Crossplane's words. */
+  /** Warnings with Crossplane's reasons and messages. */
   events: { reason: string; message: string }[];
 }
 
@@ -176,7 +176,7 @@ class DetailCollector {
     }
   }
 
-  /** Adds the template's details, then the function's. Of two with the same name, the function's is published. */
+  /** Adds the details of the template and the function. The function's detail wins over the template's of that name. */
   add(
     entry: Extras,
     template: TemplateExtras,

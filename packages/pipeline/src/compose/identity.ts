@@ -8,7 +8,7 @@ export interface Identified {
   resource: KubernetesObject;
   /** The function's requests that were not granted, without the entry's name. */
   warnings: string[];
-  /** A warning in Crossplane's words, with its reason. */
+  /** A warning with Crossplane's reason and message. */
   event?: { reason: string; message: string };
 }
 
@@ -37,7 +37,7 @@ const SERVER_FIELDS: readonly string[] = [
 
 /**
  * Sets the identity of a desired composed resource: name, labels, annotation and owner. It overwrites the function's
- * values, so that no function can claim another XR's resource or give its own away.
+ * values, so that no function can claim another XR's resource, or release its own to another XR.
  *
  * @param entry the name of the entry in `desired.resources`
  * @param observed the existing object of this entry, which keeps its name

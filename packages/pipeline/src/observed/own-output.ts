@@ -2,12 +2,12 @@ import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
 import { isObject, type JsonValue } from "@xfn/json";
 import type { CompositeResource } from "./observed-entries.ts";
 
-/** The group of the documents that a render prints beside objects: `Result` and `Context`. */
+/** The group of the documents that a render prints in addition to objects: `Result` and `Context`. */
 const RENDER_GROUP = "render.crossplane.io";
 
 /**
- * Leaves out what is not a composed resource in the output of an earlier render: the XR itself, and the documents of
- * the render. So the output of one render can be the observed resources of the next.
+ * Keeps only the composed resources in the output of an earlier render: drops the XR itself, and the documents of the
+ * render. So the output of one render can be the observed resources of the next.
  */
 export function withoutOwnOutput(objects: readonly JsonValue[], composite: CompositeResource): JsonValue[] {
   return objects.filter((object) => groupOf(object) !== RENDER_GROUP && !isCopy(object, composite));

@@ -8,7 +8,7 @@ export type PipelineErrorCode =
   | "InvalidObserved"
   /** The Composition is for another kind of XR. */
   | "CompositionMismatch"
-  /** The Composition needs what its caller does not have, such as connections to function packages. */
+  /** The Composition needs something that its caller lacks, such as connections to function packages. */
   | "Unsupported"
   /** The EnvironmentConfigs that the Composition selects are missing or invalid. */
   | "InvalidEnvironment"
@@ -55,7 +55,7 @@ export interface PipelineErrorDetails {
 }
 
 /**
- * A run without desired state. The message names the step, the image and the way out, and never contains a value of a
+ * A run without desired state. The message names the step, the image and the fix, and never contains a value of a
  * resource. The function's own output on stderr can contain values, so it is separate in `stderr`.
  */
 export class PipelineError extends CodedError<PipelineErrorCode> {

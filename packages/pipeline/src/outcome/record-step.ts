@@ -31,17 +31,17 @@ export class StepRecorder {
     this.#record.outputBytes = bytes;
   }
 
-  /** Adds what a base or a patch set. */
+  /** Adds a write of a base or a patch. */
   wrote(write: TemplateWrite): void {
     (this.#record.writes ??= []).push(write);
   }
 
-  /** Sets what a function package was called with and returned. */
+  /** Sets the calls of a function package. */
   called(calls: PackageCalls): void {
     this.#record.calls = calls;
   }
 
-  /** Says that the step did not run, because this guard is false. */
+  /** Records that the step did not run, because this guard is false. */
   skipped(when: string): void {
     this.#record.skipped = when;
   }

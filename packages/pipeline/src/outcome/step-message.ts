@@ -1,6 +1,6 @@
 /**
- * A message about a step: its name, the problem, then what it calls. The names of images are long, and lists of events
- * and conditions show some 200 characters of the first line, which must have the cause.
+ * A message about a step: its name, the problem, then the function that it calls. The names of images are long, and
+ * lists of events and conditions show some 200 characters of the first line, which must have the cause.
  *
  * @param called such as `image ghcr.io/acme/f:v1`
  * @param problem the first line has the cause

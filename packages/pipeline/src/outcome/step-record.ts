@@ -4,7 +4,7 @@ import type { JsonObject } from "@xfn/json";
 import type { RunPhase } from "@xfn/runner-contract";
 import type { StepResult } from "./step-result.ts";
 
-/** What a trace says of a step before it runs. */
+/** The properties of a step that are known before it runs, for traces. */
 export interface StepDescription {
   /** The step's name; `templates` for patch-and-transform as a whole. */
   readonly name: string;
@@ -26,8 +26,8 @@ export interface PackageCalls {
 }
 
 /**
- * What one step did, as passed to `onRecord` of a run. A trace is made of records. Nothing is copied: do not modify a
- * record.
+ * The record of one step, as passed to `onRecord` of a run. Traces are made of records. A record shares its values with
+ * the run: do not modify it.
  */
 export interface StepRecord extends StepDescription {
   /** Bytes written to the function; 0 for templates. */
@@ -44,7 +44,7 @@ export interface StepRecord extends StepDescription {
   after: Desired;
   /** Results of this step, and of the pipeline about it. */
   results: StepResult[];
-  /** What patches and bases set, in order of writing; for kind `templates`. */
+  /** The writes of bases and patches, in order; for kind `templates`. */
   writes?: TemplateWrite[];
   /** The guard (`when`) that was false. Absent for a step that ran. */
   skipped?: string;
@@ -54,7 +54,7 @@ export interface StepRecord extends StepDescription {
   calls?: PackageCalls;
   /** The values of the credentials that the run has read, which a trace hides. */
   credentials?: readonly Uint8Array[];
-  /** The end of what the function wrote to stderr, if the runner passed it on. */
+  /** The end of the function's stderr, if the runner passed it on. */
   stderr?: string;
   /** Why the run ended here: the error's code and message, without any value of a resource. */
   error?: { code: string; message: string };

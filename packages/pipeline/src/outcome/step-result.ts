@@ -1,6 +1,6 @@
 import type { Severity } from "@xfn/functionio";
 
-/** What a step reported, or what the pipeline reported about a step. */
+/** A result that a step reported, or that the pipeline reported about a step. */
 export interface StepResult {
   severity: Severity;
   message: string;

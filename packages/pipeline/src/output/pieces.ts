@@ -6,7 +6,7 @@ import { printJson } from "@xfn/json/text";
 const MAX_VALUES = 20_000;
 /** Characters of a string that count as one value. */
 const CHARACTERS_PER_VALUE = 64;
-/** A piece has a list or an object around what was the deepest value. */
+/** A piece wraps its values in a list or an object, which adds one level. */
 const LIMITS = { maxDepth: MAX_DEPTH + 1 };
 
 /**
@@ -38,7 +38,7 @@ export function cut(value: JsonValue): Piece[] {
   return cutter.pieces;
 }
 
-/** The size of a value in values. Remembers the lists and objects that exceed a piece. */
+/** The number of values in a value. Adds the lists and objects that exceed a piece to `large`. */
 function measure(value: JsonValue, large?: Set<Container>): number {
   if (typeof value === "string") return 1 + Math.floor(value.length / CHARACTERS_PER_VALUE);
   if (typeof value !== "object" || value === null) return 1;

@@ -7,7 +7,7 @@ import { readOutput } from "./read-output.ts";
 const MAX_BYTES = 16 * 1024 * 1024;
 const OPTIONS = { source: "the output", limits: outputLimits(MAX_BYTES) };
 
-/** The values of one piece, and what a piece has around them. */
+/** More than the JSON of one piece: its values, and the lists and objects around them. */
 const MOST_CHARACTERS_AT_ONCE = 512 * 1024;
 
 const output = (fields: string): Buffer =>
@@ -61,7 +61,7 @@ describe("a large output", () => {
   const SPACE = " ".repeat(1024 * 1024);
   const large = (fields: string): Buffer => output(SPACE + fields);
 
-  /** What this thread does while it waits for work. The object JSON is global, and each worker has its own. */
+  /** Counts the event loop's turns and the calls of JSON.parse during the work. Each worker has a JSON of its own. */
   async function watch(
     work: () => Promise<unknown>,
   ): Promise<{ result: unknown; turns: number; parsed: readonly number[] }> {
@@ -82,7 +82,7 @@ describe("a large output", () => {
     }
   }
 
-  // Each took this thread for up to seconds at once.
+  // Each of these used to block this thread for up to seconds.
   test.each([
     ["empty objects", `"x":[${list(60_000, () => "{}")}]`],
     ["keys", `"x":{${list(60_000, (i) => `"k${i}":1`)}}`],

@@ -9,9 +9,9 @@ const MAX_BYTES_HERE = 1024 * 1024;
 const MAX_YAML_HERE = 64 * 1024;
 
 const MIB = 1024 * 1024;
-/** A small YAML text can take this much. */
+/** Reading even a small YAML text can take this much heap. */
 const MIN_HEAP_MB = 256;
-/** The values of 16 MiB take at most this much for each. */
+/** The most heap that the values of an output of 16 MiB take for each of its bytes. */
 const HEAP_PER_BYTE = 16;
 
 /** Parameters of {@link readOutput}. */
@@ -23,8 +23,8 @@ export interface ReadOutputOptions {
 }
 
 /**
- * Reads what a function wrote. More than 1 MiB of JSON, or 64 KiB of YAML, is read on a worker thread, and put together
- * here in short turns: a hostile output can neither block this thread nor fill its heap.
+ * Reads the output of a function. A worker thread reads more than 1 MiB of JSON, or 64 KiB of YAML. This thread
+ * assembles the result in short turns, so that a hostile output can neither block it nor fill its heap.
  *
  * @throws {FunctionIOError}
  * @throws ThreadError of `@xfn/oci-rootfs/threads`
@@ -50,7 +50,7 @@ async function readForm(
     try {
       return parseOutput({ ...job, limits: { ...limits, maxYamlLength: MAX_YAML_HERE } });
     } catch (error) {
-      // YAML, or a text with problems.
+      // The output is YAML, or has problems.
       if (!(error instanceof FunctionIOError)) throw error;
     }
   }
@@ -59,7 +59,7 @@ async function readForm(
 
 type OutputThreads = WorkerThreads<OutputJob, OutputOutcome>;
 
-/** By the size of their heaps. A server has one limit. */
+/** Threads by the size of their heaps in MiB. A server has one limit, and so one size. */
 const pools = new Map<number, Promise<OutputThreads>>();
 
 async function readOnWorker(
@@ -93,5 +93,5 @@ async function open(heapMb: number): Promise<OutputThreads> {
   return new WorkerThreads({ module, threads: 1, heapMb, youngMb: YOUNG_MB, idleMs: 0 });
 }
 
-/** Nearly all that is read is kept. */
+/** Nearly all values that are read stay alive. */
 const YOUNG_MB = 32;

@@ -1,4 +1,4 @@
-// Packages of functions: what a `Function` says of one, and connections to its server.
+// Packages of functions: `Function` documents that describe them, and connections to their servers.
 export {
   duplicateName,
   type FunctionPackage,

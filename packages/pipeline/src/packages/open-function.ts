@@ -19,7 +19,7 @@ export interface OpenFunction {
 /**
  * Starts the server of an image, and connects to it.
  *
- * @param onStderr - called after each call with what the server wrote to stderr during it
+ * @param onStderr - called after each call with the server's stderr during the call
  */
 export async function openServed(
   host: FunctionHost,
@@ -64,7 +64,7 @@ export async function openRunning(name: string, target: string, signal?: AbortSi
   return { caller: new FunctionClient(connection), close: () => connection.close() };
 }
 
-/** Reports what the server writes to stderr during a call, and adds all of it to errors. */
+/** Reports the server's stderr during a call, and adds it to errors. */
 class ServedCaller implements FunctionCaller {
   readonly #caller: FunctionCaller;
   readonly #served: ServedFunction;

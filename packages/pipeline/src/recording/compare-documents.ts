@@ -15,8 +15,8 @@ const HIDDEN = "(hidden)";
 const NOTHING = "nothing";
 
 /**
- * Compares a document with the recorded one. A mask stands for any value, but always for the same. The times of
- * conditions are not compared.
+ * Compares a document with the recorded one. A mask matches any value, but always the same one. The times of conditions
+ * are not compared.
  *
  * @param actual the document with its secrets
  * @returns a line for each field that differs, with both values. Secrets are hidden
@@ -85,7 +85,7 @@ function own(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Of two scalars, or of two kinds of values. */
+/** Compares two scalars, or values of two kinds. */
 function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === undefined || b === undefined || typeof a === "object" || typeof b === "object") return a === b;
   return a === b || printJson(a) === printJson(b);

@@ -1,4 +1,4 @@
-// Recordings: what the functions of a run received and returned, without secrets, and runs that replay them.
+// Recordings: the inputs and outputs of a run's functions, without secrets. A replay runs a Composition with them.
 
 export { compareWithStep } from "./compare-with-step.ts";
 export type { RecordedRun } from "./make-recording.ts";

@@ -8,7 +8,7 @@ import type { RawCall, RawStep } from "./raw-call.ts";
 import type { RecordedCall, RecordedError, RecordedObject, RecordedStep, Recording } from "./recording.ts";
 import { SecretMasks } from "./secret-masks.ts";
 
-/** What a recording says of its run. */
+/** The facts about a run that its recording contains. */
 export interface RecordedRun {
   /** The XR. Absent for the call of a single function. */
   readonly composite?: KubernetesObject;
@@ -27,7 +27,7 @@ interface PlainCall {
   readonly error?: RecordedError;
 }
 
-/** Makes the recording of a run from its calls. @param tokens secrets that are no part of the inputs */
+/** Makes the recording of a run from its calls. @param tokens secrets that the inputs do not contain */
 export function makeRecording(steps: readonly RawStep[], run: RecordedRun, tokens: Iterable<string> = []): Recording {
   const plain = steps.map(({ name, type, calls }) => ({ name, type, calls: calls.map(plainCall) }));
   const calls = plain.flatMap((step) => step.calls);
@@ -64,7 +64,7 @@ function inputDocument(input: Uint8Array | FunctionRequest): JsonObject {
   return isObject(document) ? plainObject(document) : {};
 }
 
-/** The document that a function returned; undefined if it is none. */
+/** The document that a function returned; undefined if the output is not a single object. */
 export function outputDocument(output: Uint8Array | FunctionRun, input: JsonObject): JsonObject | undefined {
   if (!(output instanceof Uint8Array)) return runDocument(output);
   try {
@@ -87,7 +87,7 @@ function isFatal({ output }: PlainCall): boolean {
   return Array.isArray(results) && results.some((one) => isObject(one) && FATAL.includes(one["severity"] ?? null));
 }
 
-/** In FunctionIO and messages, and in a ResourceList. */
+/** The severity of a fatal result in a FunctionIO, in a message, and in a ResourceList. */
 const FATAL: readonly JsonValue[] = ["Fatal", "Error", "error"];
 
 function errorOf(error: unknown): RecordedError {

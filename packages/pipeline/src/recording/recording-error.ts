@@ -1,7 +1,7 @@
 import { CodedError } from "@xfn/errors";
 /**
  * - `NotARecording`: the folder has no recording, or has other files, which a new recording would replace
- * - `Unreadable`: a file is missing, is no regular file, or cannot be read
+ * - `Unreadable`: a file is missing, is not a regular file, or cannot be read
  * - `Invalid`: a file is cut off, or its content is not that of a recording
  * - `UnsupportedVersion`: another version of xfn made the recording
  * - `TooLarge`: a file or a run is larger than a recording can be

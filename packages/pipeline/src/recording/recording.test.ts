@@ -20,7 +20,7 @@ async function replay(recording: Recording, input: PipelineInput, onDifference?:
   return await run.run(() => runPipeline({ ...input, ...run.callers(input.composition, input.credentials) }));
 }
 
-/** A function of an output that is known only when it runs. */
+/** A function that returns the password in several places. No input contains the password. */
 const secretFrom = (password: string): InProcessFunction =>
   changes((io) => {
     io.desired = {

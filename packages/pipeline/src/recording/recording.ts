@@ -6,7 +6,7 @@ import type { JsonObject } from "@xfn/json";
  */
 export const RECORDING_VERSION = 1;
 
-/** What the functions of one run received and returned. Secrets are masked. */
+/** The inputs and outputs of the functions of one run. Secrets are masked. */
 export interface Recording {
   /** The composed XR. Absent for the call of a single function. */
   readonly composite?: RecordedObject;

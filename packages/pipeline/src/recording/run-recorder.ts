@@ -6,7 +6,7 @@ import type { RawCall, RawStep } from "./raw-call.ts";
 import type { Recording, StepType } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** The functions of a run, however they are called. */
+/** The callers of a run's functions, one for each kind of call. */
 export interface Callers {
   readonly runner: FunctionRunner;
   readonly webhooks?: WebhookCaller;
@@ -17,12 +17,12 @@ export interface Callers {
 const DEFAULT_MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * Records what the functions of one run receive and return. Nothing is masked before the end: a later step can show
+ * Records the inputs and outputs of the functions of one run. Masks secrets at the end, because a later step can show
  * that a value is a secret.
  */
 export class RunRecorder {
   readonly #steps: Map<string, RawStep> = new Map();
-  /** The tokens of webhooks, which are no part of their inputs. */
+  /** The tokens of webhooks, which their inputs do not contain. */
   readonly #tokens: Set<string> = new Set();
   readonly #maxBytes: number;
   #bytes = 0;
@@ -44,7 +44,7 @@ export class RunRecorder {
   }
 
   /**
-   * Ends the recording, of a run that failed too.
+   * Ends the recording, also if the run failed.
    *
    * @throws {RecordingError} `TooLarge`
    */

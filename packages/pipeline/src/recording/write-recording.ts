@@ -29,7 +29,7 @@ export function checkTarget(folder: string): void {
 }
 
 /**
- * Writes a recording: first to a folder beside the target, which then takes its place. Only its owner can read it.
+ * Writes a recording to a new folder next to the target, which then replaces the target. Only its owner can read it.
  *
  * @returns the bytes of the files
  * @throws {RecordingError} `NotARecording`, `TooLarge`, `WriteFailed`

@@ -46,7 +46,7 @@ function isCondition(value: JsonValue): value is JsonObject {
   );
 }
 
-/** Sets conditions by type: one that says something else replaces its predecessor in its position. */
+/** Sets conditions by type. A condition that differs from its predecessor replaces it in its position. */
 export function setConditions(conditions: readonly JsonObject[], set: readonly SetCondition[]): JsonObject[] {
   const list = [...conditions];
   for (const { type, status, reason, message, observedGeneration } of set) {
@@ -66,7 +66,7 @@ export function setConditions(conditions: readonly JsonObject[], set: readonly S
   return list;
 }
 
-/** Without the time. A generation that one of both does not have is not compared. */
+/** Compares conditions without their times. Generations are compared only if both conditions have one. */
 function isSame(a: JsonObject, b: JsonObject): boolean {
   const [of, is] = [a["observedGeneration"], b["observedGeneration"]];
   if (of !== undefined && is !== undefined && of !== is) return false;

@@ -32,7 +32,7 @@ export function synced(failure?: string): Condition {
 /**
  * `Ready`: whether all composed resources are ready.
  *
- * @param isReady what a function says instead
+ * @param isReady the readiness that a function reports instead
  */
 export function ready(unready: readonly string[], isReady: boolean = unready.length === 0): Condition {
   const base = { type: "Ready", lastTransitionTime: CONDITION_TIME };

@@ -1,4 +1,4 @@
-/** Go's YAML printers break a text at the first space behind this column. */
+/** Go's YAML printers break a text at the first space after this column. */
 const BEST_WIDTH = 80;
 
 /** The start of a line: its indentation, and the dashes of lists. */
@@ -38,7 +38,7 @@ export function foldLines(yaml: string): string {
 function foldText(text: string, start: number, indent: number): string {
   const isDouble = text.startsWith('"');
   const isQuoted = isDouble || text.startsWith("'");
-  // Quoted texts do not break beside their quotes.
+  // Quoted texts do not break next to their quotes.
   const [first, last] = isQuoted ? [2, text.length - 3] : [0, text.length - 1];
   let folded = "";
   let column = start;
@@ -52,7 +52,7 @@ function foldText(text: string, start: number, indent: number): string {
       column = indent + (isDouble && beforeSpace ? 1 : 0);
     } else {
       folded += char;
-      // Go counts characters, and JavaScript halves of some.
+      // Go counts code points. JavaScript counts both surrogates of a pair.
       if (!/[\uDC00-\uDFFF]/.test(char)) column += 1;
     }
     afterSpace = char === " ";

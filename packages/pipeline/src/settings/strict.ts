@@ -25,8 +25,8 @@ export interface StepStates {
 }
 
 /**
- * Compares what a step desires with the schemas of its kinds. Entries that the step did not change are not its own. An
- * existing object has the fields of others too, so it is checked as it would be after the apply.
+ * Compares the objects that a step desires with the schemas of their kinds. Skips entries that the step did not change.
+ * An existing object has the fields of others too, so it is checked as it would be after the apply.
  *
  * @returns the problems, with entry and field, and without a value
  */

@@ -4,8 +4,8 @@ import type { Desired, DesiredComposite, DesiredResource, ExplicitConnectionDeta
 import type { KubernetesObject } from "@xfn/json";
 import type { Hints } from "./step.ts";
 
-// The border between desired state as a FunctionIO and the messages of function packages. Each holds what the other
-// cannot: docs/reference/steps.md lists it.
+// Converts between desired state as a FunctionIO and the messages of function packages. Each has parts that the other
+// cannot contain: docs/reference/steps.md lists them.
 
 /** Observed state for function packages. */
 export function observedState({ composite, resources = [] }: Observed): FunctionState {
@@ -35,7 +35,7 @@ export function desiredState({ composite, resources = [] }: Desired, hints: Hint
   return { ...(composite && { composite: compositeState(composite, hints) }), resources: present };
 }
 
-/** What the readiness checks of a FunctionIO step say. Undefined without checks: a package can decide. */
+/** Evaluates the readiness checks of a FunctionIO step. Undefined without checks, so that a package can decide. */
 function checked(
   { readinessChecks = [] }: DesiredResource,
   existing: KubernetesObject | undefined,
@@ -64,15 +64,15 @@ function resourceState(resource: KubernetesObject, details: readonly ExplicitCon
   return { resource, connectionDetails: new Map(details.map(({ name, value }) => [name, Buffer.from(value)])) };
 }
 
-/** Desired state that a package returned, and what a FunctionIO cannot hold of it. */
+/** Desired state that a package returned. The hints are the parts of it that a FunctionIO cannot contain. */
 export interface Returned {
   readonly desired: Desired;
   readonly hints: Hints;
 }
 
 /**
- * Takes the desired state that a package returned. It is complete. What packages cannot return is kept: deletions, and
- * the readiness checks and connection details of entries that are still desired.
+ * Takes the desired state that a package returned, which is complete. Keeps the parts that packages cannot return:
+ * deletions, and the readiness checks and connection details of entries that are still desired.
  *
  * @param given the desired state that the package received
  */
@@ -92,7 +92,7 @@ export function takeDesired(
     const entry = known.get(name);
     known.delete(name);
     entries.push({ ...entry, name, resource: state.resource });
-    // Checks of a FunctionIO step decide until a package says something else.
+    // Checks of a FunctionIO step decide until a package reports another readiness.
     const decidedByChecks =
       entry?.resource && !hints.ready.has(name) && state.ready === given.resources.get(name)?.ready;
     if (!decidedByChecks) ready.set(name, state.ready);

@@ -28,7 +28,7 @@ import { memoized } from "./memoized.ts";
 import { imageOf } from "./package-name.ts";
 import type { PreparedStep, Run, State, StepReport } from "./step.ts";
 
-/** As long as Crossplane's reconciler waits for all functions together. */
+/** The time for which Crossplane's reconciler waits for all functions together. */
 const TIMEOUT_MS = 120_000;
 
 /** Connects to the function of a step, and reads its credentials. */
@@ -40,7 +40,7 @@ export async function preparePackage(
   const { functions } = run.input;
   if (functions === undefined) throw failed(step, "nothing here connects to function packages", "Unsupported");
   const [caller, credentials] = await Promise.all([
-    // A connector does not know the signal. Its owner ends what it still starts.
+    // A connector does not get the signal. Its owner stops servers that it is still starting.
     attempt(step, signal, () => untilAborted(functions.connect(step), signal), isTransient),
     credentialsOf(step, run, signal),
   ]);
@@ -80,7 +80,7 @@ class PreparedPackageStep implements PreparedStep {
     this.#reportRounded(rounded, report);
     const results = response.results.map((result): StepResult => ({ ...result, step: name }));
     const fatal = results.find(({ severity }) => severity === "Fatal");
-    // What a function says after a fatal result is not reported, as in Crossplane.
+    // As in Crossplane, results after a fatal one are not reported.
     for (const result of fatal === undefined ? results : results.slice(0, results.indexOf(fatal) + 1))
       report.say(result, false);
     const conditions = [...state.conditions, ...this.#conditions(response.conditions, report)];
@@ -189,7 +189,7 @@ function callsOf({ requirements, context, ttlMs }: FunctionResponse, count: numb
 
 const NOTHING_REQUIRED: RequirementsSource = { resources: async () => [], schema: async () => undefined };
 
-/** What all package steps of a run share. */
+/** State that all package steps of a run share. */
 interface RunFacts {
   readonly observed: FunctionState;
   /** Fields that were reported as rounded. */
@@ -279,7 +279,7 @@ function failed(
   });
 }
 
-/** Whether the same can succeed later. Before a call, this is reason enough to try again. */
+/** Whether the same attempt can succeed later. Before the function is called, such an attempt is safe to retry. */
 function isTransient(cause: unknown): boolean {
   const { code, retryable } = propertiesOf(cause);
   return retryable === true || TRANSIENT.has(code);

@@ -28,7 +28,7 @@ function runOptions(step: ContainerStep): RunOptions {
   return { step: step.name, network, timeoutMs, memoryBytes, cpus, pullPolicy: imagePullPolicy, ...(type && { type }) };
 }
 
-/** By the runner's code. */
+/** How to fix the Composition, by the code of the runner's error. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ["PullFailed", "check the step's container.image and container.imagePullPolicy"],
   ["LimitUnavailable", "leave out the step's container.resources.limits, or run where they can be enforced"],
@@ -37,7 +37,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ["OutOfMemory", "raise the step's container.resources.limits.memory if it needs more"],
 ]);
 
-/** The same for the fields of a module. */
+/** The same advice for the fields of a module. */
 const WASM_ADVICE: ReadonlyMap<string, string> = new Map(
   [...ADVICE].map(([code, advice]) => [code, advice.replaceAll("container.", "wasm.")]),
 );

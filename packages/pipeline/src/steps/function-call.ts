@@ -9,9 +9,9 @@ export interface FunctionCall {
   readonly image: string;
   /** The function in messages, such as `image ghcr.io/acme/f:v1`. */
   readonly called: string;
-  /** The way out in the Composition, by the code of an error of {@link run}. */
+  /** How to fix the Composition, by the code of an error of {@link run}. */
   readonly advice: ReadonlyMap<string, string>;
-  /** How messages speak of the output. */
+  /** The wording of messages about the output. */
   readonly words: OutputWords;
   /** The output of an earlier run with the same input. Absent: each run calls the function. */
   readonly cached?: (input: Uint8Array) => CachedOutput | undefined;
@@ -30,14 +30,14 @@ export interface FunctionCall {
 /** Options of one call. */
 export type CallOptions = Pick<RunOptions, "signal" | "onPhase" | "onStderr">;
 
-/** How messages speak of an output. */
+/** The wording of messages about an output. */
 export interface OutputWords {
-  /** It is empty. */
+  /** The output is empty. */
   readonly empty: string;
-  /** It has more than one document. */
+  /** The output has more than one document. */
   readonly several: string;
   /** The output itself. */
   readonly output: string;
-  /** A likely cause of an output that is no document of the expected form; can be empty. */
+  /** A likely cause of an output that is not a document of the expected form; can be empty. */
   readonly hint: string;
 }

@@ -18,7 +18,7 @@ import { type StepState, stepInputs } from "./step-input.ts";
 export interface Sharing {
   /** The XR in desired state for the next function. */
   view(run: Run, state: State): CompositeView;
-  /** Desired state after a step, from what the function returned. */
+  /** Desired state after a step, given the desired state that its function returned. */
   take(returned: Desired | undefined, before: Desired): Desired;
 }
 
@@ -131,7 +131,7 @@ const FUNCTION_IO: OutputReader = { kind: "FunctionIO", read: readOutput };
 /** Observed state is the same for all steps of a run, and encoded once. */
 const encoderOf = memoized(({ observed }: Run) => stepInputs(observed));
 
-/** Checks that a function gives an entry decide from now on. Entries that became deletions have no hints. */
+/** Drops the hints of entries with new readiness checks, which decide from now on, and of entries to delete. */
 function hintsAfter({ hints, desired }: State, after: Desired): State["hints"] {
   const before = new Map(desired.resources?.map((entry) => [entry.name, entry]));
   const ready = new Map(hints.ready);
@@ -143,7 +143,7 @@ function hintsAfter({ hints, desired }: State, after: Desired): State["hints"] {
   return { ...hints, ready };
 }
 
-/** Desired state as a function returned it. Of the XR, only what the functions changed. */
+/** Desired state as a function returned it, with only those fields of the XR that the functions changed. */
 function changedBy(returned: Desired, before: Desired, xr: CompositeView): Desired {
   const { composite: given, ...rest } = returned;
   const composite = xr.take(given, before.composite);

@@ -2,12 +2,12 @@ import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 
 const PREFIX = "#/components/schemas/";
 
-/** Returns what a reference to a missing schema stands for, or throws. */
+/** Returns a replacement for a missing schema, or throws. */
 type OnMissing = (reference: string) => JsonObject;
 
 /**
- * Finds the schema of a kind in an OpenAPI v3 document, with its references replaced. A reference within what it refers
- * to becomes an object of any kind.
+ * Finds the schema of a kind in an OpenAPI v3 document, with its references replaced. A reference within its own target
+ * becomes an object of any kind.
  *
  * @param schemas `components.schemas` of the document
  */
@@ -44,7 +44,7 @@ function resolved(
   return withParts(target, schemas, onMissing, new Set([...within, reference]));
 }
 
-/** The name that a schema refers to. A reference can be in allOf, beside a description. */
+/** The name that a schema refers to. A reference can be in allOf, next to a description. */
 function referenceOf(schema: JsonObject): string | undefined {
   const { $ref, allOf } = schema;
   if (typeof $ref === "string") return $ref.startsWith(PREFIX) ? $ref.slice(PREFIX.length) : $ref;

@@ -48,8 +48,8 @@ function overlayState({ observed: { resources } }: Run, state: StepState): Funct
 }
 
 /**
- * `mode: Pipeline`: the composed resources that earlier steps desire. With the others, a function that returns its
- * items would desire what no step desires any more. The same is true for fields of the XR's status.
+ * `mode: Pipeline`: the composed resources that earlier steps desire. If the list had all of them, a function that
+ * returns its items would desire undesired resources again. The same is true for fields of the XR's status.
  */
 function completeState({ composite, observed }: Run, state: StepState): FunctionIO {
   const desired = new Set(state.desired.resources?.map(({ name }) => name));

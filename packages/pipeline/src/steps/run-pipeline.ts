@@ -34,7 +34,7 @@ export interface PipelineResult {
   results: StepResult[];
   /** The results of functions alone, without the pipeline's own warnings. */
   functionResults: StepResult[];
-  /** The conditions that functions set on the XR, in order. Of two of one type, the later wins. */
+  /** The conditions that functions set on the XR, in order. A later condition wins over an earlier one of its type. */
   conditions: StepCondition[];
   /** Whether the XR is ready, where a function package decides. Absent: {@link unready} decides. */
   ready?: boolean | undefined;
@@ -120,7 +120,7 @@ class ResultLog {
     this.#onWarning = onWarning;
   }
 
-  /** @param own whether the pipeline says it */
+  /** @param own whether the pipeline reports it, not a function */
   add(result: StepResult, own: boolean): void {
     this.results.push(result);
     if (own) this.#onWarning?.(result);
@@ -128,7 +128,7 @@ class ResultLog {
   }
 }
 
-/** The input of a run, which notes the credentials of steps for its records. */
+/** The input of a run. Its `credentials` adds all values that it returns to `noted`, for the records. */
 function notingCredentials(input: PipelineInput, noted: Uint8Array[]): PipelineInput {
   const { credentials, onRecord } = input;
   if (credentials === undefined || onRecord === undefined) return input;
@@ -173,7 +173,7 @@ async function runSteps(
   return state;
 }
 
-/** Of the XR, a complete statement can set the status and connection details. */
+/** Drops the fields of the XR that `mode: Pipeline` cannot set: all but its identity, status and connection details. */
 function withStatusOnly({ composite: wanted, ...rest }: Desired, composite: CompositeResource): Desired {
   if (wanted === undefined) return rest;
   const status = wanted.resource?.["status"];
@@ -193,7 +193,7 @@ function titleOf({ metadata }: Composition): string {
   return metadata.name === undefined ? "the Composition" : `the Composition ${metadata.name}`;
 }
 
-// Users render claims by mistake: they look like their composite resources, but for kind and namespace.
+// Users render claims by mistake: claims differ from their composite resources only in kind and namespace.
 function claimHint({ metadata, kind }: CompositeResource): string {
   return metadata.namespace === undefined
     ? ""

@@ -8,7 +8,7 @@ export interface StepState {
   /** Data that the steps of `mode: Pipeline` share. */
   context: JsonObject | undefined;
   desired: Desired;
-  /** The XR in desired state, instead of that of `desired`. */
+  /** The XR in desired state. It replaces the one in `desired`. */
   composite: DesiredComposite | undefined;
   results: Result[];
 }

@@ -8,15 +8,15 @@ import type { StepResult } from "../outcome/step-result.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 
 /**
- * A step of a Composition. Each kind of step is one module that implements this interface; nothing else asks for the
- * kind. A step belongs to a Composition and keeps nothing of a run.
+ * A step of a Composition. Each kind of step is one module that implements this interface, so that other modules need
+ * not know the kind. A step belongs to a Composition, and keeps no state of a run.
  */
 export interface PlannedStep {
-  /** What a trace says of the step. */
+  /** The properties of the step for traces. */
   readonly description: StepDescription;
   /**
-   * Starts what the step needs. All steps of a run prepare at the same time, before the first one runs. A step whose
-   * guard reads desired state prepares just before it runs.
+   * Prepares the step, for example by connecting to its function. All steps of a run prepare at the same time, before
+   * the first one runs. A step whose guard reads desired state prepares just before it runs.
    *
    * @param signal ends the preparation, with the run or at the step's timeout
    * @throws {PipelineError}
@@ -34,23 +34,23 @@ export interface PreparedStep {
   run(state: State, report: StepReport): State | Promise<State>;
 }
 
-/** What does not change during a run. */
+/** The parts of a run that do not change from step to step. */
 export interface Run {
   readonly input: PipelineInput;
   readonly composite: CompositeResource;
   readonly observed: Observed;
 }
 
-/** What steps hand on. */
+/** The state that each step passes to the next. */
 export interface State {
   readonly desired: Desired;
   /** The observed connection details of the XR that functions returned unchanged. */
   readonly passedOn: readonly ExplicitConnectionDetail[];
   /** The results so far, which FunctionIO steps receive. */
   readonly earlier: readonly Result[];
-  /** What the templates left beside desired state. */
+  /** The output of the templates other than desired state. */
   readonly templates: TemplatesRun;
-  /** Data that steps of `mode: Pipeline` share beside desired state. */
+  /** Data that steps of `mode: Pipeline` share in addition to desired state. */
   readonly context?: JsonObject | undefined;
   readonly hints: Hints;
   readonly conditions: readonly StepCondition[];
@@ -60,7 +60,7 @@ export interface State {
   readonly fatal?: StepResult;
 }
 
-/** What patch-and-transform leaves beside desired state. */
+/** The output of patch-and-transform other than desired state. */
 export interface TemplatesRun {
   /** The XR after the patches to it. Absent if they changed nothing. */
   readonly composite?: JsonObject | undefined;
@@ -68,9 +68,9 @@ export interface TemplatesRun {
   readonly failed: ReadonlySet<string>;
 }
 
-/** What function packages say of desired state, and a FunctionIO has no field for. */
+/** Facts about desired state that function packages report, and for which a FunctionIO has no field. */
 export interface Hints {
-  /** Whether an entry is ready. A name without a value: its function did not say. No name: readiness checks decide. */
+  /** Whether an entry is ready; undefined if its function did not report it. Without a key, readiness checks decide. */
   readonly ready: ReadonlyMap<string, boolean | undefined>;
   /** Whether the XR is ready. Absent: the composed resources decide. */
   readonly compositeReady?: boolean | undefined;
@@ -90,9 +90,9 @@ export const START: State = {
   conditions: [],
 };
 
-/** What a step reports while it runs. */
+/** Receives the reports of a running step. */
 export interface StepReport {
-  /** Adds a result. `own`: the pipeline says it about the step. */
+  /** Adds a result. `own`: the pipeline reports it about the step. */
   say(result: StepResult, own: boolean): void;
   /** Ends the step, with the run or at the step's timeout. */
   readonly signal: AbortSignal | undefined;

@@ -42,7 +42,7 @@ export function webhookCall({ name, webhook }: WebhookStep, { webhooks, credenti
   };
 }
 
-/** By the code of a {@link WebhookError}. */
+/** How to fix the Composition, by the code of a {@link WebhookError}. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ["Timeout", "raise the step's webhook.timeout (default 10s) if it needs longer"],
   ["CertificateRefused", "set the step's webhook.caBundle to the authority that signed the server's certificate"],

@@ -325,7 +325,7 @@ describe("schema: Strict", () => {
     const resource = { ...(made({ size: 3 }) as object), metadata: { name: "x" } } as KubernetesObject;
     const observed = [{ name: "made", resource }];
     expect(namesOf(await run(made({ password: "a" }), { observed }))).toEqual(["made"]);
-    // What is wrong with the existing object alone is not the step's.
+    // The step is not responsible for errors of the existing object alone.
     const wrong = [{ name: "made", resource: { ...resource, spec: { size: 99 } } as KubernetesObject }];
     expect(namesOf(await run(made({ password: "a" }), { observed: wrong }))).toEqual(["made"]);
   });

@@ -36,7 +36,7 @@ export interface TestFunctions {
   folder: string | undefined;
 }
 
-/** What calls the functions of a test. */
+/** The callers of a test's functions. */
 export interface TestCallers {
   runner: FunctionRunner;
   webhooks: WebhookCaller;

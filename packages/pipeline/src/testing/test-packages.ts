@@ -7,8 +7,8 @@ import type { PackageContainers } from "./package-containers.ts";
 import { TestingError } from "./testing-error.ts";
 
 /**
- * The replacement of a function package in a test: the response to a request. What the response leaves out is that of a
- * function that changes nothing.
+ * The replacement of a function package in a test: the response to a request. Absent fields are those of a function
+ * that changes nothing.
  */
 export type TestPackage = (request: FunctionRequest) => Partial<FunctionResponse> | Promise<Partial<FunctionResponse>>;
 
@@ -38,7 +38,7 @@ export function connectorFor(
   };
 }
 
-/** A run of a package that changes nothing but what the response has. */
+/** A run of a package that changes only the fields in the response. */
 export function runOf(request: FunctionRequest, response: Partial<FunctionResponse>): FunctionRun {
   const { desired, context } = request;
   return {

@@ -65,7 +65,7 @@ export function buildTrace(input: TraceInput): Trace {
   const states = records.map(({ after }) => maskDesired(after, masking));
   // Only now all secrets are known: an early step can copy a value that a later step puts into a Secret.
   for (const state of states) maskValues(state, secrets);
-  // Fields of a Struct have no order: Go writes them in another one each time.
+  // Fields of a Struct have no order: Go writes them in a random one.
   if (records.some(({ calls }) => calls !== undefined)) for (const state of states) sortFields(state);
 
   const tracing = new Tracing(basesOf(composition));
@@ -173,7 +173,7 @@ class Tracing {
   }
 }
 
-/** What happened to the entry as a whole; undefined if it existed before and after. */
+/** The change of the entry as a whole; undefined if it existed before and after. */
 function changeOf(
   before: MaskedEntry | undefined,
   after: MaskedEntry | undefined,

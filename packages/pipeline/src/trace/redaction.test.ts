@@ -55,7 +55,7 @@ test("hides secrets in what functions write to stderr", () => {
   expect(step?.stderr).not.toContain(SECRET);
 });
 
-/** Where a secret may be, alone in what is desired. */
+/** Desired states, each with a secret in one place. */
 const PLACES: Record<string, Desired> = {
   "a connection detail of the XR": { composite: { connectionDetails: [{ name: "x", value: SECRET }] } },
   "a FromValue detail": desires({}, { connectionDetails: [{ type: "FromValue", name: "x", value: SECRET }] }),

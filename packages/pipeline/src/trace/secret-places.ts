@@ -6,7 +6,7 @@ import { float64Of, Hidden, type Masked, unmasked } from "./masked.ts";
 /** Called for each hidden text. `base64`: it is the `data` of a Secret, so the secret is the decoded value. */
 export type OnHidden = (text: string, base64: boolean) => void;
 
-/** What to do with secrets, and exceptions from the rules. */
+/** Receives the secrets, and lists exceptions from the rules. */
 export interface MaskOptions {
   readonly onHidden: OnHidden;
   /** Names of fields, connection details and keys of Secrets whose values are not secret. */

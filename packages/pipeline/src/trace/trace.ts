@@ -63,7 +63,7 @@ export interface TraceStep {
   results: TraceResult[];
   /** The calls of a function package. */
   calls?: TraceCalls;
-  /** The end of what the function wrote to stderr, with secrets masked. Absent if it wrote nothing. */
+  /** The end of the function's stderr, with secrets masked. Absent if it wrote nothing. */
   stderr?: string;
   /** Why the step failed, for status `Failed`. */
   error?: { code: string; message: string };

@@ -23,7 +23,7 @@ export interface ClosableWebhookCaller extends WebhookCaller {
   close(): void;
 }
 
-/** Idle connections end before common servers end them, so that a request rarely meets a connection that is gone. */
+/** Closes idle connections before common servers do, so that a request rarely uses a closed connection. */
 const IDLE_MS = 4000;
 const MAX_CONNECTIONS = 64;
 
@@ -138,7 +138,7 @@ function connectError(error: NodeJS.ErrnoException): Error {
   });
 }
 
-/** Errors before a connection. After all others the server may have the request. */
+/** Errors before a connection exists. After any other error, the server may have received the request. */
 const NO_CONNECTION: ReadonlySet<string> = new Set([
   "EAI_AGAIN",
   "ECONNREFUSED",
@@ -148,7 +148,7 @@ const NO_CONNECTION: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
 ]);
 
-/** A connection that exists can end with the same codes. Node combines the errors of several addresses. */
+/** An open connection can end with the same codes. Node combines the errors of several addresses. */
 function isBeforeRequest(error: NodeJS.ErrnoException): boolean {
   return error instanceof AggregateError || error.syscall === "connect" || error.syscall === "getaddrinfo";
 }
@@ -169,7 +169,7 @@ async function bodyOf(
   let length = 0;
   try {
     checkHead(response, maxBytes);
-    // An iterator would join chunks, and only their number tells what they cost.
+    // An iterator would join chunks, but the budget depends on their number.
     response.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length > maxBytes) return void response.destroy(tooLarge(maxBytes));
