@@ -208,7 +208,8 @@ describe("a composite resource that is deleted", needs("api-server"), () => {
     await server.apply({ ...crd, spec: { ...(WIDGET_CRD["spec"] as JsonObject), names } });
     await server.kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd/gadgets.things.example.org"]);
     const gadget = { apiVersion: WIDGET.apiVersion, kind: "Gadget" };
-    await world.client.create({ ...gadget, metadata: { name: "last", finalizers: ["example.org/slow"] }, spec: {} });
+    // Waits until discovery has the kind, which may be later than the condition.
+    await server.apply({ ...gadget, metadata: { name: "last", finalizers: ["example.org/slow"] }, spec: {} });
     await composed("crd-going");
     await hold("crd-going", ["example.org/slow"]);
     const resourceRefs = [
