@@ -11,7 +11,10 @@ const RUN_ERRORS = {
   NamespaceUnavailable: false,
   /** This host cannot enforce a limit. Run `xfn doctor`, or set `--allow-unlimited`. */
   LimitUnavailable: false,
-  /** The runner runs no function of `type: Chroot`, or its host cannot: `--allow-chroot`, as root on x86_64. */
+  /**
+   * The runner does not allow functions of `type: Chroot`, or its host cannot run them: `--allow-chroot`, as root on
+   * x86_64.
+   */
   ChrootUnavailable: false,
   /** The root filesystem could not be made; the message has the reason. Run `xfn doctor`, and check the disk. */
   RootFilesystemFailed: false,
@@ -31,20 +34,20 @@ const RUN_ERRORS = {
   DiskFull: false,
   /** The function wrote more than `--max-output` of the runner or of its caller. */
   OutputTooLarge: false,
-  /** The server of a function ended by itself with code 0. If it never listened on port 9443, it serves no gRPC. */
+  /** The server of a function exited with code 0. If it never listened on port 9443, it is not a gRPC server. */
   ServerExited: true,
-  /** All servers of functions that the runner may have are in use. Raise `--max-servers`. */
+  /** All function servers that the runner may start are in use. Raise `--max-servers`. */
   TooManyServers: true,
   /** The caller cancelled the call. */
   Aborted: false,
-  /** The runner is stopping, or lost its sandbox host. Callers send a call that had not started once more. */
+  /** The runner is stopping, or lost its sandbox host. Callers retry a call that had not started. */
   Closed: true,
 } as const;
 
 const SERVICE_ERRORS = {
   /** An image name, quantity or timeout is invalid, or `oci:` names a relative folder. Correct the caller. */
   InvalidRequest: false,
-  /** The input has more than 100 MiB. Compose fewer objects. */
+  /** The input is larger than 100 MiB. Compose fewer objects. */
   InputTooLarge: false,
   /** The call has no token, or one that the runner does not know: the first line of `--token-file`. */
   Unauthenticated: false,
@@ -61,14 +64,14 @@ const SERVICE_ERRORS = {
   ResourceExhausted: true,
   /** The runner cannot be reached. */
   Unavailable: true,
-  /** An error of the runner, whose log has the reason. Report it. */
+  /** An internal error of the runner. The runner's log has the reason. Report it. */
   Internal: false,
 } as const;
 
-/** How a run fails. Failures of the function itself (its exit code, its output) are included. */
+/** Error codes of a run, including failures of the function itself (its exit code, its output). */
 export type RunnerErrorCode = keyof typeof RUN_ERRORS;
 
-/** How a service that runs functions fails besides: the request, the caller's rights, the service's state. */
+/** Further error codes of a service that runs functions: the request, the caller's rights, the service's state. */
 export type ServiceErrorCode = keyof typeof SERVICE_ERRORS;
 
 const RETRYABLE: ReadonlyMap<string, boolean> = new Map(Object.entries({ ...RUN_ERRORS, ...SERVICE_ERRORS }));
@@ -88,7 +91,7 @@ export function isRunnerPhase(value: unknown): value is RunnerPhase {
   return PHASES.has(value);
 }
 
-/** Errors of a runner that has no room. It has not looked at the call. */
+/** Errors of a runner that is at its limits. The runner has not processed the call. */
 const REFUSED: ReadonlySet<unknown> = new Set(["QueueFull", "TooManyServers"]);
 
 /**
@@ -104,7 +107,7 @@ export function isUndelivered(error: unknown): boolean {
   return retryable === true && (undelivered === true || phase === "pull" || REFUSED.has(code));
 }
 
-/** The properties of an error that decide. */
+/** The properties of an error that {@link isUndelivered} reads. */
 interface FailedCall {
   readonly code?: unknown;
   readonly phase?: unknown;

@@ -7,8 +7,8 @@ import type { RunOptions } from "./function-runner.ts";
  */
 export interface FunctionHost {
   /**
-   * Starts the server of an image unless one with the same image and options runs already. Calls of one server can
-   * share state: `fresh` starts a server of the caller's own.
+   * Starts the server of an image, unless a server with the same image and options is running. Calls of one server can
+   * share state: `fresh` starts a server for this caller only.
    *
    * @param image the OCI image or package, as the Composition or the Function names it
    * @returns the server; the caller must release it
@@ -24,14 +24,14 @@ export interface ServedFunction {
    * error with `code` and `stderr` if the server exited or does not listen in time.
    */
   connect(signal?: AbortSignal): Promise<Duplex>;
-  /** How many bytes the server has written to stderr so far. */
+  /** The number of bytes that the server has written to stderr so far. */
   written(): number;
   /**
-   * The end of what the server has written to stderr, after its first `since` bytes; default 0. It has everything that
-   * the server wrote before an answer that the caller has received.
+   * The end of the server's stderr, after its first `since` bytes; default 0. Includes everything that the server wrote
+   * before an answer that the caller has received.
    */
   stderr(since?: number): Promise<string>;
-  /** Allows the host to end the server once no caller uses it. Connections of the caller must be closed before. */
+  /** Allows the host to end the server once no caller uses it. The caller must close its connections first. */
   release(): void;
 }
 
@@ -40,9 +40,9 @@ export interface ServeOptions
   extends Pick<RunOptions, "step" | "network" | "memoryBytes" | "cpus" | "pids" | "pullPolicy" | "auth"> {
   /** Milliseconds that the server may take from its start to its first accepted connection; default 20,000. */
   startTimeoutMs?: number | undefined;
-  /** Environment variables beside those of the image; they win. */
+  /** Environment variables in addition to those of the image. On conflict, these take precedence. */
   env?: Readonly<Record<string, string>> | undefined;
-  /** Starts a server of the caller's own, which ends on release. */
+  /** Starts a server for this caller only, which ends on release. */
   fresh?: boolean | undefined;
   /** Cancels the start. */
   signal?: AbortSignal | undefined;

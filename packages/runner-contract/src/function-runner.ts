@@ -54,7 +54,7 @@ export interface RunOptions {
    */
   pids?: number | undefined;
   /**
-   * Returns the memory of an earlier output, which nothing uses any more, for a large output of this call. The gRPC
+   * Returns the memory of an earlier output, which is no longer in use, for a large output of this call. The gRPC
    * messages have no field for it.
    */
   outputMemory?: (() => ArrayBuffer | undefined) | undefined;
@@ -85,11 +85,11 @@ export interface RegistryAuth {
 /** Crossplane's default for `container.timeout` (design document "Composition Functions"). */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** The longest timeout of a call: a day. Node's timers end at 24.8 days. */
+/** The longest timeout of a call: one day. Node's timers support at most 24.8 days. */
 export const MAX_TIMEOUT_MS: number = 24 * 60 * 60 * 1000;
 
 /** The largest input of a function, and the largest output that an operator can allow, in bytes. */
 export const MAX_PAYLOAD_BYTES: number = 100 * 1024 * 1024;
 
-/** The largest output of a function, in bytes, unless an operator allows another. */
+/** The largest output of a function, in bytes, unless an operator sets another limit. */
 export const DEFAULT_OUTPUT_BYTES: number = 16 * 1024 * 1024;

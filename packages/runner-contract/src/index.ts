@@ -1,4 +1,4 @@
-// @xfn/runner-contract: what a runner accepts, returns and reports.
+// @xfn/runner-contract: the inputs, outputs and errors of a runner.
 
 export type { RunnerErrorCode, RunnerPhase, ServiceErrorCode } from "./error-codes.ts";
 export { isRetryable, isRunnerPhase, isUndelivered } from "./error-codes.ts";

@@ -1,7 +1,7 @@
 import { CodedError } from "@xfn/errors";
 import { isRetryable, type RunnerErrorCode, type RunnerPhase } from "./error-codes.ts";
 
-/** What is known about a failed run besides its code and message. */
+/** Details of a failed run in addition to its code and message. */
 export interface RunnerErrorDetails {
   phase: RunnerPhase;
   /** The image reference as the caller gave it. */
@@ -17,7 +17,7 @@ export interface RunnerErrorDetails {
   cause?: unknown;
 }
 
-/** A run without output. `code` is for programs; the message names the image and the way out. */
+/** A run without output. Programs read `code`; the message names the image and the fix. */
 export class RunnerError extends CodedError<RunnerErrorCode> {
   override readonly name = "RunnerError";
   readonly phase: RunnerPhase;

@@ -14,16 +14,16 @@ const PADDED = 8;
 /** The largest frame that a client accepts until the server has acknowledged another size (RFC 9113, section 6.5.2). */
 const DEFAULT_FRAME_BYTES = 16_384;
 
-/** A frame has at most 255 bytes of padding, and their number. */
+/** A frame has at most 255 bytes of padding, and one byte for their number. */
 const MAX_PADDING_BYTES = 256;
 
 /** Counts the frames that a server of HTTP/2 sends, before an HTTP/2 library reads them. */
 export class FrameMeter {
   readonly #budget: PeerBudget;
   readonly #header: Buffer = Buffer.alloc(FRAME_HEADER_BYTES);
-  /** Bytes of a header that ends in the next chunk. */
+  /** Bytes of a header that continues in the next chunk. */
   #headerBytes = 0;
-  /** Bytes of the frame's payload that are still to come. */
+  /** Bytes of the frame's payload that have not arrived yet. */
   #left = 0;
   /** Whether the payload is content. */
   #isContent = false;

@@ -1,4 +1,4 @@
-// Bounds what a server that nothing vouches for can cost its client. A separate entry, because only clients need it.
+// Limits the load that an untrusted server can put on its client. A separate entry point, because only clients need it.
 
 export { meterSocket } from "./meter-socket.ts";
 export { MeteredStream } from "./metered-stream.ts";

@@ -52,12 +52,12 @@ function writeLength(bytes: Buffer, at: number, length: number): void {
   bytes[at + 2] = length;
 }
 
-/** The length of the payload of a frame. Buffer's own methods check their arguments, for each frame. */
+/** The payload length of a frame. Buffer's own methods would check their arguments for each frame. */
 export function lengthAt(bytes: Buffer, at: number): number {
   return ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
 }
 
-/** The stream of a frame. */
+/** The stream identifier of a frame. */
 export function streamAt(bytes: Buffer, at: number): number {
   return (lengthAt(bytes, at + 5) << 8) | (bytes[at + 8] ?? 0);
 }

@@ -3,12 +3,12 @@ import type { PeerBudget } from "./peer-budget.ts";
 import { PeerLimitError } from "./peer-limit-error.ts";
 
 /**
- * Ends a connection to a server of HTTP/1 once it exceeds the budget. All bytes are charged as they are read: blank
- * lines, headers, chunk extensions and trailers too. The client of the connection refunds the content.
+ * Ends a connection to an HTTP/1 server once it exceeds the budget. All bytes are charged as they are read, including
+ * blank lines, headers, chunk extensions and trailers. The client of the connection refunds the content.
  *
- * @param event the event at which the HTTP client reads. Another one would change how the socket flows.
- * @returns charges what has arrived since. A client that also reads without the event calls it first: the refund of
- *   content that is not charged yet would be lost.
+ * @param event the event at which the HTTP client reads. Another event would change how the socket flows.
+ * @returns a function that charges the bytes that have arrived since its last call. A client that also reads without
+ *   the event must call it first: otherwise the refund of content that is not charged yet is lost.
  */
 export function meterSocket(socket: Socket, budget: PeerBudget, event: "data" | "readable"): () => void {
   let counted = socket.bytesRead;

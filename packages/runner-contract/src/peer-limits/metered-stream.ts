@@ -10,21 +10,24 @@ interface Refable {
   unref?(): unknown;
 }
 
-/** All connections read into it: what a read has is used before the next read. Pages that no read reaches are free. */
+/**
+ * The read buffer of all connections: each read is consumed before the next one. Pages that no read reaches are free.
+ */
 const MEMORY: Buffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * A connection to a server of HTTP/2, for `node:http2`. It ends with a {@link PeerLimitError} before that reads what
- * exceeds the budget. With the socket itself it would read in native code, where nothing counts.
+ * A connection to an HTTP/2 server, for `node:http2`. It ends with a {@link PeerLimitError} before `node:http2` reads
+ * bytes that exceed the budget. Given the socket itself, `node:http2` would read in native code, where nothing counts
+ * the bytes.
  *
- * It has no queues besides those of the socket: they would take as long as the rest. So a chunk is valid during its
- * event.
+ * It has no queues in addition to those of the socket, because they would take as much time as everything else. A chunk
+ * is therefore valid only during its event.
  */
 export class MeteredStream extends Duplex {
   readonly #socket: Duplex & Refable;
   readonly #budget: PeerBudget;
   readonly #meter: FrameMeter;
-  /** What the library reads in later turns: bytes, and null for the end. */
+  /** Pieces that the library reads in later turns: bytes, and null for the end. */
   readonly #later: (Buffer | null)[] = [];
   #isFlowing = false;
   #socketClosed = false;
@@ -137,7 +140,9 @@ export class MeteredStream extends Duplex {
   }
 }
 
-/** Libraries take a write to a connection that the peer has closed for a reset only if it has that code. */
+/**
+ * Libraries treat a failed write to a connection that the peer has closed as a reset only if the error has that code.
+ */
 function lostConnection(error: Error & { code?: string }): Error {
   if (error.code !== "EPIPE") return error;
   return Object.assign(new Error(`the connection is closed: ${error.message}`, { cause: error }), {

@@ -3,10 +3,10 @@ import { HEADERS_BYTES, PeerBudget } from "./peer-budget.ts";
 
 const MiB = 1024 * 1024;
 
-/** A budget whose clock stands. */
+/** A budget with a stopped clock. */
 const budgetOf = (protocol: "http1" | "http2" = "http2"): PeerBudget => new PeerBudget(protocol, () => 0);
 
-/** How often a budget suffices for a cost, at most. */
+/** Counts how often `spend` succeeds, up to `most`. */
 function times(spend: () => boolean, most = 100_000): number {
   for (let count = 0; count < most; count++) if (!spend()) return count;
   return most;

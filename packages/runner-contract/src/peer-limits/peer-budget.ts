@@ -1,39 +1,39 @@
 /**
- * Bytes that a server of HTTP/2 may send besides the content of its answers: some 4,000 frames at
- * {@link PIECE_BYTES}, or 800 reads at {@link READ_BYTES}. A client needs at most 50 ms for them.
+ * Bytes that an HTTP/2 server may send in addition to the content of its answers: some 4,000 frames at {@link
+ * PIECE_BYTES}, or 800 reads at {@link READ_BYTES}. A client needs at most 50 ms for them.
  */
 const CAPACITY: number = 1024 * 1024;
 
 /**
- * The same for HTTP/1, whose parsers take longer for each byte. Up to 128 KiB of content are in the socket while its
+ * The same for HTTP/1, whose parsers take longer for each byte. The socket holds up to 128 KiB of content while its
  * reader pauses.
  */
 const HTTP1_CAPACITY: number = (256 + 128) * 1024;
 
-/** What a frame costs at least, in bytes. Reading it costs time, however small it is. */
+/** The least cost of a frame, in bytes: reading even a small frame takes time. */
 export const PIECE_BYTES = 256;
 
-/** What a read of a socket costs at least. It passes the kernel, libuv and V8. */
+/** The least cost of a socket read, in bytes. A read passes through the kernel, libuv and V8. */
 const READ_BYTES = 1280;
 
-/** What a chunk of HTTP/1 costs at least. It takes less time than a frame. */
+/** The least cost of an HTTP/1 chunk, in bytes. A chunk takes less time than a frame. */
 const CHUNK_BYTES = 64;
 
-/** What a header section costs besides its bytes. Compressed headers can become 64 KiB of strings. */
+/** The cost of a header section in addition to its bytes. Compressed headers can become 64 KiB of strings. */
 export const HEADERS_BYTES: number = 32 * 1024;
 
-/** Each call needs headers, trailers and some pieces around them. It has room for two interim responses. */
+/** Each call needs headers, trailers and some pieces around them. This leaves room for two interim responses. */
 const CALL_BYTES: number = 4 * HEADERS_BYTES;
 
-/** For slow answers in small pieces, and pings of connections that stay open: 12 reads a second. */
+/** Allows 12 reads a second, for slow answers in small pieces and for pings of connections that stay open. */
 const BYTES_PER_MS = 16;
 
-/** Content of a call that has ended may still be on its way, as much as a receive window has. */
+/** Content of an ended call that can still arrive: as much as a receive window holds. */
 const IN_FLIGHT_BYTES: number = 4 * 1024 * 1024;
 
 /**
- * The overhead of ordinary content: frame headers, chunk sizes, records of TLS, and reads of one packet each, which
- * has some 1,200 bytes in tunnels.
+ * The overhead of ordinary content: frame headers, chunk sizes, TLS records, and reads of one packet each. In tunnels a
+ * packet has some 1,200 bytes.
  */
 const CONTENT_PER_OVERHEAD = 8;
 
@@ -41,9 +41,9 @@ const CONTENT_PER_OVERHEAD = 8;
 const SENT_PER_OVERHEAD = 6;
 
 /**
- * Counts what one connection to a server costs its client. Content that a call asked for is free. Everything else takes
- * from a budget, by its bytes and by the number of its pieces, because both cost memory and processor time. The budget
- * counts no time of its own: pauses of garbage collection and other work would be charged to innocent servers.
+ * Counts the cost of one connection to a server. Content that a call asked for is free. Everything else is charged to a
+ * budget, by bytes and by number of pieces, because both cost memory and processor time. The budget does not measure
+ * time itself, because pauses of garbage collection and other work would be charged to innocent servers.
  */
 export class PeerBudget {
   readonly #capacity: number;
@@ -66,10 +66,10 @@ export class PeerBudget {
   }
 
   /**
-   * Records that a call begins.
+   * Records the start of a call.
    *
    * @param maxContent bytes that its answer may have
-   * @returns records its end
+   * @returns a function that records the end of the call
    */
   begin(maxContent: number): () => void {
     this.#calls++;
@@ -88,9 +88,9 @@ export class PeerBudget {
   }
 
   /**
-   * Takes bytes from the budget.
+   * Charges bytes to the budget.
    *
-   * @returns whether it suffices. Otherwise the connection must end.
+   * @returns whether the budget suffices. Otherwise the connection must end.
    */
   spend(bytes: number): boolean {
     const now = this.#now();
@@ -101,7 +101,7 @@ export class PeerBudget {
     return !this.#exceeded;
   }
 
-  /** Whether it has not sufficed. */
+  /** Whether the budget was exceeded. */
   get exceeded(): boolean {
     return this.#exceeded;
   }
@@ -111,17 +111,19 @@ export class PeerBudget {
     this.#left += bytes / SENT_PER_OVERHEAD;
   }
 
-  /** Takes a read of a socket, and `overhead` of its bytes. @returns as {@link spend} */
+  /** Charges a read of a socket, and `overhead` of its bytes. @returns as {@link spend} */
   spendRead(bytes: number, overhead: number): boolean {
     return this.spend(overhead + Math.max(0, READ_BYTES - bytes));
   }
 
-  /** Returns what {@link spendRead} has taken for a chunk of content, less what it costs. @returns as {@link spend} */
+  /**
+   * Refunds the charge of {@link spendRead} for a chunk of content, less the chunk's cost. @returns as {@link spend}
+   */
   refundChunk(bytes: number): boolean {
     return this.spend(pieceCost(bytes, CHUNK_BYTES) - bytes - bytes / CONTENT_PER_OVERHEAD);
   }
 
-  /** Counts content. @returns its cost: its bytes beyond what the calls may receive, less its ordinary overhead */
+  /** Counts content. @returns its cost: the bytes beyond the expected content, less the ordinary overhead */
   costOfContent(bytes: number): number {
     const expected = Math.min(bytes, this.#content);
     this.#content -= expected;
@@ -133,7 +135,7 @@ export class PeerBudget {
   }
 }
 
-/** What a piece costs besides its overhead. Pieces of a kilobyte and more are free: their content costs more. */
+/** The cost of a piece in addition to its overhead. Pieces of 1 KiB or more are free: their content costs more. */
 export function pieceCost(length: number, least: number = PIECE_BYTES): number {
   return Math.max(0, least - length / 4);
 }

@@ -1,5 +1,5 @@
 import { CodedError } from "@xfn/errors";
-/** A server sent more than its answers need. Its connection has ended. Not retryable: it would do so again. */
+/** A server sent more than its answers need. Its connection has ended. Not retryable: the server would do so again. */
 export class PeerLimitError extends CodedError<"ExcessiveLoad"> {
   override readonly name = "PeerLimitError";
 

@@ -3,10 +3,11 @@ import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 
 /**
- * Takes the connection out of a socket, to read it into memory of one's own: only a new socket can have an `onread`.
+ * Takes the connection out of a socket, so that reads go to the caller's memory: only a new socket can have an
+ * `onread`.
  *
- * @returns the socket to use from then on. Undefined for a stream that is no connection, or is not connected yet, and
- *   if a release of Node moves the connection; TLS decrypts into chunks of its own anyway.
+ * @returns the socket to use from then on. Undefined for a stream that is not a connection or is not connected yet, and
+ *   if a release of Node moves the connection. TLS decrypts into its own chunks anyway.
  */
 export function takeSocket(socket: Duplex, onread: OnReadOpts): Socket | undefined {
   if (!(socket instanceof Socket) || socket instanceof TLSSocket || socket.connecting) return undefined;
