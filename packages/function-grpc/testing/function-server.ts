@@ -11,7 +11,7 @@ import { encodeStruct } from "../src/struct/encode-struct.ts";
 
 const PATH = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
 
-/** What a function of a test answers. What it leaves out is empty, but for desired state, which it passes on. */
+/** The answer of a test function. Omitted fields are empty, except desired state, which is passed on. */
 export interface TestResponse {
   readonly resources?: Readonly<Record<string, { readonly resource: JsonObject; readonly ready?: boolean }>>;
   readonly composite?: { readonly resource?: JsonObject; readonly ready?: boolean };
@@ -25,14 +25,14 @@ export interface TestResponse {
   readonly ttlMs?: number;
 }
 
-/** A request as a function of a test reads it. */
+/** A request in the form that test functions read. */
 export interface TestRequest {
   readonly wire: RunFunctionRequest;
   /** The observed XR. */
   readonly xr: JsonObject;
   readonly context: JsonObject;
   readonly input: JsonObject;
-  /** The required resources of a name; undefined before the controller has read them. */
+  /** The required resources with a name; undefined before the controller has read them. */
   required(name: string): JsonObject[] | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface FunctionServer {
   stop(): void;
 }
 
-/** Serves a function whose answers a test chooses. @param port 0 for a free one */
+/** Serves a function whose answers the test chooses. @param port 0 for any free port */
 export async function serveTestFunction(
   answer: (request: TestRequest) => TestResponse | Promise<TestResponse>,
   { port = 0, tls }: { port?: number; tls?: { ca: Buffer; cert: Buffer; key: Buffer } } = {},
@@ -101,7 +101,7 @@ function requestOf(wire: RunFunctionRequest): TestRequest {
 
 const encoded = new WeakMap<JsonObject, Uint8Array>();
 
-/** Encodes a frozen object once: some tests answer several calls with one of many megabytes. */
+/** Encodes a frozen object once: some tests answer several calls with one object of many megabytes. */
 function struct(object: JsonObject): Uint8Array {
   const known = encoded.get(object);
   if (known !== undefined) return known;
@@ -145,7 +145,7 @@ function responseOf(request: RunFunctionRequest, answer: TestResponse): RunFunct
   };
 }
 
-/** The required schema of a name; empty if there is none. */
+/** The required schema with a name; empty if there is none. */
 export function schemaOf({ requiredSchemas }: RunFunctionRequest, name: string): JsonObject {
   const bytes = requiredSchemas.get(name)?.openapiV3;
   return bytes === undefined ? {} : decodeStruct(bytes);

@@ -1,25 +1,25 @@
-/** Bounds of one call. */
+/** Limits of one call. */
 export interface CallOptions {
   /** Milliseconds until the call ends, from now. */
   readonly timeoutMs: number;
-  /** Bytes of a response. Default {@link MAX_RESPONSE_BYTES}. */
+  /** The largest response, in bytes. Default {@link MAX_RESPONSE_BYTES}. */
   readonly maxResponseBytes?: number | undefined;
   /** Ends the call. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Responses that can be used again, by the tag of their request. */
+/** Reusable responses, by the tag of their request. */
 export interface ResponseStore {
-  /** A response, and the milliseconds for which it can be used. */
+  /** A response, and the milliseconds for which it can still be used. */
   get(tag: string): { readonly bytes: Uint8Array; readonly leftMs: number } | undefined;
   set(tag: string, bytes: Uint8Array, ttlMs: number): void;
 }
 
-/** Bounds of one run of a function. */
+/** Limits of one run of a function. */
 export interface FunctionRunOptions extends CallOptions {
-  /** Answers requests that were answered before. Only responses with a time to live are stored, and no fatal ones. */
+  /** Answers repeated requests. Only responses with a time to live are stored, and fatal responses never. */
   readonly responses?: ResponseStore | undefined;
 }
 
-/** 100 MiB, the bound on a FunctionIO too. */
+/** 100 MiB, like the limit of a FunctionIO. */
 export const MAX_RESPONSE_BYTES: number = 100 * 1024 * 1024;

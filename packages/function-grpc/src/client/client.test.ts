@@ -58,7 +58,7 @@ async function serve(handler: Handler, { service = V1, maxBytes = -1 } = {}): Pr
   return connected(port);
 }
 
-// Over a socket that is connected already, as the runner hands it on.
+// Over a socket that is connected already, as the runner passes it on.
 async function connected(port: number): Promise<FunctionConnection> {
   const socket = connectTcp(port, "127.0.0.1");
   await new Promise((resolve) => socket.once("connect", resolve));
@@ -73,7 +73,7 @@ async function listening(server: TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-// A server that does what no gRPC library does.
+// A server that sends what no gRPC library sends.
 async function faulty(
   onStream: (stream: ServerHttp2Stream, session: Http2Session) => void,
 ): Promise<FunctionConnection> {

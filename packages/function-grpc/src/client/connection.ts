@@ -8,25 +8,25 @@ import { parseTarget } from "./dial.ts";
 import { unaryCall } from "./unary-call.ts";
 
 /**
- * Bytes that a function may send before the client has read them. The default of 64 KiB costs a round trip for each
- * 64 KiB of a large response.
+ * Bytes that a function may send before the client has read them. With the default of 64 KiB, a large response costs a
+ * round trip for each 64 KiB.
  */
 const RECEIVE_WINDOW_BYTES = 4 * 1024 * 1024;
 
 /** Larger than a read of a socket, so that the frames of one read can be joined. */
 const MAX_FRAME_BYTES: number = 256 * 1024;
 
-/** Node's default of 10 MB resets streams while large requests wait. What a server sends has narrower bounds. */
+/** Node's default of 10 MB resets streams while large requests wait. Data from the server has narrower limits. */
 const MAX_SESSION_MB: number = Math.ceil((4 * MAX_RESPONSE_BYTES) / 1_000_000);
 
-/** A connection to a function's gRPC server, for any number of calls at a time. */
+/** A connection to a function's gRPC server, for any number of concurrent calls. */
 export class FunctionConnection {
   readonly #session: ClientHttp2Session;
   readonly #budget = new PeerBudget("http2");
   #failure: unknown;
 
   /**
-   * Speaks HTTP/2 without TLS over a socket that is connected, or to `http://HOST:PORT`.
+   * Uses HTTP/2 without TLS over a connected socket, or to `http://HOST:PORT`.
    *
    * @throws {TypeError} for another address
    */
@@ -45,7 +45,7 @@ export class FunctionConnection {
       this.#failure ??= error;
     });
     this.#session.once("connect", () => {
-      // Node emits the event of a session that was destroyed meanwhile.
+      // Node emits the event even if the session was destroyed in the meantime.
       if (!this.#session.destroyed) this.#session.setLocalWindowSize(RECEIVE_WINDOW_BYTES);
     });
   }
@@ -76,7 +76,7 @@ export class FunctionConnection {
     }
   }
 
-  /** Ends the connection, and with it the calls in progress. */
+  /** Ends the connection and the calls in progress. */
   close(): void {
     this.#session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
   }

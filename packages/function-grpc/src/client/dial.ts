@@ -2,9 +2,9 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type SecureContextOptions } from "node:tls";
 import { onAbort } from "@xfn/lifetime";
 
-/** Where the gRPC server of a function listens. */
+/** The address of a function's gRPC server. */
 export interface FunctionTarget {
-  /** As its author wrote it. */
+  /** The target as its author wrote it. */
   readonly text: string;
   readonly address: { readonly path: string } | { readonly host: string; readonly port: number };
   /** Whether the server requires TLS: `https://`. */

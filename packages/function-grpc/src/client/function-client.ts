@@ -7,27 +7,27 @@ import { METHOD_V1, METHOD_V1BETA1 } from "../message/methods.ts";
 import { type CallOptions, type FunctionRunOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
 import { UNIMPLEMENTED } from "./status.ts";
 
-/** Something that makes unary gRPC calls: a {@link FunctionConnection}. */
+/** Makes unary gRPC calls: a {@link FunctionConnection}. */
 export interface UnaryCaller {
   call(path: string, message: Uint8Array, options: CallOptions): Promise<Uint8Array>;
 }
 
-/** Something that runs one function: a {@link FunctionClient}, or a handler in a test. */
+/** Runs one function: a {@link FunctionClient}, or a handler in a test. */
 export interface FunctionCaller {
-  /** Identifies the code of the function, so that responses of another version are not used again. */
+  /** Identifies the code of the function, so that responses of another version are not reused. */
   readonly version?: string | undefined;
   /** Runs the function once. */
   run(request: FunctionRequest, options: FunctionRunOptions): Promise<FunctionRun>;
 }
 
-/** A response, and what a Struct could not hold of its request. */
+/** A response, and the fields of its request that a Struct could not represent exactly. */
 export interface FunctionRun {
   readonly response: FunctionResponse;
   readonly requestBytes: number;
   readonly responseBytes: number;
   /** Fields of the request with integers beyond 2^53, which the function received rounded. */
   readonly rounded: readonly string[];
-  /** Whether the response is that of an earlier call. */
+  /** Whether the response comes from an earlier call. */
   readonly isCached?: boolean;
 }
 
@@ -37,7 +37,7 @@ export class FunctionClient implements FunctionCaller {
   readonly #caller: UnaryCaller;
   #method = METHOD_V1;
 
-  /** @param version of the function: see {@link FunctionCaller} */
+  /** @param version the version of the function: see {@link FunctionCaller} */
   constructor(caller: UnaryCaller, version?: string) {
     this.#caller = caller;
     this.version = version;

@@ -5,7 +5,7 @@ import type { UnaryCaller } from "./function-client.ts";
 /** https://grpc.io/docs/guides/status-codes/ */
 const UNIMPLEMENTED = 12;
 
-/** A call of a function that a runner in another process serves. Its errors have the name of a gRPC `status`. */
+/** Calls a function that a runner in another process serves. The errors have the name of a gRPC `status`. */
 export type ForwardedCall = (path: string, message: Uint8Array, options: CallOptions) => Promise<Uint8Array>;
 
 /** Calls a function package that a runner in another process serves. */

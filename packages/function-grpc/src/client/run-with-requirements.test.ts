@@ -16,7 +16,7 @@ function configMap(name: string): WireSelector {
   return { apiVersion: "v1", kind: "ConfigMap", matchName: name };
 }
 
-// A function in this process: what it is asked, and what it answers to the nth call.
+// A function in this process, which records its requests and answers the nth call.
 function functionThat(answer: (call: number) => Partial<RunFunctionResponse>): {
   client: FunctionClient;
   requests: RunFunctionRequest[];

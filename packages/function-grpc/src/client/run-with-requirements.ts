@@ -13,15 +13,15 @@ import {
 import type { FunctionRunOptions } from "./call-options.ts";
 import type { FunctionCaller, FunctionRun } from "./function-client.ts";
 
-/** Finds what a function requires. */
+/** Finds the objects and schemas that a function requires. */
 export interface RequirementsSource {
-  /** The resources that match, in a stable order; none if they do not exist. */
+  /** The matching resources, in a stable order; empty if none exist. */
   resources(selector: ResourceSelector): Promise<readonly ResourceState[]>;
   /** The OpenAPI v3 schema of a kind; undefined if the kind has none. */
   schema(selector: SchemaSelector): Promise<JsonObject | undefined>;
 }
 
-/** As many calls of one step as Crossplane makes, the first one included. */
+/** Crossplane's limit of calls of one step, including the first call. */
 export const MAX_CALLS = 6;
 
 /** The last run of a function, with the bytes and the rounded fields of all its calls. */
@@ -30,8 +30,8 @@ export interface SatisfiedRun extends Omit<FunctionRun, "isCached"> {
 }
 
 /**
- * Runs a function until it has seen what it requires: as long as a response requires something else than the one
- * before. A fatal result ends it at once.
+ * Runs a function until its requirements are stable: as long as a response requires something else than the response
+ * before. A fatal result ends the run at once.
  *
  * @param bootstrap requirements that the pipeline step states, satisfied before the first call
  * @throws {RequirementsError} when the requirements still change after {@link MAX_CALLS} calls

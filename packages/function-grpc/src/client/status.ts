@@ -34,10 +34,10 @@ const CODES: ReadonlyMap<number, FunctionCallErrorCode> = new Map([
   [UNAVAILABLE, "ConnectionLost"],
 ]);
 
-/** A function's own message can be any size. */
+/** A function controls its message, which can have any size. */
 const MAX_MESSAGE = 2000;
 
-/** The error of a call that the function ended with a status. `text` is the header `grpc-message`. */
+/** The error of a call that the function ended with a status. `text` is the `grpc-message` header. */
 export function statusError(status: number, text: string): FunctionCallError {
   const message = decodeMessage(text).slice(0, MAX_MESSAGE);
   const said = `the function returned ${NAMES[status] ?? `status ${status}`}: ${message || "no message"}`;
@@ -50,7 +50,7 @@ export function statusError(status: number, text: string): FunctionCallError {
   return new FunctionCallError(CODES.get(status) ?? "Status", said, { status });
 }
 
-/** Percent-decodes a `grpc-message`. A server may send what is not valid; that is kept as it came. */
+/** Percent-decodes a `grpc-message`. Keeps an invalid message as the server sent it. */
 function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -135,7 +135,7 @@ class UnaryCall {
   }
 }
 
-/** Whether the bytes of a server are none of HTTP/2: nghttp2's error, which Node passes on. */
+/** Whether the server's bytes are not HTTP/2: nghttp2's error, which Node passes on. */
 function speaksNoHttp2(error: Error): boolean {
   return "code" in error && error.code === "ERR_HTTP2_ERROR";
 }

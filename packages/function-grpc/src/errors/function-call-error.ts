@@ -3,9 +3,9 @@ import { CodedError } from "@xfn/errors";
  * Why a call of a function has no response.
  *
  * - `Cancelled` the caller's signal was aborted
- * - `DeadlineExceeded` the time was over, here or at the function
- * - `ConnectionLost` the function's process, or the way to it, ended
- * - `NotGrpc` something else than gRPC answers there
+ * - `DeadlineExceeded` the deadline passed, here or in the function
+ * - `ConnectionLost` the function's process, or the connection to it, ended
+ * - `NotGrpc` the server does not use gRPC
  * - `TooLarge` a message exceeds a limit, the function's or ours
  * - `ExcessiveLoad` the server sent far more protocol data than a response needs
  * - `Malformed` the response is not a `RunFunctionResponse`
@@ -29,7 +29,7 @@ export interface FunctionCallErrorOptions extends ErrorOptions {
   readonly undelivered?: boolean;
 }
 
-/** A call of a function that failed. The message includes what the function says, shortened. */
+/** A failed call of a function. The message includes the function's own message, shortened. */
 export class FunctionCallError extends CodedError<FunctionCallErrorCode> {
   override readonly name = "FunctionCallError";
   /** https://grpc.io/docs/guides/status-codes/ */
@@ -38,7 +38,7 @@ export class FunctionCallError extends CodedError<FunctionCallErrorCode> {
   readonly undelivered: boolean;
 
   constructor(code: FunctionCallErrorCode, message: string, options: FunctionCallErrorOptions = {}) {
-    // Only a request that was not delivered can be sent again: a function may have effects.
+    // Callers may retry only a request that was not delivered: a function may have effects.
     super(code, message, { cause: options.cause, retryable: options.undelivered });
     this.status = options.status;
     this.undelivered = options.undelivered === true;

@@ -1,5 +1,5 @@
 import { CodedError } from "@xfn/errors";
-/** A function that requires something else after each call. */
+/** The function required something else after each call. */
 export class RequirementsError extends CodedError<"RequirementsUnstable"> {
   override readonly name = "RequirementsError";
 

@@ -4,12 +4,12 @@ import { CodedError } from "@xfn/errors";
  *
  * - `InvalidArgument` the message is not a request
  * - `ResourceExhausted` the message is too large
- * - `Unimplemented` there is no such method, or the message is compressed
- * - `Internal` the function's output has no form in gRPC
+ * - `Unimplemented` the method does not exist, or the message is compressed
+ * - `Internal` the function's output cannot be encoded for gRPC
  */
 export type ServeErrorCode = "InvalidArgument" | "ResourceExhausted" | "Unimplemented" | "Internal";
 
-/** A call that a server refuses or cannot answer. The caller sees the message. */
+/** A call that a server rejects or cannot answer. The caller receives the message. */
 export class ServeError extends CodedError<ServeErrorCode> {
   override readonly name = "ServeError";
 }

@@ -10,7 +10,7 @@ import { CodedError } from "@xfn/errors";
  */
 export type StructErrorCode = "NotJson" | "TooDeep" | "TooManyValues" | "DuplicateKey" | "Malformed";
 
-/** A value or message that has no counterpart. The message names a key at most, never a value. */
+/** A value or message that cannot be converted. The message names a key at most, never a value. */
 export class StructError extends CodedError<StructErrorCode> {
   override readonly name = "StructError";
 }

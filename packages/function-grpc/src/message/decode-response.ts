@@ -26,11 +26,11 @@ import type {
 } from "./function-message.ts";
 import { checkResponseSize, type ResponseLimits } from "./response-size.ts";
 
-/** The path of the only object that is not desired state. */
+/** The path of the only object that is not part of the desired state. */
 const CONTEXT = "context";
 
 /**
- * Decodes a response. Other work has turns between the objects of a large one, and within large objects.
+ * Decodes a response. Yields to other work between the objects of a large response, and within large objects.
  *
  * @throws {FunctionCallError} `Malformed`, `TooLarge`
  */
@@ -95,7 +95,7 @@ async function resourceOf(
 
 function resultOf({ severity, message, reason, target }: RunFunctionResponse["results"][number]): FunctionResult {
   return {
-    // Crossplane takes a severity that it does not know for a warning.
+    // Crossplane treats an unknown severity as a warning.
     severity:
       severity === Severity.SEVERITY_FATAL ? "Fatal" : severity === Severity.SEVERITY_NORMAL ? "Normal" : "Warning",
     message,

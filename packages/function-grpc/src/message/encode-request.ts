@@ -11,7 +11,7 @@ import {
 import { encodeStruct } from "../struct/encode-struct.ts";
 import type { FunctionRequest, ResourceState, State } from "./function-message.ts";
 
-/** A request's bytes, and what was lost on the way. */
+/** The bytes of a request, and the fields that were rounded. */
 export interface EncodedRequest {
   readonly bytes: Uint8Array;
   /** The SHA-256 of the request, in hexadecimal. */
@@ -31,7 +31,7 @@ const CAPABILITIES: readonly Capability[] = [
 /**
  * Encodes a request. Its tag is the SHA-256 of everything else, so that equal requests have equal tags.
  *
- * @throws {StructError} for a value that has no form in JSON, or is nested too deep
+ * @throws {StructError} for a value that JSON cannot represent, or that is nested too deep
  */
 export function encodeRequest(request: FunctionRequest): EncodedRequest {
   const encoder = new RequestEncoder();

@@ -1,10 +1,10 @@
 import type { JsonObject } from "@xfn/json";
 
-/** A Kubernetes object and what a function knows of it. */
+/** A Kubernetes object with its connection details and readiness. */
 export interface ResourceState {
   readonly resource: JsonObject;
   readonly connectionDetails?: ReadonlyMap<string, Uint8Array>;
-  /** Whether a function considers the resource ready. Absent: it does not say. */
+  /** Whether a function considers the resource ready. Absent: unknown. */
   readonly ready?: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface State {
   readonly resources: ReadonlyMap<string, ResourceState>;
 }
 
-/** What a function receives. */
+/** The request to a function. */
 export interface FunctionRequest {
   readonly observed: State;
   readonly desired: State;
@@ -22,9 +22,9 @@ export interface FunctionRequest {
   readonly context?: JsonObject | undefined;
   /** Data of Secrets, by the names in the pipeline step. */
   readonly credentials?: ReadonlyMap<string, ReadonlyMap<string, Uint8Array>>;
-  /** By the names in {@link Requirements.extraResources}. Empty for what does not exist. */
+  /** By the names in {@link Requirements.extraResources}. Empty for resources that do not exist. */
   readonly extraResources?: ReadonlyMap<string, readonly ResourceState[]>;
-  /** By the names in {@link Requirements.resources}. Empty for what does not exist. */
+  /** By the names in {@link Requirements.resources}. Empty for resources that do not exist. */
   readonly requiredResources?: ReadonlyMap<string, readonly ResourceState[]>;
   /** OpenAPI v3 schemas by the names in {@link Requirements.schemas}; undefined for a kind without one. */
   readonly requiredSchemas?: ReadonlyMap<string, JsonObject | undefined>;
@@ -35,7 +35,7 @@ export interface ResourceSelector {
   readonly apiVersion: string;
   readonly kind: string;
   readonly match: { readonly name: string } | { readonly labels: ReadonlyMap<string, string> };
-  /** Absent: cluster-scoped resources, or those of all namespaces. */
+  /** Absent: cluster-scoped resources, or resources of all namespaces. */
   readonly namespace?: string;
 }
 
@@ -45,21 +45,20 @@ export interface SchemaSelector {
   readonly kind: string;
 }
 
-/** What a function needs to see before it is run again. */
+/** The resources and schemas that a function needs before its next run. */
 export interface Requirements {
-  /** The same as {@link resources}, as functions built for Crossplane 1.x ask for them. */
+  /** The same as {@link resources}, for functions built for Crossplane 1.x. */
   readonly extraResources: ReadonlyMap<string, ResourceSelector>;
   readonly resources: ReadonlyMap<string, ResourceSelector>;
   readonly schemas: ReadonlyMap<string, SchemaSelector>;
 }
 
-/** No requirements. */
 export const NO_REQUIREMENTS: Requirements = { extraResources: new Map(), resources: new Map(), schemas: new Map() };
 
-/** Which objects show a result or a condition. */
+/** The objects that show a result or a condition. */
 export type Target = "Composite" | "CompositeAndClaim";
 
-/** A message of a function. */
+/** A message from a function to the user. */
 export interface FunctionResult {
   readonly severity: "Fatal" | "Warning" | "Normal";
   readonly message: string;
@@ -76,15 +75,15 @@ export interface FunctionCondition {
   readonly target: Target;
 }
 
-/** What a function returns. */
+/** The response of a function. */
 export interface FunctionResponse {
-  /** Complete: it replaces the desired state of the request. */
+  /** The complete desired state, which replaces that of the request. */
   readonly desired: State;
   readonly results: readonly FunctionResult[];
   readonly conditions: readonly FunctionCondition[];
   /** Replaces the context of the request. */
   readonly context?: JsonObject | undefined;
   readonly requirements: Requirements;
-  /** Milliseconds for which the response may be used again. */
+  /** Milliseconds for which the response may be reused. */
   readonly ttlMs?: number;
 }

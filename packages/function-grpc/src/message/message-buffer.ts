@@ -1,12 +1,14 @@
 /** A compression flag and the length of the message. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const PREFIX_BYTES = 5;
 
-/** Memory for a message before it arrives. A larger one gets at most twice what it has sent. */
+/**
+ * Memory to allocate before the message arrives. A larger message gets at most twice the size of its received bytes.
+ */
 const AHEAD_BYTES = 1024 * 1024;
 
 /**
- * The one message of a call, as it arrives. Chunks are copied: the other side can send a byte at a time, and each chunk
- * takes some 200 bytes and the memory of its read.
+ * The one message of a call, as it arrives. Chunks are copied: the peer can send a byte at a time, and each chunk takes
+ * some 200 bytes plus the memory of its read.
  */
 export class MessageBuffer {
   #bytes: Buffer = Buffer.alloc(0);
@@ -19,12 +21,12 @@ export class MessageBuffer {
     this.#length = needed;
   }
 
-  /** Bytes of the message: as many as its prefix announces, or as have arrived. */
+  /** The size of the message, in bytes: the size in its prefix or the received size, whichever is larger. */
   get size(): number {
     return Math.max(this.#announced, this.#length - PREFIX_BYTES);
   }
 
-  /** Whether more has arrived than the message that the prefix announces. */
+  /** Whether more bytes have arrived than the prefix announces. */
   get hasMore(): boolean {
     return this.#length >= PREFIX_BYTES && this.#length - PREFIX_BYTES > this.#announced;
   }
@@ -33,7 +35,7 @@ export class MessageBuffer {
     return this.#length > 0 && this.#bytes[0] !== 0;
   }
 
-  /** The message; undefined if this is not exactly one. */
+  /** The message; undefined unless exactly one message has arrived. */
   message(): Buffer | undefined {
     const isWhole = this.#length >= PREFIX_BYTES && this.#length - PREFIX_BYTES === this.#announced;
     return isWhole ? this.#bytes.subarray(PREFIX_BYTES, this.#length) : undefined;
@@ -57,7 +59,7 @@ export class MessageBuffer {
   }
 }
 
-/** What precedes an uncompressed message. */
+/** The prefix of an uncompressed message. */
 export function messagePrefix({ length }: Uint8Array): Buffer {
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(length, 1);

@@ -3,13 +3,13 @@ import { MAX_DEPTH } from "@xfn/json";
 import { StructError } from "../errors/struct-error.ts";
 import { ENTRY, LIST, VALUE } from "../struct/tags.ts";
 
-/** Bounds on what a response decodes to. */
+/** Limits on the decoded size of a response. */
 export interface ResponseLimits {
-  /** Fields and items of all its messages and Structs together. */
+  /** The total number of fields and items in all messages and Structs. */
   readonly maxValues: number;
-  /** Results, conditions, desired resources and requirements: so many of each. */
+  /** The largest number of results, of conditions, of desired resources and of requirements. */
   readonly maxEntries: number;
-  /** Fields and items of each desired object. Default: {@link maxValues}. */
+  /** The largest number of fields and items of each desired object. Default: {@link maxValues}. */
   readonly maxObjectValues?: number;
 }
 
@@ -17,9 +17,9 @@ export interface ResponseLimits {
 interface Shape {
   /** The messages in its fields, by tag. */
   readonly fields: Map<number, Shape>;
-  /** Fields that do not count: in a Struct, an entry is one value with its key and value. */
+  /** Fields that do not count: in a Struct, an entry with its key and value counts as one value. */
   readonly free: number;
-  /** The list or map that bounds the number of these messages. */
+  /** The list or map whose length these messages count towards. */
   readonly entryOf?: string;
 }
 
@@ -62,8 +62,8 @@ const MAX_MESSAGE_DEPTH = 4 * MAX_DEPTH;
 const MIN_FIELD_BYTES = 2;
 
 /**
- * Counts what a RunFunctionResponse decodes to, before anything is allocated for it: two bytes can be a message that
- * takes a hundred.
+ * Counts the values in a RunFunctionResponse before anything is allocated for it: two bytes can encode a message that
+ * takes a hundred in memory.
  *
  * @throws {StructError} `TooManyValues`
  * @throws Error if the bytes are not a message
@@ -87,7 +87,7 @@ class SizeCheck {
     this.#valuesLeft = limits.maxValues;
   }
 
-  /** Reads as the generated decoder does, also what is malformed: a message must not look smaller here. */
+  /** Reads malformed messages as the generated decoder does: a message must not look smaller here. */
   message({ fields, free }: Shape, end: number, depth: number): void {
     const reader = this.#reader;
     let count = 0;
@@ -108,7 +108,7 @@ class SizeCheck {
     if (inside.entryOf !== undefined) this.#entry(inside.entryOf);
     const isOpened = depth < MAX_MESSAGE_DEPTH && (inside !== STRUCT || this.#opensStructs);
     if (isOpened) this.message(inside, end, depth);
-    // The decoder takes a Struct as bytes first.
+    // The decoder reads a Struct as bytes first.
     if (inside === STRUCT || !isOpened) reader.pos = end;
   }
 

@@ -11,17 +11,17 @@ import {
 } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { decodeStruct } from "../struct/decode-struct.ts";
 
-/** A request as the SDK takes it. */
+/** A request in the form that the SDK takes. */
 export interface DecodedRequest {
   readonly io: FunctionIO;
-  /** What a FunctionIO cannot carry. */
+  /** The fields that a FunctionIO cannot carry. */
   readonly beside: Omit<PipelineRun, "respond">;
-  /** The message, for what the function leaves as it is. */
+  /** The original message, for values that the function does not change. */
   readonly wire: RunFunctionRequest;
 }
 
 /**
- * Decodes a request. Entries are in the order of their names: a map on the wire has none.
+ * Decodes a request. Entries are sorted by name, because a map on the wire has no order.
  *
  * @throws {ServeError} `InvalidArgument`
  */
@@ -45,7 +45,7 @@ function functionIO({ observed, desired, input, context }: RunFunctionRequest): 
       ...compositeOf(observed),
       ...entriesOf(observed, (name, entry) => ({ name, ...resourceOf(entry), ...detailsOf(entry) })),
     },
-    // Connection details of desired entries are values here, and rules in a FunctionIO: they stay on the wire.
+    // Connection details of desired entries are values here, but rules in a FunctionIO: they stay in the wire message.
     desired: { ...compositeOf(desired), ...entriesOf(desired, (name, entry) => ({ name, ...resourceOf(entry) })) },
   };
 }
@@ -72,14 +72,14 @@ function detailsOf({ connectionDetails }: Resource): { connectionDetails?: { nam
   return { connectionDetails: sorted(connectionDetails).map(([name, value]) => ({ name, value: textOf(value) })) };
 }
 
-/** A connection detail as a FunctionIO has it. */
+/** A connection detail in the form of a FunctionIO. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }
 
 function besideIt(wire: RunFunctionRequest): Omit<PipelineRun, "respond"> {
   const resources = new Map<string, KubernetesObject[]>();
-  // Crossplane 1.x knows only the older field.
+  // Crossplane 1.x uses only the older field.
   for (const field of [wire.extraResources, wire.requiredResources])
     for (const [name, found] of field) resources.set(name, itemsOf(found));
   return {

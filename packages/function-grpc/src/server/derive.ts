@@ -8,18 +8,18 @@ import {
 import type { DesiredResource, ObservedResource } from "@xfn/functionio";
 import { Ready } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 
-/** What an entry's readiness checks and connection details come to. */
+/** The results of an entry's readiness checks and connection details. */
 export interface Derived {
-  /** Undefined if neither checks nor the condition `Ready` say anything. */
+  /** Undefined if the entry has neither checks nor a `Ready` condition. */
   readonly ready: Ready | undefined;
-  /** Of the composite resource. */
+  /** Connection details of the composite resource. */
   readonly connectionDetails: ReadonlyMap<string, string>;
   readonly warnings: readonly string[];
 }
 
 /**
- * Evaluates the rules of an entry. A FunctionIO carries rules, which the pipeline evaluates after the run. Over gRPC
- * the function says what they come to.
+ * Evaluates the rules of an entry. A FunctionIO carries rules, which the pipeline evaluates after the run. Over gRPC,
+ * the function must return the results.
  */
 export function derive(entry: DesiredResource, observed: ObservedResource | undefined): Derived {
   const warnings: string[] = [];
@@ -42,7 +42,7 @@ function readyOf(
     if (!(error instanceof ReadinessError)) throw error;
     warnings.push(`cannot tell whether it is ready: ${error.message}`);
   }
-  // Without checks a later step, such as function-auto-ready, may know better.
+  // Without checks, a later step such as function-auto-ready can decide.
   return checks.length === 0 ? undefined : Ready.READY_FALSE;
 }
 

@@ -22,14 +22,14 @@ import { encodeStruct } from "../struct/encode-struct.ts";
 import { type DecodedRequest, textOf } from "./decode-request.ts";
 import { type Derived, derive } from "./derive.ts";
 
-/** As long as the official SDKs let a response be used again. */
+/** The time to live that the official SDKs set. */
 const TTL_SECONDS = 60n;
 
 /**
- * Encodes a function's output. What the function left as it was keeps its bytes. Entries to delete are left out: over
- * gRPC, what nothing desires is deleted.
+ * Encodes a function's output. Values that the function did not change keep their bytes. Entries to delete are omitted:
+ * over gRPC, resources that are not desired are deleted.
  *
- * @throws {StructError} for a value that has no form in JSON
+ * @throws {StructError} for a value that JSON cannot represent
  */
 export function encodeResponse(
   { wire, io }: DecodedRequest,
@@ -165,7 +165,7 @@ function requirementsOf(
   const { resources, schemas } = beside?.requirements ?? {};
   if (resources === undefined || schemas === undefined || resources.size + schemas.size === 0) return undefined;
   const selectors = new Map([...resources].map(([name, selector]) => [name, selectorOf(selector)]));
-  // Crossplane 1.x reads only the older field. Later versions say so, and would read both.
+  // Crossplane 1.x reads only the older field. Later versions announce the newer one, and would read both.
   const isLater = capabilities?.includes(Capability.CAPABILITY_REQUIRED_RESOURCES) === true;
   const none = new Map<string, WireSelector>();
   return {

@@ -6,7 +6,7 @@ import { decodeRequest } from "./decode-request.ts";
 import { encodeResponse } from "./encode-response.ts";
 import type { UnaryMethod } from "./served-call.ts";
 
-/** A function of the SDK: what `compose` returns. */
+/** A function of the SDK: the result of `compose`. */
 export type ServedFunction = (io: FunctionIO, run: PipelineRun) => FunctionIO | Promise<FunctionIO>;
 
 /** The method `RunFunction` of a function. */

@@ -13,10 +13,10 @@ const GRACE_MS = 20_000;
 const MAX_LOGGED = 100;
 
 /**
- * Serves a function over gRPC until SIGTERM or SIGINT, with the flags of this process. Then it finishes the calls in
- * progress, and the process exits.
+ * Serves a function over gRPC until SIGTERM or SIGINT, with the flags of this process. The server then finishes the
+ * calls in progress, and the process exits.
  *
- * @throws {ServeOptionsError} for flags or certificates with which it cannot be served
+ * @throws {ServeOptionsError} for unusable flags or certificates
  */
 export async function serveGrpc(fn: ServedFunction): Promise<void> {
   const { listen, certificates, maxMessageBytes } = serveOptions(process.argv.slice(2), process.env);
@@ -37,7 +37,7 @@ export async function serveGrpc(fn: ServedFunction): Promise<void> {
   });
   const stop = (): void => {
     log("stopping");
-    // Timers and connections of the function must not keep the process.
+    // Timers and connections of the function must not keep the process running.
     void server.close(GRACE_MS).finally(() => process.exit());
   };
   process.once("SIGTERM", stop);

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { messageOf } from "@xfn/errors";
 import { ServeOptionsError } from "../errors/serve-error.ts";
 
-/** Where and how a function is served. */
+/** The address and the limits of a function's server. */
 export interface ServeOptions {
   /** A path for `network` unix, else `HOST:PORT`; HOST can be empty. */
   readonly listen: { readonly path: string } | { readonly host: string | undefined; readonly port: number };
@@ -11,9 +11,9 @@ export interface ServeOptions {
   readonly maxMessageBytes: number;
 }
 
-/** Where Crossplane and its tools call a function. */
+/** The address that Crossplane and its tools call. */
 const DEFAULT_ADDRESS = ":9443";
-/** As large as a FunctionIO can be. Servers of the official SDK accept 4 MB unless a flag says otherwise. */
+/** The largest size of a FunctionIO. Servers of the official SDK accept 4 MB by default. */
 const DEFAULT_MAX_MB = 100;
 const MB = 1024 * 1024;
 const MAX_PORT = 65_535;
@@ -27,12 +27,12 @@ const OPTIONS = {
   network: { type: "string", default: "tcp" },
   "tls-certs-dir": { type: "string" },
   "max-recv-message-size": { type: "string", default: String(DEFAULT_MAX_MB) },
-  // Callers of official functions pass it; this server logs nothing that it could add.
+  // Callers of official functions pass this flag; this server has no debug output.
   debug: { type: "boolean", short: "d" },
 } as const;
 
 /**
- * Reads the flags of a function server: those of the official SDKs.
+ * Reads the flags of a function server, which are those of the official SDKs.
  *
  * @throws {ServeOptionsError}
  */

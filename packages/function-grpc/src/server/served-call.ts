@@ -4,7 +4,7 @@ import { MessageBuffer, messagePrefix } from "../message/message-buffer.ts";
 
 const CONTENT_TYPE = { "content-type": "application/grpc" } as const;
 
-// What a `grpc-message` must percent-encode. Clients decode no more than that.
+// The characters that a `grpc-message` must percent-encode. Clients decode no others.
 const UNPRINTABLE = /[^\x20-\x24\x26-\x7e]+/g;
 
 // https://grpc.io/docs/guides/status-codes/
@@ -19,9 +19,9 @@ const STATUSES: Readonly<Record<ServeErrorCode | "Ok", number>> = {
 /** A gRPC method that takes one message and returns one. */
 export type UnaryMethod = (message: Uint8Array) => Uint8Array | Promise<Uint8Array>;
 
-/** What a call is served with. */
+/** The method and the limits of a served call. */
 export interface ServedCallOptions {
-  /** Undefined if the server has no method of the call's path. */
+  /** Undefined if the server has no method with the call's path. */
   readonly method: UnaryMethod | undefined;
   readonly maxMessageBytes: number;
 }
@@ -40,7 +40,7 @@ export class ServedCall {
 
   begin(headers: IncomingHttpHeaders): void {
     const { method } = this.#options;
-    // The caller is gone, or never was one of gRPC; the call ends with its stream.
+    // The caller disconnected, or does not use gRPC. The call ends with its stream.
     this.#stream.on("error", () => undefined);
     if (headers[":method"] !== "POST" || !/^application\/grpc(?:[+;]|$)/.test(headers["content-type"] ?? ""))
       return this.#refuseHttp();
@@ -115,7 +115,7 @@ export class ServedCall {
     this.#stopReading();
   }
 
-  /** What the caller still sends is thrown away. */
+  /** Discards further bytes of the caller. */
   #stopReading(): void {
     this.#request.clear();
     this.#stream.resume();

@@ -278,7 +278,7 @@ test("large requests and responses of calls at once never wait for each other", 
   const path = join(directory, "socket");
   await server.listen({ path });
   closers.push(() => server.close(0));
-  // A unix socket holds less than one message, so that an end that does not read blocks the other one.
+  // The buffer of a unix socket is smaller than one message, so that an end that does not read blocks the other one.
   const connection = new FunctionConnection(connectSocket(path));
   closers.push(() => connection.close());
   const message = Buffer.alloc(8 * MAX_BYTES, 7);

@@ -12,12 +12,12 @@ import { ServedCall, type UnaryMethod } from "./served-call.ts";
 
 /** Options of {@link UnaryServer}. */
 export interface UnaryServerOptions {
-  /** By `/package.Service/Method`. */
+  /** The methods by path: `/package.Service/Method`. */
   readonly methods: ReadonlyMap<string, UnaryMethod>;
   readonly maxMessageBytes: number;
-  /** PEM texts. The server accepts only clients with a certificate of `ca`. Undefined: no TLS. */
+  /** PEM texts. The server accepts only clients whose certificate `ca` has signed. Undefined: no TLS. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string } | undefined;
-  /** Called with what goes wrong outside calls, such as a failed TLS handshake. */
+  /** Called for errors outside calls, such as a failed TLS handshake. */
   readonly onError?: (message: string) => void;
 }
 
@@ -25,7 +25,7 @@ export interface UnaryServerOptions {
 const RECEIVE_WINDOW_BYTES = 4 * 1024 * 1024;
 /** HTTP/2's default. https://www.rfc-editor.org/rfc/rfc9113#name-defined-settings */
 const DEFAULT_WINDOW_BYTES = 65_535;
-/** Calls at a time on one connection. Their messages add up. */
+/** Concurrent calls on one connection. Their messages add up. */
 const MAX_STREAMS = 100;
 /** Node's default of 10 MB refuses streams while large messages wait. */
 const MAX_SESSION_MB = 1024;
@@ -70,7 +70,7 @@ export class UnaryServer {
     return address.family === "IPv6" ? `[${address.address}]:${address.port}` : `${address.address}:${address.port}`;
   }
 
-  /** Accepts no more calls, and resolves when those in progress have ended, or after `graceMs`. */
+  /** Stops accepting calls. Resolves when the calls in progress have ended, or after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
@@ -82,8 +82,8 @@ export class UnaryServer {
   }
 }
 
-// Node reads nothing from a connection while a write of its own waits for the other end. If both ends are Node and may
-// write more than the sockets hold, both can wait for ever. The responses to a client with a small window fit.
+// Node does not read from a connection while its own write waits for the peer. If both peers are Node and may write
+// more than the sockets hold, both can wait for ever. Responses to a client with a small window fit.
 function enlargeWindow(session: Http2Session, { initialWindowSize = DEFAULT_WINDOW_BYTES }: Settings): void {
   if (initialWindowSize > DEFAULT_WINDOW_BYTES || session.destroyed) return;
   session.settings({ maxConcurrentStreams: MAX_STREAMS, initialWindowSize: RECEIVE_WINDOW_BYTES });

@@ -2,20 +2,22 @@ import { type JsonObject, type JsonValue, MAX_DEPTH } from "@xfn/json";
 import { StructError } from "../errors/struct-error.ts";
 import { ENTRY, LIST, VALUE } from "./tags.ts";
 
-/** Bounds on a message. */
+/** Limits on a message. */
 export interface StructLimits {
   /** Default {@link MAX_VALUES}. */
   readonly maxValues?: number;
 }
 
-/** Two bytes of a message can be a value that takes 50 in memory: this is some hundreds of megabytes at most. */
+/**
+ * Two bytes of a message can encode a value that takes 50 bytes in memory: the limit allows some hundreds of megabytes.
+ */
 export const MAX_VALUES = 4_000_000;
 
 /** Shorter strings are read character by character, which costs less than a call into the runtime. */
 const SHORT_STRING = 16;
 
 /**
- * Decodes a `google.protobuf.Struct`. Its objects have no prototype: `__proto__` is a key like any other.
+ * Decodes a `google.protobuf.Struct`. The objects have no prototype, so `__proto__` is an ordinary key.
  *
  * @throws {StructError} every code but `NotJson` for a string
  */
@@ -23,12 +25,12 @@ export function decodeStruct(bytes: Uint8Array, limits: StructLimits = {}): Json
   return new StructDecoder(bytes, limits.maxValues ?? MAX_VALUES).object(bytes.length, 1);
 }
 
-/** Decoding this much takes some milliseconds. */
+/** Decoding this many bytes takes some milliseconds. */
 export const BYTES_PER_TURN: number = 128 * 1024;
 
-/** How a large Struct is decoded. */
+/** Pauses in the decoding of a large Struct. */
 export interface Turns {
-  /** Lets other work have a turn. */
+  /** Yields to other work. */
   readonly pause: () => Promise<void>;
   /** The bytes between two pauses. Default {@link BYTES_PER_TURN}. */
   readonly bytes?: number;
@@ -51,7 +53,7 @@ class StructDecoder {
   readonly #bytesPerTurn: number;
   readonly #maxValues: number;
   #at = 0;
-  /** Where the turn began. */
+  /** The offset at which the turn began. */
   #turn = 0;
   #valuesLeft: number;
 
@@ -151,7 +153,7 @@ class StructDecoder {
   #value(end: number, depth: number): JsonValue {
     this.#count();
     let value: JsonValue | undefined;
-    // Of several kinds the last one counts, as of every oneof.
+    // If several kinds are set, the last one counts, as in every oneof.
     while (this.#at < end) value = this.#kind(this.#tag(end), end, depth);
     return existing(value);
   }
@@ -206,13 +208,13 @@ class StructDecoder {
     return this.#bytes.toString("utf8", start, end);
   }
 
-  /** Where the next entry of an object ends. */
+  /** The end of the next entry of an object. */
   #field(end: number): number {
     if (this.#tag(end) !== ENTRY.field) throw malformed("an unknown field in an object");
     return this.#endOf(end);
   }
 
-  /** Where the next item of a list ends. */
+  /** The end of the next item of a list. */
   #item(end: number): number {
     if (this.#tag(end) !== LIST.values) throw malformed("an unknown field in a list");
     return this.#endOf(end);
@@ -222,7 +224,7 @@ class StructDecoder {
     return this.#varint(end);
   }
 
-  /** Where the message that starts here ends: within the one around it. */
+  /** The end of the message that starts here, which must not exceed `limit`. */
   #endOf(limit: number): number {
     const size = this.#varint(limit);
     const end = this.#at + size;

@@ -3,10 +3,10 @@ import { StructError } from "../errors/struct-error.ts";
 import { ReverseWriter } from "./reverse-writer.ts";
 import { ENTRY, LIST, VALUE } from "./tags.ts";
 
-/** A Struct's bytes, and the integers that they hold only approximately. */
+/** The bytes of a Struct, and the paths of rounded integers. */
 export interface EncodedStruct {
   readonly bytes: Uint8Array;
-  /** Paths of integers beyond 2^53: a Struct has doubles only. */
+  /** Paths of integers beyond 2^53: a Struct has only doubles. */
   readonly rounded: readonly JsonPath[];
 }
 
@@ -22,7 +22,7 @@ export function encodeStruct(object: JsonObject): EncodedStruct {
   return { bytes: encoder.bytes(), rounded: encoder.rounds ? integersBeyondDoubles(object, []) : [] };
 }
 
-// A message's length precedes it, and is known once it is written: the encoder writes from the end to the start.
+// A message's length precedes it but is known only after it is written: the encoder writes from the end to the start.
 class StructEncoder {
   readonly #writer = new ReverseWriter();
   /** Whether an integer was rounded. */
@@ -94,7 +94,7 @@ class StructEncoder {
   }
 }
 
-// Walks the object a second time: hardly any object has such an integer.
+// Walks the object a second time, which is rarely necessary: hardly any object has such an integer.
 function integersBeyondDoubles(value: JsonValue, path: JsonPath): JsonPath[] {
   if (typeof value === "bigint") return [path];
   if (Array.isArray(value)) return value.flatMap((item, index) => integersBeyondDoubles(item, [...path, index]));

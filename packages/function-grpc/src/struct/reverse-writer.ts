@@ -7,7 +7,7 @@ const SHORT_STRING = 32;
 /** Writes protobuf from the end of a message to its start, into a buffer that grows. */
 export class ReverseWriter {
   #buffer = Buffer.allocUnsafe(FIRST_SIZE);
-  /** Where the written bytes start. */
+  /** The offset of the first written byte. */
   #start = FIRST_SIZE;
 
   /** Bytes written so far. */
@@ -30,14 +30,14 @@ export class ReverseWriter {
     this.#buffer.writeDoubleLE(value, this.#start);
   }
 
-  /** The string's bytes and their length. */
+  /** Writes a string's bytes and their length. */
   string(text: string): void {
     const end = this.length;
     if (text.length > SHORT_STRING || !this.#shortAscii(text)) this.#text(text);
     this.#varint(this.length - end);
   }
 
-  /** The length of what was written since `end` bytes were there, and a tag. */
+  /** Writes a tag and the length of everything written since the length was `end`. */
   prefix(tag: number, end: number): void {
     this.#varint(this.length - end);
     this.byte(tag);
