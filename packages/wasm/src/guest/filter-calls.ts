@@ -11,7 +11,7 @@ const SECCOMP_CALL: Readonly<Record<string, number>> = { x64: 317, arm64: 277 };
 const INSTRUCTION_BYTES = 8;
 
 /**
- * Installs a seccomp filter for all threads of this process, for good. It needs no namespace and no privilege.
+ * Installs a permanent seccomp filter for all threads of this process. It needs no namespace and no privilege.
  *
  * @param program an array of `struct sock_filter`
  * @returns whether the kernel accepted it

@@ -15,9 +15,9 @@ interface Parts {
   readonly memories?: readonly (readonly number[])[];
   /** The sections of the memories, in place of `memories`. */
   readonly memorySections?: readonly number[];
-  /** How often the data is there, one behind the other. Default 1. */
+  /** The number of copies of the data, one after the other. Default 1. */
   readonly copies?: number;
-  /** Sections behind the code. */
+  /** Sections after the code. */
   readonly behind?: readonly number[];
 }
 
@@ -54,7 +54,7 @@ function moduleOf({
   ]);
 }
 
-/** The memory of an instance at the end of `_start`, as text, or "refused" for a module that V8 refuses. */
+/** The memory of an instance after `_start`, as text, or "refused" for a module that V8 rejects. */
 function memoryAfter(bytes: Buffer, imported?: WebAssembly.Memory): string {
   const host = imported && { [MEMORY_IMPORT.module]: { [MEMORY_IMPORT.name]: imported } };
   try {

@@ -11,7 +11,7 @@ export interface MemoryType {
   readonly maximum?: number;
 }
 
-/** A module that imports its memory instead of having one. */
+/** A module that imports its memory instead of defining it. */
 export interface WithoutMemory {
   readonly bytes: Buffer;
   readonly memory: MemoryType;
@@ -24,10 +24,10 @@ const HAS_MAXIMUM = 1;
 const MAX_PAGES = MAX_MEMORY_BYTES / PAGE_BYTES;
 
 /**
- * Makes a module import its memory. The host then makes the memory of each instance, and can prepare its pages before
- * V8 copies the data segments. An instance behaves as before.
+ * Makes a module import its memory. The host then creates the memory of each instance, and can prepare its pages before
+ * V8 copies the data segments. The behaviour of an instance does not change.
  *
- * @param module any bytes: what V8 refuses, it refuses afterwards too
+ * @param module any bytes: V8 rejects the same modules afterwards
  * @returns undefined for a module without imports, without exactly one ordinary memory, or with malformed sections
  */
 export function importMemory(module: Buffer): WithoutMemory | undefined {
@@ -43,7 +43,8 @@ export function importMemory(module: Buffer): WithoutMemory | undefined {
   const content = Buffer.concat([
     Buffer.from(unsignedBytes(count.value + 1)),
     module.subarray(count.next, imports.end),
-    // Behind the module's own imports. Functions and memories have indexes of their own, so that none moves.
+    // The import comes after the module's own imports. Functions and memories have separate indexes, so no index
+    // changes.
     Buffer.from([...names.flat(), MEMORY_KIND]),
     module.subarray(limits.next, memories.end),
   ]);
@@ -59,13 +60,13 @@ export function importMemory(module: Buffer): WithoutMemory | undefined {
   return { bytes, memory };
 }
 
-/** Whether the section is where V8 accepts it. Without it, V8 could not refuse the module for its place. */
+/** Whether the section is at a position that V8 accepts. Without the section, V8 could not reject the module for it. */
 function isInPlace(module: Buffer, { start }: Section): boolean {
   const others = sectionsOf(module)?.filter(({ id }) => id !== CUSTOM && id !== MEMORIES) ?? [];
   return others.every((other) => other.start < start === other.id < MEMORIES);
 }
 
-/** Reads the size of a 32-bit memory that is not shared, which must end where the bytes end. */
+/** Reads the limits of a 32-bit memory that is not shared. The limits must end at the end of the bytes. */
 function readLimits(bytes: Buffer, at: number): MemoryType | undefined {
   const flags = bytes[at];
   if (flags === undefined || flags > HAS_MAXIMUM) return undefined;

@@ -1,6 +1,6 @@
-// Integers of the binary format (WebAssembly specification, "Binary Format", "Integers").
+// Integers in the binary format (WebAssembly specification, "Binary Format", "Integers").
 
-/** A number, and the index behind it. */
+/** A number, and the index after its last byte. */
 export interface Integer {
   readonly value: number;
   readonly next: number;
@@ -8,7 +8,9 @@ export interface Integer {
 
 const BYTES = 5;
 
-/** Reads an unsigned 32-bit number. Returns undefined where V8 reads none: too long, too large, or cut off. */
+/**
+ * Reads an unsigned 32-bit number. Returns undefined for encodings that V8 rejects: too long, too large, or cut off.
+ */
 export function readUnsigned(bytes: Uint8Array, from: number): Integer | undefined {
   let value = 0;
   for (let index = 0; index < BYTES; index++) {
@@ -20,13 +22,13 @@ export function readUnsigned(bytes: Uint8Array, from: number): Integer | undefin
   return undefined;
 }
 
-/** Reads a signed 32-bit number, as {@link readUnsigned}. */
+/** Reads a signed 32-bit number. Returns undefined in the same cases as {@link readUnsigned}. */
 export function readSigned(bytes: Uint8Array, from: number): Integer | undefined {
   let value = 0;
   for (let index = 0; index < BYTES; index++) {
     const byte = bytes[from + index];
     if (byte === undefined) return undefined;
-    // The last byte has four bits of the number, and three that repeat its sign.
+    // The last byte has four bits of the number, and three bits that repeat its sign.
     if (index === BYTES - 1 && byte > 0x07 && (byte < 0x78 || byte > 0x7f)) return undefined;
     value |= (byte & 0x7f) << (7 * index);
     if (byte >= 0x80) continue;

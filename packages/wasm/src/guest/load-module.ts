@@ -11,19 +11,19 @@ export class InvalidModuleError extends Error {
   readonly retryable = false;
 }
 
-/** Longest name in a message: a module can have names of any length. */
+/** The longest name in a message: a module can have names of any length. */
 const MAX_NAME = 64;
 
 /**
- * Data segments of a module whose memory is worth preparing. Go's modules have a megabyte of data, and touch most of
- * their memory. Modules in Rust, C and AssemblyScript touch a few pages.
+ * The least size of the data segments for which preparing the memory pays off. Go's modules have a megabyte of data,
+ * and touch most of their memory. Modules in Rust, C and AssemblyScript touch a few pages.
  */
 const MUCH_DATA_BYTES = 256 * 1024;
 
 /** A compiled module. */
 export interface LoadedModule {
   readonly module: WebAssembly.Module;
-  /** The memory that it imports as {@link MEMORY_IMPORT}; absent if it has its own. */
+  /** The memory that the module imports as {@link MEMORY_IMPORT}; absent if the module defines its own. */
   readonly memory?: MemoryType;
 }
 
@@ -37,7 +37,7 @@ export function loadModule(bytes: Buffer): LoadedModule {
   if (refusal !== undefined) throw new InvalidModuleError(refusal);
   const loaded = compile(bytes);
   const { module, memory } = loaded;
-  // A module that imports this name itself has the import twice after the rewrite, and only one is the host's.
+  // A module that already imports this name has the import twice after the rewrite, and only one is the host's.
   let memoriesOfHost = memory === undefined ? 0 : 1;
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     const isOfHost = from === MEMORY_IMPORT.module && name === MEMORY_IMPORT.name && kind === "memory";
@@ -60,7 +60,7 @@ function compile(bytes: Buffer): LoadedModule {
     const { bytes: rewritten, memory } = (hasMuchData(merged) && importMemory(merged)) || { bytes: merged };
     const module = new WebAssembly.Module(rewritten);
     if (memory === undefined) return { module };
-    // Without the rewrite, the instance itself reports a memory beyond the limit.
+    // If the memory exceeds the limit, use the module without the rewrite: the instance itself then reports the error.
     return isPossible(memory) ? { module, memory } : { module: compileBytes(bytes) };
   } catch {
     // The message must name an index of the original module.

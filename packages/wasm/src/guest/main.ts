@@ -18,10 +18,10 @@ import { receive, send } from "./pipes.ts";
 import { runInstance } from "./run-instance.ts";
 import { StandardStreams, type StreamsHost } from "./standard-streams.ts";
 
-// The process of one module. It runs one call after the other, each in a fresh instance, and all on this thread: the
-// runner kills the process to end a call. The next instance starts at once, and waits for its input.
+// The process of one module. It runs one call after the other on this thread, each in a fresh instance: the runner
+// kills the process to end a call. The next instance starts at once, and waits for its input.
 
-/** Memories of ended instances after which their addresses are freed, in case that V8 does not collect them itself. */
+/** The total memory of ended instances after which their pages are freed, in case V8 does not collect them itself. */
 const FREE_AFTER_BYTES = 256 * 1024 * 1024;
 
 setFlagsFromString("--expose-gc");
@@ -71,7 +71,7 @@ function runCall(module: LoadedModule): number {
   };
   const streams = new StandardStreams(host, maxOutputBytes);
   const { failure, memoryBytes: used } = runInstance(module, streams, pages);
-  // A function that did not read its input ended before its call.
+  // A function that did not read its input ended before its call arrived.
   streams.takeInput();
   streams.reportError();
   if (failure === undefined) send(OUTPUT, streams.output);

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const PAGES_PER_MIB = 16;
 const SMALL_PAGE = 4096;
 
-/** The page faults of writing to each page of 4 KiB, without those of other threads of the process. */
+/** The page faults from writing to each page of 4 KiB, without those of the process's other threads. */
 function faultsOf(memory: WebAssembly.Memory): number {
   const bytes = new Uint8Array(memory.buffer);
   const before = faultsOfThread();
@@ -37,7 +37,7 @@ describe.runIf(process.platform === "linux")("the pages of a memory", () => {
     pages().prepare(memory.buffer);
     expect(memory.buffer.byteLength).toBe(8 * MIB);
     expect(Buffer.from(memory.buffer).equals(Buffer.alloc(8 * MIB))).toBe(true);
-    // 2,048 without preparation.
+    // Without preparation there are 2,048.
     expect(faultsOf(memory)).toBeLessThan(1024);
   });
 
@@ -65,7 +65,7 @@ describe.runIf(process.platform === "linux")("the pages of a memory", () => {
 
   test("are freed with those prepared behind it, which V8 does not count", () => {
     const prepared = pages();
-    // Nothing is prepared behind a first memory that ends where a huge page ends, as one in 32 does.
+    // Nothing is prepared after a first memory that ends where a huge page ends, as one memory in 32 does.
     const last = memoryOf(1 / PAGES_PER_MIB);
     grow(last, 8);
     prepared.release(last.buffer);
@@ -85,7 +85,7 @@ describe.runIf(process.platform === "linux")("the pages of a memory", () => {
   });
 });
 
-/** The memory that the pages at a memory's first 64 MiB of addresses take. */
+/** The resident size of a memory's first 64 MiB of addresses. */
 function residentBytes(memory: WebAssembly.Memory): number {
   const first = koffi.address(memory.buffer);
   const end = first + BigInt(64 * MIB);

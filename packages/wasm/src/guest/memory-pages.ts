@@ -10,23 +10,23 @@ const MADV_POPULATE_WRITE = 23;
 
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 
-/** The most that is prepared. The rest of a larger memory gets its pages as it is used. */
+/** The largest part of a memory to prepare. The rest of a larger memory gets its pages on first use. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * Prepares the pages of memories: the kernel clears some huge pages at once, instead of answering a page fault for
- * each 4 KiB that an instance touches. Only Linux can do it. A kernel that refuses the advice gives pages as before.
+ * Prepares the pages of memories: the kernel clears some huge pages at once, instead of handling a page fault for each
+ * 4 KiB that an instance touches. Works only on Linux. If the kernel rejects the advice, it provides pages as before.
  */
 export class MemoryPages {
   readonly #advise: (address: bigint, length: number, advice: number) => number;
   readonly #protect: (address: bigint, length: number, protection: number) => number;
   readonly #limitBytes: number;
-  /** The size of the last memory at its end. */
+  /** The final size of the last memory. */
   #expectedBytes = 0;
   /** The prepared part of the memory that an instance uses. */
   #prepared: { readonly address: bigint; readonly length: number } | undefined;
 
-  /** @param limitBytes the largest size of one memory; V8 reserves as many addresses for each */
+  /** @param limitBytes the largest size of one memory; V8 reserves an address range of this size for each memory */
   constructor(limitBytes: number) {
     const libc = koffi.load(null);
     this.#advise = libc.func("int madvise(uintptr_t address, size_t length, int advice)");
@@ -35,9 +35,9 @@ export class MemoryPages {
   }
 
   /**
-   * Prepares a memory that no instance has used, up to the size that the last one grew to.
+   * Prepares an unused memory, up to the final size of the previous memory.
    *
-   * @param maximum the pages that it can grow to
+   * @param maximum the number of pages that it can grow to
    */
   prepare(buffer: ArrayBuffer, maximum?: number): void {
     const initial = buffer.byteLength;
@@ -47,7 +47,8 @@ export class MemoryPages {
     const most = Math.min(this.#limitBytes, (maximum ?? Number.POSITIVE_INFINITY) * PAGE_BYTES);
     const length = lengthOf(address, expected, { initial, most });
     this.#prepared = { address, length };
-    // The kernel makes only writable pages huge, so the pages that the memory can grow into are writable for a moment.
+    // The kernel uses huge pages only for writable pages, so the pages that the memory can grow into are writable
+    // briefly.
     const rest = length - initial;
     const restAddress = address + BigInt(initial);
     if (rest === 0 || this.#protect(restAddress, rest, PROT_READ_WRITE) === 0) {
@@ -59,8 +60,8 @@ export class MemoryPages {
   }
 
   /**
-   * Frees the pages of a memory that no instance uses any more, and those prepared behind it. V8 keeps them until it
-   * collects garbage, and does not count the latter.
+   * Frees the pages of an unused memory, and the prepared pages after it. V8 keeps them until it collects garbage, and
+   * does not count the pages after it.
    */
   release(buffer: ArrayBuffer): void {
     const { byteLength } = buffer;
@@ -74,7 +75,7 @@ export class MemoryPages {
   }
 }
 
-/** The bytes to prepare: up to the end of a huge page, if the memory can grow so far. */
+/** The number of bytes to prepare: up to the end of a huge page, if the memory can grow that far. */
 function lengthOf(
   address: bigint,
   expected: number,

@@ -17,7 +17,7 @@ interface Parts {
   readonly data: readonly (readonly number[])[];
   /** The number of entries that the section claims to have. */
   readonly count?: number;
-  /** Sections before the code, and behind the data. */
+  /** Sections before the code, and after the data. */
   readonly before?: readonly number[];
   readonly behind?: readonly number[];
 }
@@ -55,7 +55,7 @@ const active = ([address, content]: Segment): number[] => [
 const passive = (content: readonly number[]): number[] => [1, content.length, ...content];
 const bytes = (length: number, value = 1): number[] => Array.from({ length }, () => value);
 
-/** The memory of an instance, or why there is none. */
+/** The memory of an instance, or the reason why there is no instance. */
 function memoryOf(module: Buffer): Buffer | string {
   try {
     const { memory } = new WebAssembly.Instance(new WebAssembly.Module(module), {}).exports;

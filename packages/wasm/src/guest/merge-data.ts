@@ -3,18 +3,18 @@ import { readSigned, readUnsigned, signedBytes, unsignedBytes } from "./leb128.t
 import { DATA, DATA_COUNT, MEMORIES, onlySection, type Section, sectionsOf } from "./sections.ts";
 
 /**
- * Zeros between two segments that become one. Go's linker leaves out runs of zeros: its 37,000 segments become 9 with
- * 64 bytes, and stay nearly as many with 16.
+ * The longest run of zeros between two segments that are merged. Go's linker leaves out runs of zeros: with 64 bytes
+ * its 37,000 segments become 9, and with 16 bytes nearly all remain.
  */
 const MAX_GAP = 64;
 
-/** A module grows by this part of its size at most. */
+/** The largest growth of a module, as a fraction of its size. */
 const MAX_GROWTH = 1 / 4;
 
-/** V8 refuses a module with more segments. */
+/** V8 rejects modules with more segments. */
 const MAX_SEGMENTS = 100_000;
 
-/** The form of a segment that is copied to a constant address of the first memory. */
+/** The flags of a segment that is copied to a constant address of the first memory. */
 const ACTIVE = 0;
 const I32_CONST = 0x41;
 const END = 0x0b;
@@ -22,7 +22,7 @@ const END = 0x0b;
 /** The flag of a memory that has a maximum. */
 const HAS_MAXIMUM = 1;
 
-/** Bytes of the module, from one index to another, that an instance gets at an address. */
+/** Bytes of the module, from one index to another, that are copied to an address of each instance. */
 interface Segment {
   readonly address: number;
   readonly from: number;
@@ -30,16 +30,16 @@ interface Segment {
 }
 
 /**
- * Merges neighbouring data segments of a module, because V8 takes some 0.05 us for each segment of each instance. An
- * instance of the result has the same memory. The module is returned as it is unless its segments are all active with
- * constant addresses, inside the memory, and without overlap.
+ * Merges neighbouring data segments of a module, because V8 takes some 0.05 us for each segment of each instance. The
+ * memory of an instance stays the same. The module is returned unchanged unless all its segments are active, have
+ * constant addresses inside the memory, and do not overlap.
  *
- * @param module any bytes: what V8 refuses, it refuses afterwards too
+ * @param module any bytes: V8 rejects the same modules afterwards
  */
 export function mergeData(module: Buffer): Buffer {
   const sections = sectionsOf(module);
   const data = onlySection(module, DATA);
-  // A module with this section can name its segments in its code.
+  // The code of a module with this section can refer to segments by index.
   if (sections === undefined || data === undefined || sections.some(({ id }) => id === DATA_COUNT)) return module;
   const memoryBytes = initialMemory(module, onlySection(module, MEMORIES));
   const segments = memoryBytes === undefined ? undefined : readSegments(module, data, memoryBytes);
@@ -55,7 +55,7 @@ export function mergeData(module: Buffer): Buffer {
   return Buffer.concat([module.subarray(0, data.start), head, content, module.subarray(data.end)]);
 }
 
-/** The size of the only memory at the start; undefined for other memories, such as shared ones. */
+/** The initial size of the only memory; undefined for other memories, such as shared ones. */
 function initialMemory(module: Buffer, section: Section | undefined): number | undefined {
   if (section === undefined) return undefined;
   const count = readUnsigned(module, section.content);
@@ -65,7 +65,7 @@ function initialMemory(module: Buffer, section: Section | undefined): number | u
   return pages && pages.value * PAGE_BYTES;
 }
 
-/** The segments of the section by address; undefined if they must stay as they are. */
+/** The segments of the section, sorted by address; undefined if they must stay unchanged. */
 function readSegments(module: Buffer, { content, end }: Section, memoryBytes: number): Segment[] | undefined {
   const bytes = module.subarray(0, end);
   const count = readUnsigned(bytes, content);
@@ -83,7 +83,7 @@ function readSegments(module: Buffer, { content, end }: Section, memoryBytes: nu
     at = size.next + size.value;
     segments.push({ address: start, from: size.next, to: at });
   }
-  // More segments than the section has, or fewer.
+  // The section has more segments than it declares, or fewer.
   if (at !== end) return undefined;
   segments.sort((one, other) => one.address - other.address);
   return haveOverlap(segments) ? undefined : segments;
@@ -99,13 +99,13 @@ function haveOverlap(sorted: readonly Segment[]): boolean {
   });
 }
 
-/** Segments that become one, and the address behind them. */
+/** Segments to merge, and the address after the last one. */
 interface Run {
   readonly segments: Segment[];
   end: number;
 }
 
-/** @param room zeros that all runs together can have between segments */
+/** @param room the largest total number of zeros between merged segments */
 function runsOf(sorted: readonly Segment[], room: number): Run[] {
   const runs: Run[] = [];
   let run: Run | undefined;

@@ -11,7 +11,7 @@ export function receive(kind: number): Buffer {
   return readExactly(start.readUInt32LE(1));
 }
 
-/** A payload that is worth a copy: with its header in one write, the runner wakes up once. */
+/** Payloads up to this size are copied after their header: with one write, the runner wakes up only once. */
 const ONE_WRITE_BYTES = 64 * 1024;
 
 /** Writes a frame. */

@@ -9,17 +9,17 @@ import { WASI_MODULE, wasiFunctions } from "./wasi.ts";
 export interface Outcome {
   /** Undefined if the function succeeded. */
   readonly failure: Ended | undefined;
-  /** The size of the memory at the end, in bytes. */
+  /** The final size of the memory, in bytes. */
   readonly memoryBytes: number;
 }
 
-/** The engine's messages are short; a module can throw a long one. */
+/** The engine's messages are short, but a module can throw a long message. */
 const MAX_MESSAGE = 300;
 
 /**
  * Runs one fresh instance to its end.
  *
- * @param pages prepares the memory of the instance, where the process can
+ * @param pages prepares the memory of the instance, if the platform supports it
  */
 export function runInstance(loaded: LoadedModule, streams: StandardStreams, pages?: MemoryPages): Outcome {
   let memory: WebAssembly.Memory | undefined;
@@ -47,7 +47,7 @@ export function runInstance(loaded: LoadedModule, streams: StandardStreams, page
     else if (error.exitCode !== 0) ended = { reason: "exit", code: error.exitCode };
   }
   if (streams.isTooLarge) ended = { reason: "output-too-large" };
-  // A module that fails before its exports are known may have used its memory, too.
+  // A module that fails before its exports are known may have used its memory too.
   const memoryBytes = (imported ?? memory)?.buffer.byteLength ?? 0;
   if (imported !== undefined) pages?.release(imported.buffer);
   return { failure: ended && { ...ended, memoryBytes }, memoryBytes };

@@ -18,7 +18,7 @@ const COMPONENT_LAYER = 1;
 /** WASI preview 1 has 46 functions. Each import costs a wrapper. */
 const MAX_IMPORTS = 64;
 
-/** Longer lengths are no 32-bit numbers. */
+/** Longer lengths are not valid 32-bit numbers. */
 const MAX_LENGTH_BYTES = 5;
 
 /** A section of a module: its id, and the indexes of its id, its content and its end. */
@@ -41,18 +41,18 @@ export function sectionsOf(bytes: Buffer): Section[] | undefined {
   return sections;
 }
 
-/** The only section of an id; undefined if there is none, or more than one, or if the sections are malformed. */
+/** The only section with an id; undefined if there is none, if there are several, or if the sections are malformed. */
 export function onlySection(bytes: Buffer, id: number): Section | undefined {
   const found = sectionsOf(bytes)?.filter((section) => section.id === id) ?? [];
   return found.length === 1 ? found[0] : undefined;
 }
 
 /**
- * Checks what V8 accepts and a function must not have. V8 bounds the size of each memory and table, but a module can
- * declare 100,000 of them.
+ * Checks for parts that V8 accepts but a function must not have. V8 limits the size of each memory and table, but a
+ * module can declare 100,000 of them.
  *
- * @param bytes the start of the module can be anything
- * @returns why the module is refused; undefined if it is not
+ * @param bytes the start of the module; any bytes
+ * @returns the reason to reject the module; undefined if there is none
  */
 export function refusalOf(bytes: Buffer): string | undefined {
   if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) return "it is no WebAssembly module";
@@ -61,7 +61,7 @@ export function refusalOf(bytes: Buffer): string | undefined {
   if (bytes.readUInt32LE(4) !== MODULE_VERSION) return "its version of WebAssembly is not 1";
   for (let at = HEADER_BYTES; at < bytes.length; ) {
     const section = sectionAt(bytes, at);
-    // V8 refuses a length that is no number.
+    // V8 rejects malformed lengths.
     if (section === undefined) return at + MAX_LENGTH_BYTES < bytes.length ? undefined : "its sections are cut off";
     const { id, content } = section;
     const count = readUnsigned(bytes, content)?.value ?? 0;
@@ -73,7 +73,7 @@ export function refusalOf(bytes: Buffer): string | undefined {
   return undefined;
 }
 
-/** The section at an index, which can end behind the module. */
+/** The section at an index. It can extend beyond the module. */
 function sectionAt(bytes: Buffer, start: number): Section | undefined {
   const id = bytes[start];
   const size = readUnsigned(bytes, start + 1);

@@ -1,6 +1,6 @@
 import { MAX_STDERR_BYTES } from "../protocol/limits.ts";
 
-/** The instance ended by itself. A module that catches this runs on until its next call of the host. */
+/** The instance exited. A module that catches this error continues until its next call of the host. */
 export class ExitError extends Error {
   override readonly name = "ExitError";
   readonly code = "Exit";
@@ -13,7 +13,7 @@ export class ExitError extends Error {
   }
 }
 
-/** The instance wrote more to stdout than it may. */
+/** The instance wrote more to stdout than allowed. */
 class OutputTooLargeError extends Error {
   override readonly name = "OutputTooLargeError";
   readonly code = "OutputTooLarge";
@@ -22,14 +22,14 @@ class OutputTooLargeError extends Error {
 
 const FIRST_BYTES = 64 * 1024;
 
-/** The time between two reports of stderr after the first bytes: a module can write without end. */
+/** The interval between reports of stderr after the first bytes: a module can write without end. */
 const REPORT_MS = 100;
 
 /** The host's side of the standard streams of one instance. */
 export interface StreamsHost {
   /** Waits for the input; called once. */
   nextInput(): Uint8Array;
-  /** Called with the next part of stderr. An instance that is killed loses what was not reported. */
+  /** Called with the next part of stderr. If an instance is killed, its unreported part is lost. */
   reportError(part: Uint8Array): void;
 }
 
@@ -41,7 +41,7 @@ export class StandardStreams {
   #read = 0;
   #output: Buffer = Buffer.alloc(0);
   #written = 0;
-  /** The part of stderr that is not reported yet. */
+  /** The part of stderr that was not reported yet. */
   #stderr: Buffer = Buffer.alloc(0);
   #reportedBytes = 0;
   #nextReport = 0;
@@ -52,7 +52,7 @@ export class StandardStreams {
     this.#maxOutputBytes = maxOutputBytes;
   }
 
-  /** Whether the module wrote more than it may, even if it caught the error. */
+  /** Whether the module wrote more than allowed, even if it caught the error. */
   get isTooLarge(): boolean {
     return this.#refused;
   }
@@ -94,7 +94,7 @@ export class StandardStreams {
     this.#written = end;
   }
 
-  /** Appends to stderr, of which only the end is kept. */
+  /** Appends to stderr. Only the end is kept. */
   writeError(bytes: Uint8Array): void {
     this.#stderr = Buffer.concat([this.#stderr, bytes.subarray(-MAX_STDERR_BYTES)]).subarray(-MAX_STDERR_BYTES);
     const isDue = this.#reportedBytes < MAX_STDERR_BYTES || performance.now() >= this.#nextReport;

@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { ExitError, type StandardStreams } from "./standard-streams.ts";
 
-/** The name of the module that the functions are imported from. */
+/** The name of the module that provides the functions. */
 export const WASI_MODULE = "wasi_snapshot_preview1";
 
 /**
@@ -32,11 +32,11 @@ const FDSTAT_BYTES = 24;
 const SUBSCRIPTION_BYTES = 48;
 const EVENT_BYTES = 32;
 
-/** Programs use a few. More would keep the host busy instead of the module. */
+/** Programs use a few. More vectors would occupy the host instead of the module. */
 const MAX_VECTORS = 1024;
 const MAX_SUBSCRIPTIONS = 1024;
 
-/** Pauses of the thread wait for it. Nothing notifies it, so each ends at its timeout. */
+/** The thread waits on this to pause. Nothing notifies it, so each wait ends at its timeout. */
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
 /** A function of the host, as a module imports it. */
@@ -48,10 +48,10 @@ export interface InstanceMemory {
 }
 
 /**
- * The functions of WASI preview 1 for one instance: standard streams, clocks, random bytes and exit. There are no
- * files, sockets, arguments and environment variables, and calls for them fail as on a system that has none.
+ * The functions of WASI preview 1 for one instance: standard streams, clocks, random bytes and exit. Calls for files,
+ * sockets, arguments and environment variables fail as on a system without any.
  *
- * @param memory the memory of the instance, once it exists
+ * @param memory returns the memory of the instance, once it exists
  */
 export function wasiFunctions(streams: StandardStreams, memory: () => InstanceMemory): Map<string, HostFunction> {
   const bytes = (): Uint8Array => new Uint8Array(memory().buffer);
@@ -143,10 +143,10 @@ export function wasiFunctions(streams: StandardStreams, memory: () => InstanceMe
   return all;
 }
 
-/** The functions that move in a file. */
+/** The functions that change the position in a file. */
 const POSITIONS: readonly string[] = ["seek", "tell"].map(ofDescriptor);
 
-/** The functions that need a file, a directory or a socket, of which there is none. */
+/** The functions that need a file, a directory or a socket, none of which exist here. */
 const WITHOUT_DESCRIPTORS: readonly string[] = [
   ...["advise", "allocate", "datasync", "fdstat_set_rights", "filestat_get", "filestat_set_size"].map(ofDescriptor),
   ...["filestat_set_times", "pread", "prestat_get", "prestat_dir_name", "pwrite", "readdir", "renumber", "sync"].map(
@@ -172,9 +172,7 @@ export const WASI_NAMES: ReadonlySet<string> = new Set(
   }).keys(),
 );
 
-/**
- * Ends a module that caught its own exit, and reports an address outside the memory as an error number, as POSIX does.
- */
+/** Ends a module that caught its own exit. Reports an address outside the memory as an error number, as POSIX does. */
 function guarded(one: HostFunction, exit: { readonly thrown?: ExitError }): HostFunction {
   return (...values) => {
     if (exit.thrown !== undefined) throw exit.thrown;
@@ -196,7 +194,7 @@ function isStandard(fd: number): boolean {
   return fd === STDIN || fd === STDOUT || fd === STDERR;
 }
 
-/** Nanoseconds. */
+/** The time of a clock, in nanoseconds. */
 function now(clock: number): bigint {
   return clock === REALTIME ? BigInt(Date.now()) * 1_000_000n : process.hrtime.bigint();
 }

@@ -1,13 +1,13 @@
 import { RunnerError } from "@xfn/runner-contract";
 import type { Ended } from "../protocol/frames.ts";
 
-/** What programs print when a memory does not grow: Go, Rust, C++, AssemblyScript. */
+/** The messages of programs whose memory cannot grow: Go, Rust, C++, AssemblyScript. */
 const OUT_OF_MEMORY = /out of memory|memory allocation of \d+ bytes failed|bad_alloc|cannot allocate/i;
 
-/** The part of its limit that a memory fills before a program can fail for lack of it. */
+/** A failed program whose memory fills this fraction of its limit is out of memory. */
 const FULL = 0.9;
 
-/** What the error of a call depends on besides its end. */
+/** The facts, in addition to its end, that determine the error of a call. */
 export interface EndedCall {
   readonly memoryBytes: number;
   readonly maxOutputBytes: number;

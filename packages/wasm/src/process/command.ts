@@ -23,10 +23,10 @@ const MAIN = join(FOLDER, "guest", import.meta.url.endsWith(".ts") ? "main.ts" :
 const RLIMITS = "unset PWD; ulimit -c 0 && ulimit -f 0 && ulimit -n 64";
 
 /**
- * The command of the process of a module. Its limits are flags of V8 and rlimits, which macOS has too. Node's
- * permission model refuses files, processes, threads and the inspector.
+ * The command that starts a module's process. Its limits are V8 flags and rlimits, which macOS has too. Node's
+ * permission model denies files, processes, threads and the inspector.
  *
- * @param memoryBytes of an instance
+ * @param memoryBytes the memory limit of an instance
  * @param filters whether the process installs a seccomp filter, for which it loads koffi
  */
 export function processCommand(memoryBytes: number, maxOutputBytes: number, filters: boolean): Command {
@@ -37,7 +37,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     ...(filters ? ["--allow-addons"] : []),
     "--no-warnings",
     "--disable-proto=throw",
-    // eval of strings; the process has no use for it.
+    // Disables eval of strings, which the process does not use.
     "--disallow-code-generation-from-strings",
     `--max-old-space-size=${HEAP_MEBIBYTES}`,
     "--max-semi-space-size=4",
@@ -47,7 +47,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     `--wasm-max-module-size=${MAX_MODULE_BYTES}`,
     `--wasm-max-committed-code-mb=${CODE_MEBIBYTES}`,
     `--wasm-tiering-budget=${BYTES_UNTIL_OPTIMIZED}`,
-    // Two threads of V8: one for code, one for garbage.
+    // V8 gets two threads: one for code, one for garbage collection.
     "--v8-pool-size=2",
     MAIN,
     String(maxOutputBytes),
@@ -58,7 +58,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
   return [SHELL, "-c", `${RLIMITS} && exec "$0" "$@"`, ...node];
 }
 
-/** The folders that koffi is loaded from. */
+/** The folders from which koffi is loaded. */
 function koffiFolders(): string[] {
   const folder = dirname(createRequire(import.meta.url).resolve("koffi"));
   return [folder, join(dirname(folder), "@koromix")];

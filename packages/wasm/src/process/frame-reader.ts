@@ -6,7 +6,7 @@ export class FrameReader {
   readonly #onFrame: (kind: number, payload: Buffer) => void;
   #chunks: Buffer[] = [];
   #size = 0;
-  /** Bytes that must arrive next: the header of a frame, then the whole frame. */
+  /** The number of bytes to wait for: the header of a frame, then the whole frame. */
   #wanted = HEADER_BYTES;
 
   /** @param maxBytes the longest payload */

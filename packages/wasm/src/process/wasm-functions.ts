@@ -10,13 +10,13 @@ import { WasmProcess } from "./wasm-process.ts";
 export interface WasmOptions {
   /** The largest output of a function, in bytes. Default {@link DEFAULT_OUTPUT_BYTES}. */
   readonly maxOutputBytes?: number | undefined;
-  /** Processes at a time. Further calls wait. Default: two for each processor, at least four. */
+  /** The largest number of processes. Further calls wait. Default: two for each processor, at least four. */
   readonly maxProcesses?: number | undefined;
-  /** Ends a process that was not used for so long. Milliseconds; default one minute. */
+  /** Idle timeout of a process, in milliseconds. Default: one minute. */
   readonly idleMs?: number | undefined;
   /**
-   * Compiles the seccomp filter (an array of `struct sock_filter`) for a process, by its id. Absent: Node's permission
-   * model alone confines the processes.
+   * Compiles the seccomp filter (an array of `struct sock_filter`) for a process, by its process id. Absent: only
+   * Node's permission model confines the processes.
    */
   readonly filter?: ((pid: number) => Buffer) | undefined;
   /** Called once if the kernel does not accept the filter. */
@@ -25,13 +25,13 @@ export interface WasmOptions {
 
 /** One call. */
 export interface WasmCall {
-  /** Identifies the module, such as the digest of its image. */
+  /** Identifies the module; for example, the digest of its image. */
   readonly digest: string;
-  /** Reads the module; called if no process has it. */
+  /** Reads the module. Called if no process has loaded it. */
   readonly module: () => Buffer;
   /** Milliseconds from the delivery of the input. Default {@link DEFAULT_TIMEOUT_MS}. */
   readonly timeoutMs?: number | undefined;
-  /** Memory of the instance. Default {@link DEFAULT_MEMORY_BYTES}. */
+  /** Memory limit of the instance, in bytes. Default {@link DEFAULT_MEMORY_BYTES}. */
   readonly memoryBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called when the module is compiled, before the input is delivered. */
@@ -55,8 +55,8 @@ interface Pooled {
 const DEFAULT_IDLE_MS = 60_000;
 
 /**
- * Runs modules as functions, each call in a fresh instance. A process has one module, compiled once, and runs one call
- * at a time. After a call it starts the next instance, which waits for its input.
+ * Runs modules as functions, each call in a fresh instance. A process compiles one module once, and runs one call at a
+ * time. After a call it starts the next instance, which waits for its input.
  */
 export class WasmFunctions {
   readonly maxOutputBytes: number;
@@ -73,13 +73,12 @@ export class WasmFunctions {
     this.#maxProcesses = options.maxProcesses ?? Math.max(4, 2 * availableParallelism());
   }
 
-  /** The number of processes. */
   get count(): number {
     return this.#pool.size;
   }
 
   /**
-   * Runs one call. A function that fails is an outcome, with what it wrote to stderr.
+   * Runs one call. A failed function is an outcome, with the end of its stderr.
    *
    * @throws RunnerError `ImageInvalid`, `StartFailed`, `LimitUnavailable`, `Aborted`, `Killed`, `OutOfMemory`, `Closed`
    */
@@ -96,7 +95,7 @@ export class WasmFunctions {
     const forget = onAbort(signal, () => end("Aborted"));
     let timer: NodeJS.Timeout | undefined;
     try {
-      // Compiling a module takes less, whatever it has.
+      // Compiling any module takes less time than this.
       timer = setTimeout(end, DEFAULT_TIMEOUT_MS, "Timeout");
       const { filtered } = await process.ready;
       if (!filtered && this.#options.filter !== undefined) this.#sayUnfiltered();
@@ -120,7 +119,7 @@ export class WasmFunctions {
     }
   }
 
-  /** Ends all processes, and waits for their ends. */
+  /** Ends all processes, and waits until they have exited. */
   async close(): Promise<void> {
     this.#closed = true;
     const pool = [...this.#pool];
@@ -159,7 +158,7 @@ export class WasmFunctions {
     return undefined;
   }
 
-  /** Starts a process, in place of an idle one of another module if there are too many. */
+  /** Starts a process. At the limit, it replaces an idle process of another module. */
   #start(key: string, call: WasmCall, memoryBytes: number): Pooled | undefined {
     if (this.#pool.size >= this.#maxProcesses) {
       const idle = [...this.#pool].find(({ busy }) => !busy);

@@ -20,14 +20,14 @@ import { FrameReader } from "./frame-reader.ts";
 
 /** How a call ended. */
 export interface Outcome {
-  /** What the function wrote to stdout; absent if it failed. */
+  /** The function's stdout; absent if the function failed. */
   readonly output?: Buffer;
   readonly ended?: Ended;
   /** The end of stderr. */
   readonly stderr: string;
 }
 
-/** What a process is made for. */
+/** The module and the limits of a process. */
 export interface ProcessOptions {
   readonly command: Command;
   /** Compiles the seccomp filter of the process; undefined for none. */
@@ -42,7 +42,7 @@ const MAX_REPORT = 4096;
 /** Room for the frames besides outputs: JSON and messages. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
-/** The longest time that an instance may run before it waits for its input: it takes a processor meanwhile. */
+/** The longest time that an instance may run before it waits for its input: until then it occupies a processor. */
 const MAX_WAIT_MS = 10_000;
 
 const NO_FILTER: Buffer = Buffer.alloc(0);
@@ -51,12 +51,11 @@ const NO_FILTER: Buffer = Buffer.alloc(0);
 export class WasmProcess {
   /** Resolves when the module is compiled. @throws RunnerError `ImageInvalid`, `StartFailed`, `OutOfMemory` */
   readonly ready: Promise<Ready>;
-  /** Resolves when the process has ended. */
   readonly exited: Promise<void>;
   readonly #child: ChildProcess;
   readonly #becomeReady: PromiseWithResolvers<Ready> = Promise.withResolvers<Ready>();
   #call: PromiseWithResolvers<Outcome> | undefined;
-  /** The end of the stderr of the instance that runs, or waits for its input. */
+  /** The end of the stderr of the instance that is running or waiting for its input. */
   #stderr: Buffer = Buffer.alloc(0);
   #report = "";
   #gone = false;
@@ -65,7 +64,7 @@ export class WasmProcess {
   constructor({ command: [program, ...args], filter, module, maxOutputBytes }: ProcessOptions) {
     this.ready = this.#becomeReady.promise;
     this.ready.catch(() => undefined);
-    // A session of its own: Ctrl-C reaches only the runner, which then ends its calls in order.
+    // The process gets its own session: Ctrl-C reaches only the runner, which then ends its calls in order.
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: {}, cwd: "/", detached: true });
     const { stdin, stdout, stderr } = this.#child;
     const reader = new FrameReader(Math.max(maxOutputBytes, MAX_MESSAGE_BYTES), (kind, payload) =>
@@ -82,22 +81,22 @@ export class WasmProcess {
     this.#child.once("error", (cause) => this.#end(startFailed(cause.message, cause), resolve));
     this.#child.once("close", (code, signal) => this.#end(this.#exitError(code, signal), resolve));
     const { pid } = this.#child;
-    // Without an id, the process did not start.
+    // Without a process id, the process did not start.
     this.#send(FILTER, pid === undefined ? NO_FILTER : (filter?.(pid) ?? NO_FILTER));
     this.#send(MODULE, module);
   }
 
-  /** Whether the process has ended, or was killed. */
+  /** Whether the process has exited or was killed. */
   get gone(): boolean {
     return this.#gone;
   }
 
-  /** The end of what the function wrote to stderr in the call that ended with the process. */
+  /** The end of the function's stderr in the call that ended with the process. */
   get stderr(): string {
     return this.#stderr.toString("utf8");
   }
 
-  /** Runs one call. The process must be ready, and run no other call. */
+  /** Runs one call. The process must be ready, and must not be running another call. */
   async call(input: Uint8Array): Promise<Outcome> {
     this.#unwatch();
     const call = Promise.withResolvers<Outcome>();
@@ -106,14 +105,14 @@ export class WasmProcess {
     return await call.promise;
   }
 
-  /** Ends the process with what it runs. */
+  /** Kills the process and the call that it runs. */
   kill(): void {
     this.#gone = true;
     this.#unwatch();
     this.#child.kill("SIGKILL");
   }
 
-  /** Whether this program waits for the process before it ends. */
+  /** Sets whether the process keeps this program running. */
   keepAlive(isBusy: boolean): void {
     const change = isBusy ? "ref" : "unref";
     this.#child[change]();
@@ -123,7 +122,7 @@ export class WasmProcess {
 
   #send(kind: number, payload: Uint8Array): void {
     const { stdin } = this.#child;
-    // The process wakes up once for both.
+    // With one write for both, the process wakes up once.
     stdin?.cork();
     stdin?.write(header(kind, payload.length));
     if (payload.length > 0) stdin?.write(payload);
@@ -134,7 +133,7 @@ export class WasmProcess {
     try {
       reader.push(chunk);
     } catch {
-      // Only a module that took over its process can break the protocol.
+      // Only a module that took over its process can violate the protocol.
       this.kill();
     }
   }
@@ -152,7 +151,7 @@ export class WasmProcess {
         this.#stderr = Buffer.concat([this.#stderr, payload]).subarray(-MAX_STDERR_BYTES);
         return;
       case OUTPUT:
-        // A chunk of the pipe can have another frame.
+        // A chunk of the pipe can contain another frame.
         return this.#finish({ output: Buffer.from(payload), stderr: this.stderr });
       case ENDED:
         return this.#finish({ ended: JSON.parse(payload.toString("utf8")) as Ended, stderr: this.stderr });
@@ -164,7 +163,7 @@ export class WasmProcess {
   #finish(outcome: Outcome): void {
     const call = this.#call;
     this.#call = undefined;
-    // Further parts are those of the next instance.
+    // Further parts belong to the next instance.
     this.#stderr = Buffer.alloc(0);
     this.#startWatch();
     call?.resolve(outcome);

@@ -3,7 +3,7 @@
  * (little-endian), and that many bytes.
  */
 
-/** To the process, first: the compiled seccomp filter, or nothing where there is none. */
+/** To the process, first: the compiled seccomp filter, or no bytes if there is none. */
 export const FILTER = 1;
 /** To the process: the module. */
 export const MODULE = 2;
@@ -22,9 +22,9 @@ export const OUTPUT = 8;
 /** From the process, at the end of a call: JSON, {@link Ended}. */
 export const ENDED = 9;
 
-/** How the process is confined. */
+/** The confinement of a process. */
 export interface Ready {
-  /** Whether the kernel filters its system calls. Otherwise Node's permission model alone confines it. */
+  /** Whether the kernel filters the system calls. Otherwise only Node's permission model confines the process. */
   readonly filtered: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Ended {
   readonly code?: number;
   /** The engine's message, for `trap`. */
   readonly message?: string;
-  /** The size of the memory at the end, in bytes. */
+  /** The final size of the memory, in bytes. */
   readonly memoryBytes: number;
 }
 
