@@ -11,7 +11,7 @@ const WIDGETS: ResourceKind = {
 };
 const signal = new AbortController().signal;
 
-/** Reviews by a server that a test plays. */
+/** Access reviews, answered by a fake server. */
 function stage(): { reviews: AccessReviews; server: { allowed: boolean; asked: unknown[] }; wait(ms: number): void } {
   const server = { allowed: true, asked: [] as unknown[] };
   let now = 0;

@@ -2,14 +2,14 @@ import { isObject } from "@xfn/json";
 import type { Client, ResourceKind } from "@xfn/kubernetes";
 import { hasElapsed } from "../objects/elapsed.ts";
 
-/** The path of reviews. A POST to it answers a question and stores nothing. */
+/** The path of access reviews. A POST to it answers a question and stores nothing. */
 export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-/** A right that was withdrawn is seen after this time. */
+/** A withdrawn right is noticed after this time. */
 const FRESH_MS = 10_000;
-/** Rights for which no reconcile asked for this long are no longer reviewed. */
+/** Rights that no reconcile has requested for this long are no longer reviewed. */
 const UNUSED_MS = 120_000;
 
-/** What a review asks, with the fields of `spec.resourceAttributes`. */
+/** The fields of a review's `spec.resourceAttributes`. */
 export type RightAttributes = { readonly [field: string]: string };
 
 interface Review {
@@ -20,8 +20,8 @@ interface Review {
 }
 
 /**
- * What a user may read, as the API server says (SelfSubjectAccessReview). The reviews are shared by all reconciles, so
- * that a steady state costs a request per kind and ten seconds.
+ * The read rights of a user, as SelfSubjectAccessReviews report them. All reconciles share the reviews, so a steady
+ * state costs one request per kind every ten seconds.
  */
 export class AccessReviews {
   readonly #client: Client;
@@ -41,8 +41,8 @@ export class AccessReviews {
   }
 
   /**
-   * Whether the user is known to have a right. False also before the first review: read live then, and the server
-   * decides. The next `refresh` reviews it.
+   * Whether the user is known to have a right. Also false before the first review: the caller then reads live, and the
+   * server decides. The next `refresh` reviews the right.
    */
   allows(verb: "get" | "list", { group, plural }: ResourceKind, namespace: string | undefined): boolean {
     const key = JSON.stringify([verb, group, plural, namespace]);
@@ -58,8 +58,8 @@ export class AccessReviews {
   }
 
   /**
-   * Whether the user has a right, also one that a cache does not need. An answer is shared for ten seconds, and is not
-   * renewed unless a caller asks.
+   * Whether the user has a right, including rights that caches do not need. Callers share an answer for ten seconds.
+   * Only another call renews it.
    *
    * @throws {ApiError} if the server does not answer
    */
@@ -79,7 +79,7 @@ export class AccessReviews {
     }
   }
 
-  /** Reviews the rights for which reconciles have asked, unless their last review is recent. */
+  /** Reviews the rights that reconciles have requested, unless their last review is recent. */
   async refresh(signal: AbortSignal): Promise<void> {
     this.#refreshing ??= this.#refresh(signal).finally(() => (this.#refreshing = undefined));
     await this.#refreshing;
@@ -100,7 +100,7 @@ export class AccessReviews {
     try {
       return await hasRight(this.#client, attributes, signal);
     } catch {
-      // Objects are then read live, which reports the problem.
+      // The caller then reads live, which reports the problem.
       return false;
     }
   }

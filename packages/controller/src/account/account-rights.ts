@@ -11,10 +11,10 @@ import type { Actor } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /**
- * The rights of a service account that a definition or a Composition names. Reads and writes for the definition's XRs,
- * for what they compose and for their Secrets have these rights, and no others: requests impersonate the account, and a
- * cache, which the controller filled with its own rights, answers only what the account may read. The account of a
- * Composition replaces that of the definition for what the Composition reads and composes.
+ * The rights of a service account that a definition or a Composition names. Requests for the definition's XRs, their
+ * composed resources and their Secrets impersonate the account, and have no other rights. The controller fills the
+ * caches with its own rights, so a cache answers only what the account may read. A Composition's account replaces the
+ * definition's account for the objects that the Composition reads and composes.
  */
 export class AccountRights implements Actor {
   readonly client: Client;

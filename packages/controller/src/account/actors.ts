@@ -5,9 +5,12 @@ import type { Actor } from "./actor.ts";
 
 /** The actors of the instances of one definition. */
 export interface Actors {
-  /** The controller, for conditions, and for what belongs to the controller. */
+  /** The controller, for conditions and for its own objects. */
   readonly own: Actor;
-  /** The account of the definition, for its XRs, their Secrets and their claims; the controller if it names none. */
+  /**
+   * The account of the definition, for its XRs, their Secrets and their claims; or the controller if the definition
+   * names none.
+   */
   readonly xr: Actor;
 }
 

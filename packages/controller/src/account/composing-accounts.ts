@@ -9,7 +9,7 @@ import { AccountRights } from "./account-rights.ts";
 import type { Actor } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
-/** The account of a Composition, as it was at one revision. */
+/** The account of a Composition at one revision. */
 interface Composing {
   readonly actor: Actor;
   readonly mayImpersonate: SharedReview;
@@ -20,13 +20,13 @@ interface Composing {
  *
  * Without `serviceAccountRef`, a Composition has the rights of the definition's account, or else of the controller.
  * That user must be allowed to impersonate the account that a Composition names. Otherwise the author of a Composition
- * could reach further than the definition lets its XRs reach.
+ * could gain more rights than the definition gives its XRs.
  */
 export class ComposingAccounts {
   readonly #context: Context;
   readonly #own: ServiceAccountReference | undefined;
   readonly #xr: Actor;
-  // By the parsed Composition, which is the same object while its revision is the same.
+  // Keyed by the parsed Composition, which stays the same object while its revision is the same.
   readonly #byComposition: WeakMap<Composition, Composing> = new WeakMap();
 
   /**
@@ -40,7 +40,7 @@ export class ComposingAccounts {
   }
 
   /**
-   * The actor that composes with a Composition: that of its XRs, unless it names another account.
+   * The actor that composes with a Composition: its own account if it names one, otherwise the actor of its XRs.
    *
    * @param xr the XR that waits for the account
    * @throws {CompositeError} `Forbidden` if the account may not be impersonated; `ServiceAccountNotFound`

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SharedReview } from "./shared-review.ts";
 
-/** A question whose answers a test gives. */
+/** A review whose answers the test gives. */
 function stage() {
   const questions: PromiseWithResolvers<boolean>[] = [];
   let now = 0;

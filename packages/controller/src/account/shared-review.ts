@@ -1,9 +1,11 @@
 import { hasElapsed } from "../objects/elapsed.ts";
 
-/** A right that was withdrawn, and an account that was deleted, are seen after this time. */
+/** A withdrawn right or a deleted account is noticed after this time. */
 const FRESH_MS = 10_000;
 
-/** A question to the API server, with an answer that reconciles share. Only a yes is kept: each retry asks again. */
+/**
+ * A question to the API server whose answer reconciles share. Only a positive answer is kept: each retry asks again.
+ */
 export class SharedReview {
   readonly #ask: (signal: AbortSignal) => Promise<boolean>;
   readonly #now: () => number;
@@ -15,7 +17,7 @@ export class SharedReview {
     this.#now = now;
   }
 
-  /** @throws what the question throws, unless it does so because the signal of another caller was aborted */
+  /** @throws {unknown} the error of the question, unless the signal of another caller was aborted */
   async isYes(signal: AbortSignal): Promise<boolean> {
     if (this.#asked === undefined || hasElapsed(this.#asked.at, this.#now(), FRESH_MS))
       this.#asked = { at: this.#now(), signal, isYes: this.#ask(signal) };
@@ -31,7 +33,7 @@ export class SharedReview {
     }
   }
 
-  // Another caller may have asked again meanwhile.
+  // Another caller may have asked again in the meantime.
   #forget(asked: object): void {
     if (this.#asked === asked) this.#asked = undefined;
   }

@@ -11,8 +11,8 @@ import { reclaimField } from "./reclaim.ts";
 import { yieldFields } from "./yield-fields.ts";
 
 /**
- * Creates the composite of a claim, or applies what has changed. Fields of other writers stay; fields that the claim
- * no longer has are removed.
+ * Creates the composite of a claim, or applies the changes. Keeps the fields of other writers, and removes the fields
+ * that the claim no longer has.
  *
  * @param existing the composite as last read; undefined if the server has none
  */
@@ -32,7 +32,7 @@ export async function applyComposite(
     memory.writes.saw(composite);
     return { composite, created: true };
   }
-  // Only if unchanged: another claim may have been bound to the composite since it was checked.
+  // Use the version as a precondition: another claim may have been bound to the composite since it was checked.
   const options = { fieldManager, onlyIfUnchanged: true, signal };
   const { object, written } = await memory.applies.apply(client, intent, existing, options);
   if (written) memory.writes.saw(object);
@@ -64,7 +64,7 @@ function compositeIntent(context: ClaimContext, name: string, existing: LiveObje
   };
 }
 
-/** Emits one event for each process and field: nothing changes until the claim or the Composition does. */
+/** Emits one event per process and field: nothing changes until the claim or the Composition changes. */
 function emitYielded({ events, claim, memory }: ClaimContext, path: string): void {
   if (memory.yielded.has(path)) return;
   memory.yielded.add(path);

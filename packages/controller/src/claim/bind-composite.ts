@@ -11,18 +11,18 @@ import { ClaimError } from "./claim-error.ts";
 import { isClaimable } from "./claimable.ts";
 
 /**
- * The name of the composite that the controller creates for a claim. The same claim always has the same name, so that
- * a crash creates no second composite. A new claim of the same name has another one.
+ * The name of the composite that the controller creates for a claim. It is always the same for one claim, so that a
+ * crash creates no second composite. A new claim of the same name gets another composite name.
  */
 export function provisionedName({ metadata }: LiveObject): string {
   return composedName(`${metadata.name}-`, metadata.uid, "composite");
 }
 
-/** RFC 1123 subdomain. Stricter than the URL check: a composite of another name cannot exist. */
+/** RFC 1123 subdomain. Stricter than the URL check: no composite can have another name. */
 const OBJECT_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /**
- * The name of the composite that a claim is bound to, or asks for.
+ * The name of the composite that a claim is bound to or names.
  *
  * @throws {ClaimError} `InvalidResourceRef`
  */
@@ -30,7 +30,7 @@ export function compositeName({ claim, composites, definition }: ClaimContext): 
   const reference = objectAt(claim, "spec", "resourceRef");
   const name = textAt(reference, "name");
   if (name === undefined) return provisionedName(claim);
-  // The composite of a requirement always has the same kind, which its author need not repeat.
+  // The composite of a requirement always has the same kind, so its author may omit it.
   const isOfKind =
     (isOnlyName(reference) && claimFieldOf(definition) === "requirementRef") ||
     groupKindOf(reference) === groupKind(apiVersionOf(composites), composites.kind);
@@ -43,11 +43,11 @@ export function compositeName({ claim, composites, definition }: ClaimContext): 
 }
 
 /**
- * The composite that a claim can be bound to; undefined if it must be created. One without a claim must be offered,
- * because a bound claim gets its connection secret, and changes its spec.
+ * The composite that a claim can be bound to; undefined if it must be created. A composite without a claim must be
+ * offered to claims: a bound claim gets its connection secret and changes its spec.
  *
- * @throws {ClaimError} `CompositeOfAnother`, or `CompositeNotFound` and `CompositeNotClaimable` for one that the author
- *   of the claim chose
+ * @throws {ClaimError} `CompositeOfAnother`; `CompositeNotFound` or `CompositeNotClaimable` if the author of the claim
+ *   chose the composite
  */
 export async function bindableComposite(context: ClaimContext, name: string): Promise<LiveObject | undefined> {
   const composite = await findComposite(context, name);
@@ -86,9 +86,9 @@ function describeOwner(composite: LiveObject): string {
 }
 
 /**
- * The owner of a composite: this claim, another one, or none, by its claim reference. An object that controls the
- * composite, such as the XR that composed it, is its owner whatever the reference says: otherwise a claim's author
- * could rewrite and delete any tenant's composed XR whose name is known.
+ * The owner of a composite according to its claim reference: this claim, another claim, or none. A controlling object,
+ * such as the XR that composed it, owns the composite regardless of the reference. Otherwise the author of a claim
+ * could rewrite and delete any tenant's composed XR by its name.
  */
 export function bindingOf(
   { claim, claims, definition }: ClaimContext,
@@ -101,14 +101,14 @@ export function bindingOf(
   const isThis =
     textAt(reference, "name") === claim.metadata.name &&
     textAt(reference, "namespace") === claim.metadata.namespace &&
-    // In any version: definitions add and remove versions.
+    // Any version matches: definitions add and remove versions.
     ((field === "requirementRef" && isOnlyName(reference)) ||
       groupKindOf(reference) === groupKind(apiVersionOf(claims), claims.kind));
   return isThis ? "this" : "another";
 }
 
 /**
- * Whether a composite is bound to another claim of this one's name. A restore from a backup also gives a claim another
+ * Whether a composite is bound to another claim of the same name. A restore from a backup also gives a claim another
  * UID.
  */
 export function isOfNamesake({ claim, definition }: ClaimContext, composite: LiveObject): boolean {
@@ -116,7 +116,7 @@ export function isOfNamesake({ claim, definition }: ClaimContext, composite: Liv
   return uid !== undefined && uid !== claim.metadata.uid;
 }
 
-/** The claim reference of the composite. */
+/** The claim reference that the composite gets. */
 export function claimReference({ claim, claims }: ClaimContext): JsonObject {
   const { name, namespace = "", uid } = claim.metadata;
   return { ...typeMeta(claims), namespace, name, uid };

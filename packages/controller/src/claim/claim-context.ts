@@ -10,7 +10,7 @@ import { referenceOf } from "../objects/kinds.ts";
 import type { OwnWrites } from "../objects/own-writes.ts";
 import { findLive } from "../objects/read-objects.ts";
 
-/** What the process retains of one claim between reconciles. It only saves requests and events. */
+/** The state of one claim that the process retains between reconciles. It only saves requests and events. */
 export interface ClaimMemory {
   readonly writes: OwnWrites;
   readonly applies: ApplyCache;
@@ -48,14 +48,14 @@ export async function findCompositeLive(context: ClaimContext, name: string): Pr
     return composite;
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
-    // Without a CRD there are no composites. With one, discovery lags, and the composite may exist.
+    // Without a CRD, no composites exist. With a CRD, discovery may lag, and the composite may exist.
     if ((await findCrd(actors.own, `${composites.plural}.${composites.group}`, signal)) === undefined) return undefined;
     throw error;
   }
 }
 
 /**
- * Patches the claim, with the controller's own rights: it reports on it.
+ * Patches the claim, with the controller's own rights: the patch only reports on it.
  *
  * @throws {ApiError} `Conflict` if the claim has changed since it was read
  */

@@ -6,18 +6,18 @@ export type ClaimErrorCode =
   /** `spec.resourceRef` names a composite that does not exist. The claim waits for it. */
   | "CompositeNotFound"
   /**
-   * Another claim or object owns the composite, or it no longer refers to this claim. It is neither changed nor
-   * deleted.
+   * Another claim or object owns the composite, or it no longer refers to this claim. The controller neither changes
+   * nor deletes it.
    */
   | "CompositeOfAnother"
   /**
-   * The composite has no claim, and is not offered to those of the claim's namespace. Its owner can offer it by the
+   * The composite has no claim, and is not offered to the claims of this namespace. Its owner can offer it with the
    * annotation `apiextensions.crossplane.io/claimable-by`.
    */
   | "CompositeNotClaimable"
   /**
-   * The connection secret does not belong to the composite, or the one in the claim's namespace not to the claim.
-   * Neither is copied or written.
+   * The composite does not own its connection secret, or the claim does not own the one in its namespace. The
+   * controller neither copies nor writes a Secret.
    */
   | "SecretOfAnother"
   /** The composite's connection secret does not exist yet. */

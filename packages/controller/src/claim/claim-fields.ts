@@ -5,7 +5,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { exclusiveFields, fieldsOf } from "../objects/managed-fields.ts";
 
 /**
- * Fields of a spec that are never copied between a claim and its composite, whatever their schemas allow (Crossplane
+ * Fields of a spec that are never copied between a claim and its composite, even if their schemas allow it (Crossplane
  * v1.13). A claim that could set `resourceRefs` of its composite could delete any object with it.
  */
 const NEVER_COPIED: ReadonlySet<string> = new Set([
@@ -18,7 +18,7 @@ const NEVER_COPIED: ReadonlySet<string> = new Set([
   "writeConnectionSecretToRef",
 ]);
 
-/** Whether a field is never copied. The reclaim policy is the composite's, unless the author defines such a field. */
+/** Whether a field is never copied. The composite owns the reclaim policy, unless the author defines such a field. */
 function isNeverCopied(field: string, definition: Definition): boolean {
   return (
     NEVER_COPIED.has(field) ||
@@ -28,8 +28,8 @@ function isNeverCopied(field: string, definition: Definition): boolean {
 }
 
 /**
- * Fields that the claim only copies from its composite: the revision, unless the policy is Manual, and a Composition
- * that the definition enforces. If the claim could ask for another one, both controllers would overwrite each other
+ * Fields that the claim only copies from its composite: the revision, unless the policy is Manual, and the Composition
+ * that the definition enforces. If the claim could select another one, both controllers would overwrite each other
  * forever.
  */
 function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<string> {
@@ -40,7 +40,7 @@ function copiedOnlyFields(claim: LiveObject, { spec }: Definition): ReadonlySet<
   ]);
 }
 
-/** The fields of a claim's spec that its composite gets: all except those that were copied from the composite. */
+/** The fields of a claim's spec that its composite gets: all except the fields that were copied from the composite. */
 export function wantedSpec(claim: LiveObject, definition: Definition): JsonObject {
   const copied = ownSpecFields(claim);
   const copiedOnly = copiedOnlyFields(claim, definition);
@@ -54,7 +54,7 @@ export function wantedSpec(claim: LiveObject, definition: Definition): JsonObjec
 }
 
 /**
- * The claim's spec, completed with fields of its composite that the claim's author does not set, such as the selected
+ * The claim's spec, completed with the composite's fields that the claim's author does not set, such as the selected
  * Composition. Fields that were copied before follow the composite.
  */
 export function completedSpec(claim: LiveObject, composite: LiveObject, definition: Definition): JsonObject {
@@ -69,7 +69,10 @@ export function completedSpec(claim: LiveObject, composite: LiveObject, definiti
   return spec;
 }
 
-/** The fields of an object's spec that only the claim controller owns, as FieldsV1. In a claim, it copied them. */
+/**
+ * The fields of an object's spec that only the claim controller owns, as FieldsV1. In a claim, these are the copied
+ * fields.
+ */
 export function ownSpecFields(object: LiveObject): JsonObject {
   const ours = fieldsOf(object, (manager) => manager === FIELD_MANAGERS.claim);
   const theirs = fieldsOf(object, (manager) => manager !== FIELD_MANAGERS.claim);

@@ -13,9 +13,9 @@ const OWN_KEYS: ReadonlySet<string> = new Set([
   ANNOTATION_RESOURCE_NAME,
   // A claim and its composite are paused separately.
   ANNOTATION_PAUSED,
-  // The owner of a composite offers it, and not the author of its claim.
+  // The owner of a composite offers it, not the author of its claim.
   ANNOTATION_CLAIMABLE_BY,
-  // Copied from the claim once; then the composite's value wins.
+  // Copied from the claim once. After that, the composite's value wins.
   ANNOTATION_EXTERNAL_NAME,
 ]);
 

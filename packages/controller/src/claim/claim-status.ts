@@ -37,7 +37,7 @@ export async function setClaimStatus(
   if (status !== undefined) await patchClaim(context, { status }, "status");
 }
 
-/** The conditions of the composite that functions let the claim show too. */
+/** The composite's conditions that functions also show on the claim. */
 function shownConditions({ claimConditions }: ClaimContext, composite: LiveObject): Condition[] {
   return [...(claimConditions?.get(composite.metadata.uid) ?? [])].flatMap((type) => {
     return conditionIn(conditionOf(composite, type) ?? {}) ?? [];

@@ -4,8 +4,8 @@ import { type Condition, conditionOf, hasCondition } from "../objects/conditions
 import type { ClaimContext } from "./claim-context.ts";
 
 /**
- * The condition `Synced` of a claim whose fields its composite has. It is false with the composite's cause if the
- * composite could not be composed: authors of claims often cannot read composites, which are cluster-scoped.
+ * The condition `Synced` of a claim whose fields its composite has. If composing failed, it is false with the
+ * composite's cause: authors of claims often cannot read cluster-scoped composites.
  */
 export function syncedCondition(composite: LiveObject): Condition {
   const cause = conditionOf(composite, "Synced");
@@ -16,7 +16,7 @@ export function syncedCondition(composite: LiveObject): Condition {
   return { type: "Synced", status: "False", reason: "CompositeNotSynced", message };
 }
 
-/** The condition `Ready` of a claim whose composite is not ready, with what the composite waits for. */
+/** The condition `Ready` of a claim whose composite is not ready, with the reason why the composite waits. */
 export function waitingCondition(composite: LiveObject): Condition {
   const { kind, metadata } = composite;
   const cause = textAt(conditionOf(composite, "Ready"), "message");

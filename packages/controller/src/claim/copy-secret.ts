@@ -10,9 +10,9 @@ import type { ClaimContext } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
 
 /**
- * Copies a composite's connection secret into the claim's namespace, under the claim's name for it. Copies only a
- * Secret that the composite controls: otherwise a reference could read any Secret. Writes only a Secret that the
- * claim controls, or a connection secret without a controller.
+ * Copies a composite's connection secret into the claim's namespace, under the name that the claim chose. Copies only a
+ * Secret that the composite controls: otherwise a reference could read any Secret. Writes only a Secret that the claim
+ * controls, or a connection secret without a controller.
  *
  * @returns whether it wrote
  * @throws {ClaimError} `SecretNotFound`, `SecretOfAnother`, `SecretRefused`
@@ -67,7 +67,7 @@ async function readSource(
   );
 }
 
-/** The server may quote values of a refused Secret, so its message is left out. */
+/** Leaves the server's message out, because it may quote values of a refused Secret. */
 async function refusalWithoutValues(name: string, request: Promise<unknown>): Promise<void> {
   try {
     await request;

@@ -13,12 +13,11 @@ import { setClaimConditions } from "./claim-status.ts";
 import { reclaimPolicyOf, releaseComposite } from "./reclaim.ts";
 
 /**
- * Deletes or releases a claim's composite, as its reclaim policy says. Deletes the claim's connection secret, and
+ * Deletes or releases a claim's composite according to its reclaim policy. Deletes the claim's connection secret, and
  * removes its finalizer. With `compositeDeletePolicy` Foreground it first waits until a deleted composite and its
  * composed resources are gone. A composite that is bound to another claim, or was never bound to this one, stays.
  *
- * @throws {ClaimError} `CompositeOfAnother` for a composite that was created for this claim and has lost its
- *   `claimRef`
+ * @throws {ClaimError} `CompositeOfAnother` if a composite that was created for this claim has lost its `claimRef`
  */
 export async function deleteClaim(context: ClaimContext): Promise<Outcome | undefined> {
   if (!finalizersOf(context.claim).includes(FINALIZER_CLAIM)) return undefined;
@@ -40,7 +39,6 @@ export async function deleteClaim(context: ClaimContext): Promise<Outcome | unde
   return finish(context, `deleted ${composite.metadata.name}`);
 }
 
-/** Deletes the claim's connection secret, and removes the finalizer. */
 async function finish(
   context: ClaimContext,
   message: string,
@@ -54,7 +52,6 @@ async function finish(
   return undefined;
 }
 
-/** Deletes the claim's copy of the connection secret. */
 async function deleteCopy(context: ClaimContext): Promise<void> {
   const { claim, signal } = context;
   const name = textAt(claim, "spec", "writeConnectionSecretToRef", "name");
@@ -76,9 +73,9 @@ async function boundComposite(context: ClaimContext): Promise<LiveObject | undef
   const composite = await findCompositeLive(context, name);
   if (composite === undefined) return undefined;
   const binding = bindingOf(context, composite);
-  // A composite of a later claim of this name is that claim's.
+  // Leave a composite that is bound to a later claim of this name.
   if (binding === "this") return isOfNamesake(context, composite) ? undefined : composite;
-  // A retained one without a claim was released: a crash followed, before the finalizer was removed.
+  // A retained composite without a claim was released: a crash followed before the finalizer was removed.
   if (binding === "none" && name === provisionedName(claim) && reclaimPolicyOf(context, composite) === "Delete") {
     throw new ClaimError(
       "CompositeOfAnother",
@@ -102,7 +99,7 @@ async function deleteComposite(context: ClaimContext, composite: LiveObject, isF
     if (isApiError(error, "NotFound")) return;
     if (!isApiError(error, "Conflict")) throw error;
     // A composite of the name with another UID means that the bound one is gone. Otherwise the conflict has another
-    // reason.
+    // cause.
     const current = await findCompositeLive(context, name);
     if (current?.metadata.uid === uid) throw error;
   }

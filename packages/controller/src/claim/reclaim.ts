@@ -10,12 +10,12 @@ import { bindingOf, provisionedName } from "./bind-composite.ts";
 import type { ClaimContext } from "./claim-context.ts";
 import { ownSpecFields } from "./claim-fields.ts";
 
-/** What happens to a composite when its claim is deleted. */
+/** Whether a composite is deleted or kept when its claim is deleted. */
 export type ReclaimPolicy = "Delete" | "Retain";
 
 /**
  * The policy of a composite (`spec.reclaimPolicy`). A user's value wins. By default a composite is deleted with the
- * claim that it was created for. Any other is retained: other users may depend on it.
+ * claim that it was created for. Any other composite is retained, because other users may depend on it.
  */
 export function reclaimPolicyOf(context: ClaimContext, composite: LiveObject): ReclaimPolicy {
   return givenPolicy(context, composite) ?? defaultPolicy(context, composite);
@@ -23,7 +23,7 @@ export function reclaimPolicyOf(context: ClaimContext, composite: LiveObject): R
 
 /**
  * The field `reclaimPolicy` that the claim applies to its composite: the default, so that users see and can change it.
- * Empty for a user's value.
+ * Empty if a user has set a value.
  *
  * @param composite as last read; undefined if the claim creates it
  */
@@ -33,31 +33,31 @@ export function reclaimField(context: ClaimContext, composite: LiveObject | unde
   return givenPolicy(context, composite) === undefined ? { reclaimPolicy: defaultPolicy(context, composite) } : {};
 }
 
-/** The policy in the spec of a composite. */
+/** The policy that the spec of a composite has. */
 function presentPolicy({ definition }: ClaimContext, composite: LiveObject): ReclaimPolicy | undefined {
   const policy = hasReclaimPolicy(definition) ? textAt(composite, "spec", "reclaimPolicy") : undefined;
   return policy === "Delete" || policy === "Retain" ? policy : undefined;
 }
 
-/** The policy that is not the claim controller's own default. */
+/** The policy that a user has set, rather than the claim controller's own default. */
 function givenPolicy(context: ClaimContext, composite: LiveObject): ReclaimPolicy | undefined {
   const policy = presentPolicy(context, composite);
   if (policy === undefined) return undefined;
   return ownSpecFields(composite)["f:reclaimPolicy"] === undefined ? policy : undefined;
 }
 
-/** Depends on nothing that a crash could lose. */
+/** Depends only on state that survives a crash. */
 function defaultPolicy(context: ClaimContext, composite: LiveObject): ReclaimPolicy {
   const { claim } = context;
   if (composite.metadata.name === provisionedName(claim)) return "Delete";
   if (bindingOf(context, composite) !== "this") return "Retain";
-  // What this claim recorded when it was bound stays.
+  // The value that this claim recorded when it was bound stays.
   const isRecorded = textAt(composite, "spec", claimFieldOf(context.definition), "uid") === claim.metadata.uid;
   const recorded = isRecorded ? presentPolicy(context, composite) : undefined;
   return recorded ?? (wasProvisionedElsewhere(context, composite) ? "Delete" : "Retain");
 }
 
-/** Whether Crossplane created the composite for the claim: then its name begins with the claim's, and it is younger. */
+/** Whether Crossplane created the composite for the claim: its name then begins with the claim's, and it is younger. */
 function wasProvisionedElsewhere({ claim }: ClaimContext, composite: LiveObject): boolean {
   const claimed = Date.parse(textAt(claim, "metadata", "creationTimestamp") ?? "");
   const created = Date.parse(textAt(composite, "metadata", "creationTimestamp") ?? "");
@@ -65,9 +65,9 @@ function wasProvisionedElsewhere({ claim }: ClaimContext, composite: LiveObject)
 }
 
 /**
- * Releases a composite from its claim, so that another claim can be bound to it: one of the same namespace, unless it
- * was offered to others. The fields that the claim set stay,
- * but no longer belong to a claim: the next claim changes only those that it sets.
+ * Releases a composite from its claim, so that another claim of the same namespace can be bound to it. If it is offered
+ * to other claims, they can be bound too. The fields that the claim set stay, but no longer belong to a claim: the next
+ * claim changes only the fields that it sets.
  *
  * @throws {ApiError} `Conflict` if the composite has changed since it was read: another claim may be bound to it
  */
@@ -88,7 +88,7 @@ export async function releaseComposite(context: ClaimContext, composite: LiveObj
       metadata: { uid, resourceVersion, labels, annotations, managedFields: orNone(managedFields) },
       spec: { [claimFieldOf(context.definition)]: null },
     },
-    // The next claim's fields are those that it sets, and not this annotation.
+    // The next claim owns only the fields that it sets, and not this annotation.
     { fieldManager: FIELD_MANAGERS.program, signal },
   );
   memory.writes.saw(released);

@@ -31,9 +31,8 @@ const USER_ACTION: Outcome = { requeueAfterMs: REQUEUE_AFTER_MS.userAction };
 /**
  * Reconciles the claims of a definition (Crossplane v1.13, "Claims"). The key is `namespace/name`.
  *
- * A claim has one composite: one that the controller creates for it, or one that it names in `spec.resourceRef` and
- * that is not bound to another claim. The claim's fields are copied to the composite, and the composite's state is
- * copied back.
+ * A claim has one composite: the controller creates it, or the claim names an unbound one in `spec.resourceRef`. The
+ * claim's fields are copied to the composite, and the composite's state is copied back.
  *
  * @throws {TypeError} at once, if the definition offers no claims
  */

@@ -9,7 +9,7 @@ import { runEnvironment } from "./run/run-environment.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
- * Composes an XR: selects a revision, observes, and runs templates and functions. Writes nothing but a pinned revision.
+ * Composes an XR: selects a revision, observes, and runs templates and functions. Writes only a pinned revision.
  *
  * @throws {CompositeError | PipelineError | SelectionError | ApiError}
  */

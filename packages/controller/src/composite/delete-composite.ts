@@ -18,11 +18,12 @@ import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
- * Deletes what an XR composed with the rights of its accounts, and removes its finalizer: see {@link deleteWithRights}.
+ * Deletes the composed resources of an XR with the rights of its accounts, and removes its finalizer: see {@link
+ * deleteWithRights}.
  *
- * Kubernetes deletes the accounts and roles of a namespace in any order with its XRs, and refuses to create them again.
- * It deletes what these XRs composed too, because that is in the same namespace. So an XR that lacks the rights only
- * loses its finalizer, with the controller's own rights.
+ * Kubernetes deletes the accounts, roles and XRs of a namespace in any order, and rejects attempts to recreate them. It
+ * also deletes the composed resources of these XRs, because they are in the same namespace. If an XR lacks the rights,
+ * the controller only removes its finalizer, with the controller's own rights.
  *
  * @throws {CompositeError} if the server refuses a deletion, or does not list a kind that it serves. All other
  *   deletions have begun by then, and the XR remains
@@ -46,7 +47,7 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
   }
 }
 
-/** Whether an XR lacks rights that the deletion of its namespace may have withdrawn. */
+/** Whether an XR lacks rights that the deletion of its namespace may have removed. */
 async function isLeftToNamespace(context: ReconcileContext, error: unknown): Promise<boolean> {
   const { namespace } = context.xr.metadata;
   const isRefused =
@@ -57,18 +58,18 @@ async function isLeftToNamespace(context: ReconcileContext, error: unknown): Pro
     const found = await findLive(context.actors.own, referenceOf(NAMESPACES, namespace), context.signal);
     return found !== undefined && isBeingDeleted(found);
   } catch (cause) {
-    // Without the right to read namespaces, the first error counts.
+    // Without the right to read namespaces, report the first error.
     if (isApiError(cause, "Forbidden")) return false;
     throw cause;
   }
 }
 
 /**
- * Deletes what an XR composed and controls, and its connection secret, and then removes the XR's finalizer. With the
- * deletion policy Foreground it waits until everything is deleted; with Background it does not wait; with Orphan it
- * deletes nothing.
+ * Deletes the composed resources that an XR controls, and its connection secret, and then removes the XR's finalizer.
+ * With the deletion policy Foreground it waits until everything is deleted; with Background it does not wait; with
+ * Orphan it deletes nothing.
  *
- * The garbage collector does the same, but not after the XR's own kind is gone, as when its definition is deleted.
+ * The garbage collector does the same, except after the XR's own kind is gone, such as when its definition is deleted.
  *
  * @throws {CompositeError} if the server refuses a deletion, or does not list a kind that it serves. All other
  *   deletions have begun by then, and the XR remains
@@ -98,11 +99,11 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
 }
 
 /**
- * Selects the account of the XR's Composition, with whose rights its composed resources are deleted. An XR without any
- * needs no account.
+ * Selects the account of the XR's Composition, whose rights the deletion of composed resources needs. An XR without
+ * composed resources needs no account.
  *
- * @returns why no Composition is selected. The rights are then those of the XR: without a Composition, nothing says
- *   which account composed, and an XR whose Composition was deleted first must still be deletable
+ * @returns why no Composition is selected. The deletion then uses the rights of the XR: without a Composition, the
+ *   composing account is unknown, and the XR must still be deletable
  * @throws {CompositeError} if the account may not be used
  */
 async function useComposingAccount(context: ReconcileContext): Promise<SelectionError | undefined> {
@@ -119,14 +120,14 @@ async function useComposingAccount(context: ReconcileContext): Promise<Selection
   }
 }
 
-/** Adds the way out of a deletion that may lack the rights of its Composition's account. */
+/** Adds a way out to the error of a deletion that may lack the rights of its Composition's account. */
 function withoutAccount(failure: CompositeError, { message }: SelectionError): CompositeError {
   if (failure.code !== "Forbidden") return failure;
   const reason = `the service account of its Composition is unknown: ${message}`;
   return new CompositeError(failure.code, `${failure.message}; ${reason}`, { cause: failure });
 }
 
-/** Begins every deletion that is possible: a failed one does not keep the others from running. */
+/** Begins every possible deletion: a failed one does not prevent the others. */
 async function deleteRecorded(
   context: ReconcileContext,
   propagation: Propagation,

@@ -32,8 +32,8 @@ import { RunSecrets } from "./state/run-secrets.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
 
 /**
- * A runner without room is no problem of an XR, and is usually over within seconds. So the XR shows it once it has
- * lasted for longer: a write and an event for each refusal would add load when there is most of it.
+ * A runner without a free slot is not a problem of an XR, and usually recovers within seconds. The XR reports it only
+ * after this time: a write and an event for each refusal would add load when the load is highest.
  */
 const SHOWN_REFUSAL_MS = 60_000;
 
@@ -43,9 +43,9 @@ const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
 /**
  * Reconciles the composite resources (XRs) of a definition. The key is `name`.
  *
- * `docs/concepts/controller.md` lists what is true at every moment: each entry has at most one object; an object is
- * recorded before it is created and until it is deleted; a reconcile deletes only what the XR controls, and nothing
- * after a failed run; a reconcile that changes nothing writes nothing.
+ * `docs/concepts/controller.md` lists the invariants: each entry has at most one object; an object is recorded before
+ * it is created and until it is deleted; a reconcile deletes only what the XR controls, and nothing after a failed run;
+ * a reconcile that changes nothing writes nothing.
  */
 export function compositeReconciler(context: Context, definition: Definition): PolledReconcile {
   const reconciler = new CompositeReconciler(context, definition);
@@ -77,7 +77,7 @@ class CompositeReconciler {
     const found = await this.#find(reference, signal);
     const memory = this.#memoryOf(key, found?.metadata.uid);
     if (found === undefined || memory === undefined) return undefined;
-    // With an account, each reconcile checks its rights.
+    // With an account, each reconcile checks the account's rights.
     const { own, xr } = this.#actors;
     const inputs =
       xr !== own ? undefined : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
@@ -121,7 +121,7 @@ class CompositeReconciler {
       return { settled: isSettled ? "again" : "first" };
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
-      // Another writer changed the XR: the next reconcile must see its write, which a cache may not show yet.
+      // Another writer changed the XR. The next reconcile must see that write, which a cache may not show yet.
       await readLive(context, xr, reference);
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
@@ -131,7 +131,7 @@ class CompositeReconciler {
     }
   }
 
-  /** Milliseconds for which a run waits that only the XR's own last reconcile has caused. */
+  /** The delay in milliseconds of a run that only the XR's own last reconcile has caused. */
   #postponedMs(xr: LiveObject, { uid, completed }: CompositeMemory): number | undefined {
     const { composed, runOrder } = this.#context;
     if (runOrder === undefined || completed === undefined || !isOwnEcho(completed, xr, composed)) return undefined;
@@ -144,7 +144,7 @@ class CompositeReconciler {
     return cache.get(reference.name, reference.namespace);
   }
 
-  /** The memory of the XR that has this key now. That of an earlier one, which was deleted, is dropped. */
+  /** The memory of the XR that now has this key. Drops the memory of a deleted XR with the same key. */
   #memoryOf(key: string, uid: string | undefined): CompositeMemory | undefined {
     const memory = this.#memories.get(key);
     if (memory !== undefined && memory.uid === uid) return memory;
@@ -213,7 +213,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 
-/** Explains a failure. If a right of an account is missing, the message begins with all that are. */
+/** Explains a failure. If an account lacks rights, the message begins with all of them. */
 async function explain(context: ReconcileContext, error: unknown): Promise<Failure> {
   const failure = explainFailure(error);
   const missing = failure.reason === "Forbidden" ? await missingRights(context).catch(() => undefined) : undefined;
@@ -226,7 +226,7 @@ function syncedCondition(failure: Failure | undefined): Condition {
     : { type: "Synced", status: "False", ...failure };
 }
 
-/** The condition `Responsive`, which an XR has once a fight was recognized. */
+/** The condition `Responsive`, which an XR has once the circuit breaker has detected a fight. */
 function responsiveCondition({ fights, xr }: ReconcileContext): Condition[] {
   const type = "Responsive";
   if (fights.length > 0) return [{ type, status: "False", reason: "WatchCircuitOpen", message: fights.join("; ") }];
@@ -244,7 +244,7 @@ function cachedCondition({ progress: { uncached }, xr }: ReconcileContext): Cond
   return [{ type, status: "False", reason: "CacheFull", message }];
 }
 
-/** Whether a runner refused the run for a moment only. */
+/** Whether a runner has refused the run for only a short time. */
 function isShortRefusal({ memory, now }: ReconcileContext, error: unknown): boolean {
   if (!(error instanceof PipelineError) || !error.undelivered || error.retryAfterMs === undefined) {
     memory.refusedSince = undefined;

@@ -20,35 +20,34 @@ import { brokenContract } from "./connection-contract.ts";
 import { publishDetails } from "./publish-details.ts";
 import { readyCondition, statedReadiness } from "./ready-condition.ts";
 
-/** What the templates and functions of an XR desire, and the state that they saw. */
+/** The result of an XR's templates and functions, and the state that they observed. */
 export interface ComposedRun {
   readonly composition: Composition;
   /** The fields of the XR's spec that record the selected revision. */
   readonly changes: JsonObject;
   readonly observed: ObservedComposed;
-  /** The observed entries as functions saw them. */
+  /** The observed entries as functions received them. */
   readonly entries: readonly ObservedResource[];
   /** The XR's connection secret, read live; undefined if it does not exist. */
   readonly secret: LiveObject | undefined;
   readonly run: PipelineResult;
 }
 
-/** The result of {@link applyRun}. */
 export interface ApplyRunResult {
-  /** The desired XR. Absent: no template or function desires anything of it. */
+  /** The desired XR. Absent if no template or function desires a field of it. */
   readonly desired: KubernetesObject | undefined;
   /** The condition `Ready`. */
   readonly readiness: Condition;
   /** Whether connection details were written. */
   readonly published: boolean;
-  /** Milliseconds for which the functions let their responses be used, bounded below. */
+  /** The time in milliseconds for which the functions' responses may be used, with a lower bound. */
   readonly ttlMs: number | undefined;
-  /** The steps that failed. If there are any, nothing was deleted. */
+  /** The errors of failed steps. If there are any, nothing was deleted. */
   readonly failures: readonly CompositeError[];
 }
 
 /**
- * Records, applies, deletes and publishes what a run desires, in the order of {@link planComposite}.
+ * Records, applies, deletes and publishes the result of a run, in the order of {@link planComposite}.
  *
  * @throws {CompositeError | ApiError} before anything was created, changed or deleted
  */
@@ -79,11 +78,11 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   const applied = await carryOut(context, plan);
   const failures = [...found.refused.values(), ...applied.failures];
   const after = withApplied(context, entries, applied.objects);
-  // Some resources are ready as soon as they exist, so readiness is checked again after the apply.
+  // Some resources are ready as soon as they exist, so check readiness again after the apply.
   const { connectionDetails, warnings, ...checked } = run.reevaluate?.(after) ?? { ...run, warnings: [] };
   for (const message of warnings) context.notes.addResult({ severity: "Warning", message }, context.secrets);
-  // An entry that could not be created is not ready even if no check says so. A failed update of one that exists leaves
-  // it ready: `Synced` reports it.
+  // An entry that could not be created is not ready even if no check says so. An existing entry whose update failed
+  // stays ready: `Synced` reports the failure.
   const missing = [...found.refused.keys(), ...applied.failed].filter((name) => !observed.entries.has(name));
   const unready = [...new Set([...checked.unready, ...missing])].toSorted();
   const published = await publishDetails(context, { unready, connectionDetails }, secret).catch((error: unknown) => {
@@ -98,12 +97,15 @@ export async function applyRun(context: ReconcileContext, composed: ComposedRun)
   return { desired, readiness, published: published === true, ttlMs, failures };
 }
 
-/** With `mode: Pipeline`, which is complete, an XR that no step mentions gives up what earlier runs set. */
+/** A run with `mode: Pipeline` is complete: an XR that no step mentions gives up the fields that earlier runs set. */
 function nothingDesired(composition: Composition, { apiVersion, kind }: LiveObject): KubernetesObject | undefined {
   return isComplete(composition) ? { apiVersion, kind } : undefined;
 }
 
-/** The objects of entries that are no longer desired. An object that has another entry's name was renamed and stays. */
+/**
+ * The objects of entries that are no longer desired. An object that now has another entry's name was renamed, and
+ * stays.
+ */
 function undesiredObjects(
   { deleted }: PipelineResult,
   { entries }: ObservedComposed,

@@ -12,7 +12,7 @@ import { type ActorName, type ReconcileContext, readLive } from "../state/reconc
 import { finishDeletion } from "./delete-objects.ts";
 import { executePlan } from "./execute-plan.ts";
 
-/** What became of a plan of an XR. */
+/** The outcome of an XR's plan. */
 export interface CarriedOut {
   /** The composed resources after the apply, by entry. */
   readonly objects: ReadonlyMap<string, LiveObject>;
@@ -24,8 +24,8 @@ export interface CarriedOut {
 /**
  * Executes the plan of an XR.
  *
- * @throws {ApiError} if the XR cannot be recorded, or an object not be read; `Conflict` if an object was replaced or
- *   deleted
+ * @throws {ApiError} if the XR cannot be recorded, or if an object cannot be read; `Conflict` if an object was replaced
+ *   or deleted
  */
 export async function carryOut(context: ReconcileContext, plan: CompositePlan): Promise<CarriedOut> {
   await watchKinds(context, plan.references);
@@ -74,7 +74,7 @@ function requireRecord({ stages }: CompositePlan, { results }: Outcome<ActorName
   }
 }
 
-/** The object of an entry after the apply, or why it is not as desired; an `ApiError` ends the reconcile. */
+/** The object of an entry after the apply, or why it is not as desired. An `ApiError` ends the reconcile. */
 async function resultOf(
   context: ReconcileContext,
   planned: PlannedEntry,
@@ -88,7 +88,8 @@ async function resultOf(
     const { error } = result;
     if (isApiError(error, "Conflict")) return error;
     const reference = referenceTo(intent);
-    // The server refuses a second controller as invalid: another writer was faster, or made an object of this name.
+    // The server rejects a second controller as invalid: another writer was faster, or created an object with this
+    // name.
     const problem = isApiError(error, "Invalid")
       ? ownershipProblem(context.xr, entry, await readLive(context, context.actors.composition, reference))
       : undefined;
@@ -96,13 +97,15 @@ async function resultOf(
   }
   const object = latest(referenceTo(intent)) ?? existing;
   if (object === undefined) throw new TypeError(`the plan has no write for the entry ${entry}, which has no object`);
-  // A write that is held back adopts nothing.
+  // A write that the circuit breaker delays adopts nothing.
   if (isAdoption(planned, object))
     context.notes.addAdoption(context.xr, `composed resource ${JSON.stringify(entry)}`, object);
   return object;
 }
 
-/** Lets the circuit breaker know of a write. A refused one is no fight: the queue slows it, and it stays a failure. */
+/**
+ * Reports a write to the circuit breaker. A refused write does not count: the queue slows it, and it stays a failure.
+ */
 function noteFight(
   { fights, memory, progress }: ReconcileContext,
   { actions, fight, intent }: PlannedEntry,

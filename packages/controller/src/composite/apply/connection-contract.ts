@@ -6,16 +6,16 @@ import type { Condition } from "../../objects/conditions.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
-/** A message names this many keys. */
+/** The number of keys that a message names. */
 const MAX_NAMED = 10;
 
 /**
- * The connection secret of a composed resource lacks a promised key. Such Secrets are not watched. A provider writes
- * them within seconds; a key that never comes must not call functions for ever.
+ * Back-off while the connection secret of a composed resource lacks a promised key. Such Secrets are not watched. A
+ * provider writes them within seconds, and a key that never appears must not cause calls of functions forever.
  */
 const DETAILS_BACKOFF: Backoff = { firstMs: 2_000, longestMs: 60_000 };
 
-/** The condition of an XR whose resources are ready, and have not provided all details yet. */
+/** The condition of an XR whose resources are ready, but have not provided all connection details yet. */
 function awaited({ memory, progress }: ReconcileContext, keys: readonly string[]): Condition {
   const waitMs = pauseAfter(++memory.awaits, DETAILS_BACKOFF);
   progress.slowedMs = Math.min(progress.slowedMs ?? waitMs, waitMs);
@@ -28,8 +28,8 @@ function awaited({ memory, progress }: ReconcileContext, keys: readonly string[]
 }
 
 /**
- * The condition `Ready` of an XR for which the contract of its InfrastructureDefinition does not hold. Its Composition
- * must expose each connection key exactly once, and its resources must have provided all. Undefined if it holds.
+ * The condition `Ready` of an XR that breaks the contract of its InfrastructureDefinition. The Composition must expose
+ * each connection key exactly once, and its resources must have provided all of them. Undefined if the contract holds.
  *
  * Crossplane does not enforce the connectionSecretKeys of a CompositeResourceDefinition: several templates may write
  * one key, and the last one wins. Such an XR gets an event, and remains ready.

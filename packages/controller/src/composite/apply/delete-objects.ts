@@ -6,22 +6,22 @@ import { type DeletionPlan, type Propagation, planDeletion } from "../plan/plan-
 import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
 import { type ExecutionContext, executePlan } from "./execute-plan.ts";
 
-/** What became of composed resources that were to be deleted. */
+/** The outcome of the deletion of composed resources. */
 export interface Deletion {
-  /** Those whose deletion has begun. */
+  /** The number of objects whose deletion has begun. */
   readonly deleting: number;
   readonly failures: readonly CompositeError[];
-  /** Warnings about objects that stay. */
+  /** Warnings about objects that were not deleted. */
   readonly notes: readonly string[];
 }
 
-/** What a deletion needs of a reconcile. */
+/** The parts of a reconcile that a deletion needs. */
 type Deleting = ExecutionContext & Pick<ReconcileContext, "xr">;
 
 /**
  * Deletes composed resources that the XR controls.
  *
- * @throws {ApiError} `Conflict` if one changed repeatedly
+ * @throws {ApiError} `Conflict` if an object changed repeatedly
  */
 export async function deleteObjects(
   context: Deleting,
@@ -67,7 +67,7 @@ export async function finishDeletion(
 }
 
 interface DeletionReport extends Deletion {
-  /** Objects that were not as seen, each with the conflict. */
+  /** Objects that changed after they were observed, each with the conflict. */
   readonly changed: readonly { readonly object: LiveObject; readonly error: ApiError }[];
 }
 

@@ -6,7 +6,7 @@ import { firstFailure, type Outcome, type Result } from "../../plan/outcome.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { ActorName, ReconcileContext } from "../state/reconcile-context.ts";
 
-/** Executes a plan of an XR's reconcile, and remembers the answers until the caches show them. */
+/** Executes a plan of an XR's reconcile, and retains the server's answers until the caches show them. */
 export async function executePlan(context: ExecutionContext, plan: Plan<ActorName>): Promise<Outcome<ActorName>> {
   const { actors, memory, progress, signal } = context;
   return await execute(plan, {
@@ -20,7 +20,7 @@ export async function executePlan(context: ExecutionContext, plan: Plan<ActorNam
 }
 
 /**
- * Executes a plan of which every failure ends the reconcile, and follows what it writes to the XR.
+ * Executes a plan in which every failure ends the reconcile, and updates the context's XR with the written state.
  *
  * @throws {ApiError}
  */
@@ -31,7 +31,7 @@ export async function executeOrThrow(context: ReconcileContext, plan: Plan<Actor
   context.xr = outcome.latest(referenceTo(context.xr)) ?? context.xr;
 }
 
-/** What the execution of a plan needs of a reconcile. */
+/** The parts of a reconcile that the execution of a plan needs. */
 export type ExecutionContext = Pick<ReconcileContext, "actors" | "memory" | "progress" | "signal">;
 
 function remember(

@@ -22,7 +22,7 @@ export async function publishDetails(
   const unsupported = unsupportedPublishing(xr, layout);
   if (unsupported !== undefined) notes.warn(unsupported, "PublishConnectionSecret");
   const secret = secretReferenceOf(xr, layout);
-  // An XR without details yet must not publish an empty Secret, which a claim would copy.
+  // An XR without details must not publish an empty Secret, because a claim would copy it.
   if (secret === undefined || (observed === undefined && connectionDetails.size === 0 && unready.length > 0)) {
     return false;
   }

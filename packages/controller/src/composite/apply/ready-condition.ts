@@ -5,19 +5,19 @@ import { type Condition, conditionOf } from "../../objects/conditions.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import { shortened } from "../../objects/shortened.ts";
 
-/** A message names this many entries and counts the others. */
+/** The number of entries that a message names. It counts the others. */
 const MAX_NAMED = 10;
-/** A message gives the reasons of this many entries. */
+/** The number of entries whose reasons a message gives. */
 const MAX_REASONS = 3;
-/** Providers quote whole answers of their APIs. */
+/** Providers quote whole API responses. */
 const MAX_REASON_LENGTH = 500;
 
 /** The conditions that explain why a resource is not ready, the cause first. */
 const CAUSES: readonly string[] = ["Synced", "Ready"];
 
 /**
- * The condition `Ready` of an XR. It has what the objects of unready entries say about it, then the names of these
- * entries: readers see the first 200 characters.
+ * The condition `Ready` of an XR. The message starts with the reasons of unready objects, because readers see only the
+ * first 200 characters. The names of the unready entries follow.
  *
  * @param unready names of entries, sorted
  * @param resources the entries after the apply
@@ -30,13 +30,13 @@ export function readyCondition(unready: readonly string[], resources: readonly O
   return { type: "Ready", status: "False", reason: "Creating", message: [...reasons, names].join("; ") };
 }
 
-/** The condition `Ready` of an XR about which a function package decides. */
+/** The condition `Ready` of an XR whose readiness a function package decides. */
 export function statedReadiness(isReady: boolean): Condition {
   if (isReady) return readyCondition([], []);
   return { type: "Ready", status: "False", reason: "Creating", message: "A function says that it is not ready" };
 }
 
-/** What an object says about why it is not ready; undefined if it says nothing. */
+/** The reason that an object gives for not being ready; undefined if it gives none. */
 function reasonOf(resource: KubernetesObject | undefined): string | undefined {
   if (resource === undefined) return undefined;
   for (const type of CAUSES) {

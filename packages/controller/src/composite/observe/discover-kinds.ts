@@ -3,14 +3,14 @@ import { ApiError, type Client, type ResourceKind } from "@xfn/kubernetes";
 
 /** How the API server serves the kinds of some objects. */
 export interface Kinds {
-  /** The kind of an object, or why it is unknown. */
+  /** The kind of an object, or the error of its lookup. */
   of(object: KubernetesObject): ResourceKind | ApiError;
 }
 
 /**
  * Asks how the API server serves the kinds of objects. Discovery is the same for all users.
  *
- * @throws {unknown} what is no answer of the server, such as an abort
+ * @throws {unknown} an error that is not an answer of the server, such as an abort
  */
 export async function discoverKinds(
   client: Pick<Client, "kind">,

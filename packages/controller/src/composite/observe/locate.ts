@@ -4,7 +4,7 @@ import { isDerivedName } from "@xfn/pipeline";
 import { referenceTo } from "../../objects/references.ts";
 import { type ReconcileContext, readLive } from "../state/reconcile-context.ts";
 
-/** A composed resource whose object is searched. */
+/** A composed resource whose object is looked up. */
 interface Sought {
   readonly entry: string;
   readonly intent: KubernetesObject;
@@ -12,11 +12,11 @@ interface Sought {
 }
 
 /**
- * Finds the objects that have the names of composed resources, or why they cannot be read, by entry. A new resource
- * with a name chosen by its author is read live, so that the object of another controller is not overwritten. A name
- * that the controller made from the XR's UID and the entry belongs to no other object.
+ * Finds the objects that have the names of composed resources, or the errors of reading them, by entry. A new resource
+ * whose author chose the name is read live, so that another controller's object is not overwritten. A name that the
+ * controller made from the XR's UID and the entry belongs to no other object.
  *
- * @throws {unknown} what is no answer of the server, such as an abort
+ * @throws {unknown} an error that is not an answer of the server, such as an abort
  */
 export async function locate(
   context: Pick<ReconcileContext, "actors" | "memory" | "signal" | "xr">,

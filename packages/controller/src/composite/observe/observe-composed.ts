@@ -19,17 +19,18 @@ import { describeReference, recordedReferences, referenceTo } from "../../object
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { readRecorded } from "./read-recorded.ts";
 
-/** What the observation of an XR needs of its reconcile. */
+/** The parts of a reconcile that the observation of an XR needs. */
 type Observing = Pick<ReconcileContext, "actors" | "layout" | "memory" | "progress" | "signal" | "xr">;
 
 /** The composed resources that exist. */
 export interface ObservedComposed {
-  /** By entry name. The XR controls each of them, or it has no controller. */
+  /** By entry name. Each object either has no controller, or the XR controls it. */
   readonly entries: ReadonlyMap<string, LiveObject>;
-  /** The objects that the XR controls and whose entry is unknown. */
+  /** The objects that the XR controls and whose entries are unknown. */
   readonly unnamed: readonly LiveObject[];
   /**
-   * References that stay recorded whatever is desired: those to all objects that exist and have no other controller.
+   * References that stay recorded even if they are no longer desired: those to existing objects without another
+   * controller.
    */
   readonly references: readonly ObjectReference[];
   /** Warnings about recorded objects. */
@@ -37,11 +38,11 @@ export interface ObservedComposed {
 }
 
 /**
- * Reads the objects that an XR has recorded. Reads an object live if no cache has it: an existing entry must never
- * count as missing, because a function might give its object another name now.
+ * Reads the objects that an XR has recorded. Reads an object live if no cache has it. An existing entry must never
+ * count as missing: a function might then give its object another name.
  *
- * Skips objects of other controllers, and drops the references to them. Observes objects without a controller, such
- * as after a restore from a backup, and never deletes them.
+ * Skips objects of other controllers, and drops the references to them. Observes objects without a controller, such as
+ * after a restore from a backup, and never deletes them.
  *
  * @throws {ApiError} if a recorded object cannot be read
  */
@@ -102,7 +103,7 @@ async function readReferenced(
   return readRecorded(context, kind, reference);
 }
 
-/** What is read of an XR's entries for its functions. */
+/** The observed entries of an XR, as its functions receive them. */
 export interface ObservedEntries {
   readonly entries: ObservedResource[];
   /** Warnings about Secrets that are not read. */
@@ -110,8 +111,7 @@ export interface ObservedEntries {
 }
 
 /**
- * The observed entries as functions see them, sorted by name, with the connection details that they published in
- * their Secrets.
+ * The observed entries as functions receive them, sorted by name, with the connection details from their Secrets.
  *
  * @throws {ApiError} if a Secret cannot be read
  */
@@ -132,8 +132,8 @@ export async function observedEntries(
 }
 
 /**
- * A composed resource as templates and functions see it. Without `--allow-composed-secrets`, a Secret has no content:
- * a patch could publish it, and so could the annotation in which kubectl keeps the object.
+ * A composed resource as templates and functions receive it. Without `--allow-composed-secrets`, a Secret has no
+ * content: a patch could publish it. The annotation in which kubectl keeps the object is removed for the same reason.
  */
 export function asObserved(
   object: LiveObject,
@@ -157,7 +157,8 @@ export function asObserved(
 }
 
 /**
- * The entries whose connection details the Composition uses: functions see all, templates only those that they name.
+ * The entries whose connection details the Composition uses: functions receive all, templates only those that they
+ * name.
  */
 function detailsFilter(composition: Composition): (entry: string) => boolean {
   if (callsFunctions(composition)) return () => true;
@@ -167,9 +168,9 @@ function detailsFilter(composition: Composition): (entry: string) => boolean {
 }
 
 /**
- * Reads the Secret in which a composed resource publishes its details. Its name comes from the resource's author, so
- * only a Secret that the resource controls is read, or a connection secret without a controller. Otherwise the author
- * could read any Secret of the cluster.
+ * Reads the Secret in which a composed resource publishes its details. The resource's author chooses the name.
+ * Therefore it reads only a Secret that the resource controls, or a connection secret without a controller. Otherwise
+ * the author could read any Secret of the cluster.
  */
 async function readSecretOf(
   context: Observing & Pick<ReconcileContext, "allowComposedSecrets">,

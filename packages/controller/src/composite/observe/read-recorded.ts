@@ -7,8 +7,8 @@ import { type ReconcileContext, readKnown } from "../state/reconcile-context.ts"
  * Reads an object that an XR has recorded; undefined if it does not exist.
  *
  * Other implementations record no namespace, and a kind may return with another scope. The kind's current scope
- * decides: a superfluous namespace is ignored, and without a required one, the XR's own object of that name is
- * searched by its label. A namespaced XR composes nothing that is cluster-scoped.
+ * decides: a superfluous namespace is ignored, and if a required one is missing, the XR's own object of that name is
+ * found by its label. A namespaced XR composes no cluster-scoped objects.
  *
  * @throws {ApiError} if it cannot be read
  */

@@ -9,18 +9,19 @@ import { servedVersions } from "../../objects/served-versions.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { readRecorded } from "./read-recorded.ts";
 
-/** A recorded composed resource, as the deletion of its XR finds it. */
+/** The state of a recorded composed resource during the deletion of its XR. */
 export type RecordedState =
   | { readonly is: "found"; readonly object: LiveObject }
   | { readonly is: "gone" }
-  /** Its CRD is being deleted, and it too. */
+  /** Its CRD is being deleted, and the object with it. */
   | { readonly is: "deleting" }
   | { readonly is: "unreadable"; readonly error: Error };
 
 /**
- * Reads every object that an XR has recorded: one that cannot be read does not keep the others from being deleted.
+ * Reads every object that an XR has recorded. An object that cannot be read does not prevent the deletion of the
+ * others.
  *
- * @throws {unknown} what is no answer of the server, such as an abort
+ * @throws {unknown} an error that is not an answer of the server, such as an abort
  */
 export async function recordedStates(context: ReconcileContext): Promise<RecordedState[]> {
   let listed: Promise<readonly LiveObject[]> | undefined;
@@ -51,15 +52,15 @@ async function stateOf(
     if (isApiError(error, "Forbidden")) return { is: "unreadable", error: asCompositeError(error, action, false) };
     if (!isApiError(error, "KindNotServed")) return { is: "unreadable", error };
     const crd = crdOf(reference, await crds());
-    // Without a CRD there are no objects.
+    // Without a CRD, no objects exist.
     if (crd === undefined) return { is: "gone" };
     if (isBeingDeleted(crd)) return { is: "deleting" };
     const served = apiVersionsOf(crd);
     const [other] = served;
-    // Discovery lags behind a new CRD, and the servers of one cluster do not see it at the same time.
+    // Discovery lags behind a new CRD, and the API servers of a cluster do not learn of it at the same time.
     if (other === undefined || served.includes(apiVersion))
       return { is: "unreadable", error: asCompositeError(error, action, false) };
-    // The recorded version is no longer served; the object exists in each served version.
+    // The recorded version is no longer served, but the object exists in every served version.
     return await stateOf(context, { ...reference, apiVersion: other }, crds);
   }
 }

@@ -5,14 +5,15 @@ import { CompositeError } from "../../objects/composite-error.ts";
 import { controllerOf } from "../../objects/owner.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
-// Platforms nest different Compositions. One that occurs so often among the ancestors composes itself without end.
+// Platforms nest different Compositions. A Composition that occurs this often among the ancestors composes itself
+// without end.
 const MAX_OCCURRENCES = 4;
-// Ends the walk even if owner references have a cycle.
+// Ends the search even if owner references form a cycle.
 const MAX_ANCESTORS = 64;
 
 /**
- * Refuses to compose an XR whose ancestors use its Composition already: each XR would compose the next one, without
- * end. Ancestors are read from caches only: the controller watches all kinds of XRs.
+ * Refuses to compose an XR whose ancestors already use its Composition: each XR would compose the next one, without
+ * end. Reads ancestors only from caches: the controller watches all kinds of XRs.
  *
  * @param composition the name of the selected Composition
  * @throws {CompositeError} `Recursive`
@@ -33,7 +34,7 @@ export async function refuseRecursion(context: ReconcileContext, composition: st
   }
 }
 
-/** The name of an XR's Composition in each layout: an ancestor's definition is not at hand. */
+/** The name of an XR's Composition in each layout, because an ancestor's definition is not available here. */
 function compositionsOf(xr: LiveObject): (string | undefined)[] {
   return [true, false].map((isLegacy) => textAt(machineryOf(xr, { isLegacy }), "compositionRef", "name"));
 }

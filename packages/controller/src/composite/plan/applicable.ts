@@ -7,7 +7,7 @@ import { isSecretKind } from "../../objects/kinds.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import type { Kinds } from "../observe/discover-kinds.ts";
 
-/** A composed resource whose kind is served and whose name and namespace are valid. */
+/** A composed resource with a served kind and a valid name and namespace. */
 export interface Applicable {
   readonly entry: string;
   /** Every field that the controller must own, and no other. */
@@ -17,15 +17,15 @@ export interface Applicable {
 
 /** The composed resources of a run. */
 export interface Applicables {
-  /** Those that can be applied, by object. */
+  /** The applicable resources, by object. */
   readonly resources: ReadonlyMap<string, Applicable>;
-  /** Why the others cannot, by entry. */
+  /** Why the other resources cannot be applied, by entry. */
   readonly refused: ReadonlyMap<string, CompositeError>;
   /** Warnings about entries. */
   readonly notes: readonly string[];
 }
 
-/** What {@link applicables} knows besides the run. */
+/** The input of {@link applicables}, in addition to the run. */
 export interface ApplicableInput {
   readonly xr: LiveObject;
   /** The objects of entries that exist. */
@@ -34,7 +34,10 @@ export interface ApplicableInput {
   readonly allowComposedSecrets?: boolean | undefined;
 }
 
-/** Checks composed resources before they are recorded: an invalid reference could neither be read nor deleted. */
+/**
+ * Checks composed resources before they are recorded: an object with an invalid reference could be neither read nor
+ * deleted.
+ */
 export function applicables(composed: readonly ComposedResource[], input: ApplicableInput): Applicables {
   const resources = new Map<string, Applicable>();
   const refused = new Map<string, CompositeError>();
@@ -70,7 +73,7 @@ function requireKind(
 /** @throws {CompositeError} for an invalid name or namespace */
 function intentOf({ name, resource }: ComposedResource, kind: ResourceKind): KubernetesObject {
   const title = applyTitle(name);
-  // Drop generateName: the resource has a name already.
+  // Drop generateName: the resource already has a name.
   const { finalizers: _, namespace, generateName: __, ...metadata } = resource.metadata ?? {};
   if (kind.namespaced && !namespace) {
     throw new CompositeError(
@@ -99,7 +102,7 @@ function addOnce(resources: Map<string, Applicable>, one: Applicable): void {
 }
 
 /**
- * Kubernetes lets a namespaced object own only objects of its namespace ("Owners and Dependents").
+ * Kubernetes allows a namespaced object to own only objects of its namespace ("Owners and Dependents").
  *
  * @throws {CompositeError} `OutsideNamespace`
  */
@@ -113,7 +116,9 @@ function requireNamespace(xr: LiveObject, title: string, kind: ResourceKind): vo
   );
 }
 
-/** A finalizer promises that a controller removes it. Functions cannot promise that, so theirs are dropped. */
+/**
+ * A finalizer requires a controller that removes it. Functions cannot guarantee that, so their finalizers are dropped.
+ */
 function droppedFinalizers({ name, resource }: ComposedResource, observed: LiveObject | undefined): string[] {
   const existing = observed === undefined ? [] : finalizersOf(observed);
   const dropped = finalizersOf(resource).filter((one) => !existing.includes(one));

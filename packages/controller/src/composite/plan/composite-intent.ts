@@ -25,9 +25,9 @@ import { recordOf } from "../../objects/references.ts";
 
 /** Fields of an XR's spec that functions cannot set, in the layout of Crossplane 1. */
 const LEGACY_RESERVED: readonly string[] = ["resourceRefs", "claimRef"];
-/** The same in that of Crossplane 2, where functions cannot select the Composition either. */
+/** The same in the layout of Crossplane 2, where functions cannot select the Composition either. */
 const RESERVED: readonly string[] = ["crossplane"];
-/** Fields with the selected revision and environment. The controller owns them until a user writes them. */
+/** Fields for the selected revision and environment. The controller owns them until a user writes them. */
 const SELECTION: readonly string[] = [
   "compositionRef",
   "compositionRevisionRef",
@@ -36,7 +36,6 @@ const SELECTION: readonly string[] = [
 ];
 const LABELS: readonly string[] = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
 
-/** Input of {@link compositeIntent}. */
 export interface CompositeIntentInput {
   readonly xr: LiveObject;
   readonly layout: Layout;
@@ -52,8 +51,8 @@ export interface CompositeIntentInput {
 
 /**
  * The intent that the controller applies to an XR, without its status: the finalizer, the label of the tree, the
- * selected revision, the references, and the desired spec, labels and annotations. Other metadata of a function is
- * left out.
+ * selected revision, the references, and the desired spec, labels and annotations. Drops other metadata that a function
+ * sets.
  */
 export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
   const { xr, desired, layout } = input;
@@ -98,8 +97,8 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
 }
 
 /**
- * The intent for an XR's status, without its conditions: what functions desire. Without a desired XR, as after a
- * failed run, the fields of the last reconcile stay.
+ * The intent for an XR's status, without its conditions: the fields that functions desire. Without a desired XR, such
+ * as after a failed run, the fields of the last reconcile stay.
  */
 export function statusIntent(xr: LiveObject, desired: KubernetesObject | undefined, layout: Layout): JsonObject {
   const reserved = layout.isLegacy ? LEGACY_RESERVED_STATUS : RESERVED_STATUS;
@@ -132,7 +131,7 @@ function reservedSpec({ isLegacy, claimField }: Layout): readonly string[] {
 
 /** Fields of a status that functions cannot set. */
 const RESERVED_STATUS: readonly string[] = ["conditions"];
-/** The same for XRs of Crossplane 1: `connectionDetails` has the time of publishing. */
+/** The same for XRs of Crossplane 1, where `connectionDetails` has the time of publishing. */
 const LEGACY_RESERVED_STATUS: readonly string[] = ["conditions", "connectionDetails"];
 
 /** An empty list is written only to replace another. */
@@ -142,8 +141,9 @@ function record({ xr, layout, references }: CompositeIntentInput): JsonObject {
 }
 
 /**
- * The default connection secret of an XR that names none, if its Composition has a namespace for connection secrets,
- * or if it satisfies a requirement: the design's requirements always have a Secret to copy.
+ * The default connection secret of an XR that names none. The XR gets one if its Composition has a namespace for
+ * connection secrets. It also gets one if it satisfies a requirement: in the design, requirements always have a Secret
+ * to copy.
  */
 function secretReference(
   { xr, layout, composition, secretsNamespace }: CompositeIntentInput,
@@ -157,15 +157,15 @@ function secretReference(
   const { uid } = xr.metadata;
   const namespace = composition.spec.writeConnectionSecretsToNamespace;
   if (namespace !== undefined) return { [field]: { name: uid, namespace } };
-  // Compositions of the design give the UID to the Secret of a composed resource.
+  // In the design, Compositions name the Secret of a composed resource after the UID.
   if (isRequired && secretsNamespace !== undefined)
     return { [field]: { name: `${uid}-composite`, namespace: secretsNamespace } };
   return {};
 }
 
 /**
- * The desired fields that differ from the live object, or that the controller owns already. Functions tend to return
- * their whole input: if the controller owned all of it, no user could ever remove a field.
+ * The desired fields that differ from the live object, or that the controller owns already. Functions often return
+ * their whole input: if the controller owned all of it, no user could remove a field.
  */
 function changed(desired: JsonObject, live: JsonObject, owned: JsonObject | undefined): JsonObject {
   const result = newObject();

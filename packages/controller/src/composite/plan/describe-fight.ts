@@ -12,12 +12,12 @@ import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 
-/** A message names this many fields. */
+/** The number of fields that a message names. */
 const MAX_FIELDS = 3;
 
 /**
- * Describes which fields of an object another writer changes back, and who owns them now. Names no values, which may
- * be secrets.
+ * Describes which fields of an object another writer changes back, and their current owners. Omits values, which may be
+ * secrets.
  */
 export function describeFight(intent: KubernetesObject, live: LiveObject): string {
   const paths = differences(intent, live, []).slice(0, MAX_FIELDS);
@@ -30,7 +30,7 @@ export function describeFight(intent: KubernetesObject, live: LiveObject): strin
   );
 }
 
-/** The paths of fields that the intent has with another value. Lists are compared as a whole. */
+/** The paths of fields whose values differ from the intent. Lists are compared as a whole. */
 function differences(wanted: JsonObject, live: JsonObject, at: readonly string[]): string[][] {
   const paths: string[][] = [];
   for (const key of Object.keys(wanted)) {

@@ -7,9 +7,9 @@ import { describeReference, referenceTo } from "../../objects/references.ts";
 import { applyTitle } from "./applicable.ts";
 
 /**
- * Why an XR may not apply an entry to an object of its name: another owner controls the object. Undefined if it may.
+ * Why an XR may not apply an entry to an existing object: another owner controls it. Undefined if it may.
  *
- * @param existing undefined if there is no object
+ * @param existing undefined if the object does not exist
  */
 export function ownershipProblem(
   xr: LiveObject,
@@ -19,7 +19,7 @@ export function ownershipProblem(
   if (existing === undefined) return undefined;
   const controller = controllerOf(existing);
   const claim = textAt(existing, "spec", "claimRef", "name") ?? textAt(existing, "spec", "requirementRef", "name");
-  // A composed XR has none of these. PersistentVolumes have one, without the label.
+  // A composed XR has neither reference. A PersistentVolume has a claimRef, but not the label.
   const isClaimed = claim !== undefined && existing.metadata.labels?.[LABEL_CLAIM_NAME] !== undefined;
   if (controller === undefined && isClaimed)
     return notControllable(entry, existing, `the claim or requirement ${claim}`);

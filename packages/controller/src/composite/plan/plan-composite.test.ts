@@ -32,9 +32,9 @@ const widget = (name: string, metadata: JsonObject = { ownerReferences: [owner] 
 });
 
 interface World {
-  /** The names of the desired widgets, which are their entries too. */
+  /** The names of the desired widgets, which are also their entries. */
   readonly desired: readonly string[];
-  /** The widgets that the XR recorded and that exist. */
+  /** The recorded widgets that exist. */
   readonly observed?: readonly LiveObject[];
   readonly located?: readonly LiveObject[] | ApiError;
   readonly undesired?: readonly LiveObject[];
@@ -79,7 +79,7 @@ const titles = ({ stages }: CompositePlan): string[] =>
 const titleOf = ({ do: verb, as, on, ...rest }: Action<ActorName>): string =>
   [verb, on.name, `as ${as}`, "guard" in rest ? rest.guard : undefined].filter((one) => one !== undefined).join(" ");
 
-/** An XR or a widget as the server stores it after an action of a plan. */
+/** An XR or a widget as the server stores it after an action. */
 function applied(action: Action<ActorName> | undefined, more: JsonObject = {}): LiveObject {
   if (action?.do !== "apply") throw new TypeError("the plan has no apply");
   const { intent, manager } = action;
@@ -167,7 +167,7 @@ test("the circuit breaker holds an apply back, and says for how long", () => {
   const world = { desired: ["a"], observed: [widget("a")], memory };
   const { entries } = plan(world);
   expect(entries[0]?.actions).toHaveLength(1);
-  // As another writer makes it necessary.
+  // Another writer makes each of these writes necessary.
   const [, apply] = plan(world).stages.flatMap(({ actions }) => actions);
   if (apply?.do !== "apply") throw new TypeError("the plan has no apply");
   for (let writes = 0; writes < 12; writes++) fought(memory, apply);

@@ -13,18 +13,18 @@ import { type CompositeIntentInput, compositeIntent } from "./composite-intent.t
 import { type DeletionPlan, planDeletion } from "./plan-deletion.ts";
 import { type PlannedEntry, planEntry } from "./plan-entry.ts";
 
-/** Everything that decides what a reconcile writes after its run. */
+/** The input that determines the writes of a reconcile after its run. */
 export interface CompositeInput extends Omit<CompositeIntentInput, "references"> {
   readonly observed: ObservedComposed;
   readonly applicables: Applicables;
-  /** The objects of the resources' names, or why they cannot be read, by entry. */
+  /** The objects with the resources' names, or the errors of reading them, by entry. */
   readonly located: ReadonlyMap<string, LiveObject | ApiError>;
   /** The objects of entries that are no longer desired. */
   readonly undesired: readonly LiveObject[];
   readonly memory: Pick<CompositeMemory, "applies" | "fights">;
 }
 
-/** What a reconcile of an XR writes after its run. */
+/** The writes of a reconcile of an XR after its run. */
 export interface CompositePlan extends Plan<ActorName> {
   /** The objects that the XR records. Their kinds are watched before the objects exist, so that no event is missed. */
   readonly references: readonly ObjectReference[];
@@ -33,10 +33,10 @@ export interface CompositePlan extends Plan<ActorName> {
 }
 
 /**
- * Plans to record, apply and delete what a run desires.
+ * Plans to record, apply and delete the objects of a run.
  *
  * The order makes a crash at any point safe. The finalizer and the references are written before an object is created,
- * so that every object is found again. Nothing is deleted before everything else has succeeded.
+ * so that the controller finds every object again. Nothing is deleted before everything else has succeeded.
  */
 export function planComposite(input: CompositeInput): CompositePlan {
   const { xr, applicables, observed, located, memory } = input;
@@ -71,8 +71,8 @@ export function planPin(input: CompositeIntentInput & Pick<CompositeInput, "memo
 }
 
 /**
- * Writes the XR if that changes it. Otherwise, requires that the server has it as it was seen: a create needs its
- * reference on the server, not only in a cached copy, and a deletion needs the current XR to lack the entry.
+ * Writes the XR if that changes it. Otherwise, requires that the XR on the server is unchanged. A create needs its
+ * reference on the server, not only in a cached copy. A deletion needs the current XR to lack the entry.
  */
 function recordActions(
   { memory, ...input }: CompositeIntentInput & Pick<CompositeInput, "memory">,

@@ -7,21 +7,21 @@ import type { Action } from "../../plan/action.ts";
 import type { Plan, Stage } from "../../plan/plan.ts";
 import type { ActorName } from "../state/reconcile-context.ts";
 
-/** How Kubernetes deletes what an object owns ("Garbage Collection", cascading deletion). */
+/** How Kubernetes deletes the dependents of an object ("Garbage Collection", cascading deletion). */
 export type Propagation = "Background" | "Foreground";
 
 /** The deletion of composed resources. */
 export interface DeletionPlan extends Plan<ActorName> {
   readonly propagation: Propagation;
-  /** Objects that are being deleted already. */
+  /** Objects whose deletion has already begun. */
   readonly deleting: readonly LiveObject[];
-  /** Objects that the XR does not control. They stay. */
+  /** Objects that the XR does not control. They are not deleted. */
   readonly retained: readonly LiveObject[];
 }
 
 /**
- * Plans the deletion of composed resources. Each is deleted as it was seen, so that the deleted object is one that the
- * XR controls.
+ * Plans the deletion of composed resources. Each deletion requires the object as observed, so that only objects that
+ * the XR controls are deleted.
  */
 export function planDeletion(
   xr: LiveObject,
@@ -45,7 +45,7 @@ export function planDeletion(
  * Plans the end of an XR: the deletion of its connection secret, and the removal of its finalizer. The garbage
  * collector cannot delete the Secret once a definition has removed the XR's kind, because it no longer finds the owner.
  *
- * @param secret read live; undefined if there is none
+ * @param secret read live; undefined if it does not exist
  * @param keepsFinalizer whether composed resources remain that another reconcile must delete
  */
 export function planRelease(

@@ -12,15 +12,15 @@ import { describeFight } from "./describe-fight.ts";
 import { ownershipProblem } from "./ownership.ts";
 import { takeOver } from "./take-over.ts";
 
-/** What a reconcile does with one composed resource. */
+/** The plan of a reconcile for one composed resource. */
 export interface PlannedEntry extends Applicable {
-  /** The object that has the resource's name; undefined if there is none. */
+  /** The object with the resource's name; undefined if it does not exist. */
   readonly existing: LiveObject | undefined;
-  /** Empty if the object is as desired, or if its writes are held back or refused. */
+  /** Empty if the object is as desired, or if its writes are delayed or refused. */
   readonly actions: readonly Action<ActorName>[];
-  /** Why nothing is written; an `ApiError` if the object cannot be read. */
+  /** Why nothing is written. An `ApiError` if the object cannot be read. */
   readonly refusal?: CompositeError | ApiError | undefined;
-  /** What the circuit breaker knows of the object. */
+  /** The circuit breaker's state for the object. */
   readonly fight?: Fight | undefined;
 }
 
@@ -31,10 +31,10 @@ interface Fight {
 }
 
 /**
- * Plans the apply of a composed resource, if that changes it. The circuit breaker holds it back while another writer
+ * Plans the apply of a composed resource, if that changes it. The circuit breaker delays it while another writer
  * changes the object back.
  *
- * @param located the object of the resource's name, or why it cannot be read; undefined if there is none
+ * @param located the object with the resource's name, or the error of reading it; undefined if it does not exist
  */
 export function planEntry(
   xr: LiveObject,
@@ -63,7 +63,7 @@ export function isAdoption({ existing }: PlannedEntry, after: LiveObject): boole
   return existing !== undefined && controllerOf(existing) === undefined && controllerOf(after) !== undefined;
 }
 
-/** The UID keeps the apply from creating a deleted object again, and from changing another object of the name. */
+/** The UID prevents the apply from recreating a deleted object, and from changing another object with the same name. */
 function applyOf({ entry, intent }: Applicable, seen: LiveObject | undefined): Action<ActorName> {
   return {
     do: "apply",

@@ -12,9 +12,8 @@ import type { ActorName } from "../state/reconcile-context.ts";
 /** Kubernetes, "Secrets": the syntax of a key. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
 
-/** Input of {@link planSecret}. */
 export interface SecretInput {
-  /** The XR whose details these are. It becomes the Secret's controller. */
+  /** The XR that publishes these details. It becomes the Secret's controller. */
   readonly xr: LiveObject;
   readonly secret: SecretReference;
   readonly details: Iterable<readonly [name: string, value: string]>;
@@ -25,7 +24,7 @@ export interface SecretInput {
 
 /**
  * Plans to write connection details to a Secret if they differ. Removes keys that were published before and are no
- * longer desired; keys of other writers stay.
+ * longer desired. Keys of other writers stay.
  *
  * @throws {CompositeError} `NotControllable` for the Secret of another owner; `InvalidResource` for an invalid name
  */
@@ -54,7 +53,7 @@ export function planSecret({ xr, secret, details, observed, applies }: SecretInp
   return { stages: [{ name: "secret", actions: [action], onFailure: "stop" }] };
 }
 
-/** Describes a refusal of the server without its message, which may quote a value. A conflict stays one. */
+/** Describes a refusal by the server without its message, which may quote a value. Returns a conflict unchanged. */
 export function secretFailure(error: ApiError, secret: SecretReference): ApiError | CompositeError {
   if (isApiError(error, "Conflict")) return error;
   const title = `cannot publish connection details in ${describeSecret(secret)}`;

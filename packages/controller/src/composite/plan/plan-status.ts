@@ -9,7 +9,7 @@ import type { Plan } from "../../plan/plan.ts";
 import type { ActorName } from "../state/reconcile-context.ts";
 import { statusIntent } from "./composite-intent.ts";
 
-/** What a reconcile reports in the status of its XR. */
+/** The update of an XR's status by one reconcile. */
 export interface StatusUpdate {
   /** The desired XR. Absent: only the conditions change. */
   readonly desired?: KubernetesObject | undefined;
@@ -18,7 +18,7 @@ export interface StatusUpdate {
   readonly published?: boolean;
 }
 
-/** What {@link planStatus} knows of the reconcile. */
+/** Input of {@link planStatus}. */
 export interface StatusInput extends StatusUpdate {
   readonly xr: LiveObject;
   readonly layout: Layout;
@@ -42,7 +42,7 @@ export function planStatus(input: StatusInput): Plan<ActorName> {
   };
   const manager = FIELD_MANAGERS.composite;
   if (applies.isApplied(intent, xr, { fieldManager: manager, subresource: "status" })) return { stages: [] };
-  // Conditions must tell what the account may not do.
+  // Conditions must report the rights that the account lacks, so the controller writes them with its own rights.
   const as = desired === undefined ? "own" : "xr";
   const why = "the status or a condition differs";
   const common = { on: referenceTo(xr), part: "status", manager, seen: xr, guard: "version" } as const;
@@ -51,7 +51,7 @@ export function planStatus(input: StatusInput): Plan<ActorName> {
 
 function statusOf({ xr, layout, desired, conditions, published, now }: StatusInput): KubernetesObject {
   const current = objectAt(xr, "status")["conditions"];
-  // Of two of one type, the later wins. Setting both would give a new time to each.
+  // If two conditions have one type, the later one wins. Setting both would give each a new transition time.
   const all = [...new Map(conditions.map((condition) => [condition.type, condition])).values()];
   const details =
     published === true ? { lastPublishedTime: timestamp(now) } : objectAt(xr, "status", "connectionDetails");
@@ -66,7 +66,7 @@ function statusOf({ xr, layout, desired, conditions, published, now }: StatusInp
 /** The types of condition that only the controller sets. */
 const RESERVED: readonly unknown[] = ["Synced", "Ready", "Responsive"];
 
-/** The conditions that a function sets. Their times are left out: the controller sets them. */
+/** The conditions that a function sets, without their times: the controller sets those. */
 export function conditionsOf(desired: KubernetesObject): Condition[] {
   const list = objectAt(desired, "status")["conditions"];
   return (Array.isArray(list) ? list : []).flatMap((one) => {

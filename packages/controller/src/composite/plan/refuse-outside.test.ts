@@ -21,7 +21,7 @@ interface Case {
   readonly resource: KubernetesObject | null;
 }
 
-/** The code with which a run that desires one resource is refused. */
+/** The error code for a run that desires one resource. */
 function refusal({ kind, composedScope, namespace, resource }: Case): unknown {
   const spec = { ...(composedScope && { composedScope }) };
   const definition = { apiVersion: FORM_API_VERSION, kind, metadata: { name: "xs.example.org" }, spec } as Definition;

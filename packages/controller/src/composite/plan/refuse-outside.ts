@@ -5,9 +5,8 @@ import { CompositeError } from "../../objects/composite-error.ts";
 import type { Kinds } from "../observe/discover-kinds.ts";
 
 /**
- * Refuses an application that composes something outside its namespace, and infrastructure that composes something in
- * one, before anything is written. Composites of other definitions have what they can: theirs is refused entry by
- * entry.
+ * Rejects an application that composes objects outside its namespace, and infrastructure that composes objects in a
+ * namespace, before anything is written. For composites of other definitions, only the entries concerned are refused.
  *
  * @throws {CompositeError} `OutsideNamespace` or `NamespacedResource`
  */

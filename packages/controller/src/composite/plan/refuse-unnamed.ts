@@ -8,12 +8,12 @@ import { describeReference, objectKey, referenceTo } from "../../objects/referen
 import type { Kinds } from "../observe/discover-kinds.ts";
 import type { Applicable } from "./applicable.ts";
 
-/** A message lists this many objects and counts the others. */
+/** The number of objects that a message names. It counts the others. */
 const MAX_NAMED = 5;
 
 /**
  * Refuses to create composed resources while the XR controls objects whose templates are unknown. Crossplane composes
- * such objects of templates without names; creating them again would be a second infrastructure.
+ * such objects from templates without names. Creating them again would duplicate the infrastructure.
  *
  * @param unnamed the objects that the XR controls and that lack the annotation with their entry
  * @param resources the desired resources by object
@@ -24,7 +24,7 @@ export function refuseUnnamed(
   resources: ReadonlyMap<string, Applicable>,
   input: UnnamedInput,
 ): void {
-  // An entry that has the name of such an object becomes its entry.
+  // An entry with the name of such an object adopts it.
   const unknown = unnamed.filter((object) => !resources.has(objectKey(referenceTo(object))));
   const keys = new Set(unnamed.map((object) => objectKey(referenceTo(object))));
   const creates = [...resources].some(([key, { observed }]) => observed === undefined && !keys.has(key));
@@ -38,7 +38,7 @@ export function refuseUnnamed(
   );
 }
 
-/** What tells the template of an object, and how a user annotates it. */
+/** The data that identifies the template of an object, and the command that annotates the object. */
 interface UnnamedInput {
   readonly xr: LiveObject;
   readonly layout: Layout;

@@ -14,13 +14,13 @@ import type { ActorName } from "../state/reconcile-context.ts";
  */
 const CROSSPLANE = /^(?:crossplane|apiextensions\.crossplane\.io\/composed\/[0-9a-f]+)$/;
 
-/** Annotations that Crossplane's providers need, whatever the templates say, such as the external name. */
+/** Annotations that Crossplane's providers need even if no template sets them, such as the external name. */
 const KEPT_KEY = /^f:(?:[^/]*\.)?crossplane\.io\//;
 
 /** Fields of the spec that only composites have. */
 const OF_COMPOSITES: readonly string[] = ["compositionRef", "compositionRevisionRef", "resourceRefs"];
 
-/** A write that takes over fields, and the object as it will be after it. */
+/** A write that takes over fields, and the object as it will be afterwards. */
 export interface TakeOver {
   readonly action: Action<ActorName>;
   readonly object: LiveObject;
@@ -30,7 +30,7 @@ export interface TakeOver {
  * Plans to take over the fields that Crossplane wrote to a composed resource. Otherwise a field that a template no
  * longer has would stay forever, because Crossplane still owns it.
  *
- * Leaves nested composites as they are: Crossplane writes their templates' fields and their own under one name.
+ * Leaves nested composites unchanged: Crossplane uses one field manager for their templates' fields and their own.
  *
  * @returns undefined if there is nothing to take over
  */
@@ -52,7 +52,7 @@ export function takeOver(xr: LiveObject, object: LiveObject): TakeOver | undefin
   };
 }
 
-/** `metadata.managedFields` with Crossplane's fields as the controller's own; undefined if it has none. */
+/** `metadata.managedFields` with Crossplane's fields assigned to the controller; undefined if Crossplane owns none. */
 function takenOver(object: LiveObject): JsonObject[] | undefined {
   const entries = object.metadata["managedFields"];
   const spec = objectAt(object, "spec");
@@ -86,7 +86,7 @@ function isCrossplanes(entry: JsonObject, { apiVersion }: LiveObject): boolean {
   return typeof manager === "string" && CROSSPLANE.test(manager);
 }
 
-/** Splits fields into those that templates write and the others. */
+/** Splits fields into those that templates write and all others. */
 function split(fields: JsonObject): [ours: JsonObject, theirs: JsonObject] {
   const ours: JsonObject = {};
   const theirs: JsonObject = {};

@@ -15,7 +15,7 @@ export interface PulledImage {
 }
 
 /**
- * Finds the credentials for a step's image: first in the step's pull secrets, in their order, then in those of the
+ * Finds the credentials for a step's image: first in the step's pull secrets, in order, then in the pull secrets of the
  * controller's service account. A missing secret is reported and skipped, as a kubelet does: the image may need none.
  *
  * @throws {CompositeError} `PullSecret` for a secret in a namespace that is not allowed. Otherwise the author of a
@@ -25,7 +25,7 @@ export async function pullAuth(
   context: ReconcileContext,
   { step, image, secrets: named }: PulledImage,
 ): Promise<RegistryAuth | undefined> {
-  // Flags of the controller say from which namespaces every author may have pull secrets.
+  // Flags of the controller name the namespaces from which every author may use pull secrets.
   const { client } = context.actors.own;
   const read = (reference: ObjectReference): Promise<LiveObject | undefined> =>
     context.pullSecrets.read({ client, now: context.now, memory: context.memory }, reference, context.signal);
@@ -48,7 +48,7 @@ export async function pullAuth(
     const found = authOf(secret, image);
     if (found === undefined) continue;
     const { username: _, ...values } = found;
-    // A registry that gets them can quote them in its answer.
+    // A registry that receives the credentials can quote them in its answer.
     for (const value of Object.values(values)) if (value !== undefined) context.secrets.add(value);
     return found;
   }

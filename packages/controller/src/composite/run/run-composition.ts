@@ -28,7 +28,7 @@ import { pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
 import { stepRunner } from "./step-runner.ts";
 
-/** @throws {CompositeError} for a Composition that cannot run here */
+/** @throws {CompositeError} for a Composition that cannot run in this controller */
 export function requireSupported(
   { runner, functionRuntimes = false }: Pick<ReconcileContext, "runner" | "functionRuntimes">,
   composition: Composition,
@@ -58,12 +58,12 @@ export function requireSupported(
   }
 }
 
-/** The runner of Compositions without functions, which never call it. */
+/** The runner for Compositions without functions, which never call it. */
 const NO_RUNNER: FunctionRunner = {
   run: () => Promise.reject(new CompositeError("FunctionsDisabled", "composition functions are disabled")),
 };
 
-/** What a run reads besides the XR. */
+/** The objects that a run reads in addition to the XR. */
 export interface RunState {
   readonly observed: ObservedResource[];
   /** The XR's connection secret; undefined if it does not exist. */
@@ -137,7 +137,7 @@ export async function runComposition(
     context,
     async () => await (recordings === undefined ? runWith(callers) : recordings.record(recorded, callers, runWith)),
   );
-  // A failed run may not have asked for all, so the watches of the last complete one stay.
+  // A failed run may not have requested everything, so the watches of the last complete run stay.
   actors.xr.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
   for (const { resource } of run.composed) secrets.addObject(resource);
   for (const [, value] of run.connectionDetails) secrets.add(value);
@@ -153,14 +153,14 @@ export async function runComposition(
   throw new CompositeError("FatalResult", `pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`);
 }
 
-/** Functions are those of the cluster, which the controller finds with its own rights. */
+/** Functions belong to the cluster, so the controller finds them with its own rights. */
 function functionsInput(context: ReconcileContext): FunctionsInput {
   const { actors, functions, functionPackages, functionRuntimes, namespace } = context;
   const { client, informers } = actors.own;
   return { client, informers, functions, functionPackages, functionRuntimes, namespace };
 }
 
-/** Notes the Secrets that a run is given at its start, and the names that messages show. */
+/** Notes the Secrets that a run receives at its start, and the names that messages may show. */
 function noteGiven(
   secrets: RunSecrets,
   xr: LiveObject,
@@ -174,7 +174,7 @@ function noteGiven(
   for (const { connectionDetails = [] } of observed) for (const { value } of connectionDetails) secrets.add(value);
 }
 
-/** The conditions of earlier runs after a fatal result, as in Crossplane: no function confirmed them. */
+/** The conditions of earlier runs after a fatal result, as in Crossplane: no function has confirmed them. */
 function undetermined(xr: LiveObject): Condition[] {
   const conditions = objectAt(xr, "status")["conditions"];
   return (Array.isArray(conditions) ? conditions : []).flatMap((one): Condition[] => {
@@ -185,14 +185,14 @@ function undetermined(xr: LiveObject): Condition[] {
   });
 }
 
-/** Lets the claim copy conditions. As in Crossplane, a type that was shown once stays shown. */
+/** Lets the claim copy conditions. As in Crossplane, a condition type stays on the claim once it was shown. */
 function showOnClaim({ claimConditions, memory }: ReconcileContext, conditions: readonly StepCondition[]): void {
   const shown = conditions.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type);
   if (shown.length === 0) return;
   claimConditions?.set(memory.uid, new Set([...(claimConditions.get(memory.uid) ?? []), ...shown]));
 }
 
-/** Ends the watches of what an XR requires if that is too much: their caches would hold all of it. */
+/** Ends an XR's watches if its functions require too many objects: the caches would hold all of them. */
 async function unlessTooMany<T>({ actors, xr }: ReconcileContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

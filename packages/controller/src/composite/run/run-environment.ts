@@ -9,17 +9,17 @@ import { ENVIRONMENT_CONFIGS, referenceOf, typeMeta } from "../../objects/kinds.
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 import type { ReconcileContext } from "../state/reconcile-context.ts";
 
-/** The environment of one run, and what the reconcile does about it. */
+/** The environment of one run, and its effects on the reconcile. */
 export interface RunEnvironment {
   /** Absent: the Composition has none. */
   readonly environment?: JsonObject;
   /** The fields of the XR's spec that record the selected EnvironmentConfigs. */
   readonly changes: JsonObject;
-  /** What to watch: a change of a selected EnvironmentConfig reconciles the XR. */
+  /** The selections to watch: a change of a selected EnvironmentConfig reconciles the XR. */
   readonly selections: readonly Selection[];
 }
 
-/** The name under which the circuit breaker knows the selection. No composed resource has it. */
+/** The selection's key in the circuit breaker. No composed resource has this name. */
 const BREAKER_KEY = "environment";
 
 /**
@@ -29,8 +29,7 @@ const BREAKER_KEY = "environment";
  * unless the Composition has `resolve: Always`.
  *
  * @throws {CompositeError} if EnvironmentConfigs cannot be read
- * @throws {PipelineError} `InvalidEnvironment`. The XR is reconciled again when an EnvironmentConfig changes that
- *   concerns it
+ * @throws {PipelineError} `InvalidEnvironment`. A change of a relevant EnvironmentConfig reconciles the XR again
  */
 export async function runEnvironment(context: ReconcileContext, composition: Composition): Promise<RunEnvironment> {
   const { environment } = composition.spec;
@@ -51,9 +50,9 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
 }
 
 /**
- * Reads EnvironmentConfigs from the cache, or live: those with the names, so that others take no space, or all.
+ * Reads EnvironmentConfigs from the cache, or live: only the named ones, so that others need no memory, or all.
  *
- * @param names undefined: a selector needs all
+ * @param names undefined if a selector needs all
  */
 async function environmentConfigs(
   { actors, memory, signal }: ReconcileContext,
@@ -68,7 +67,7 @@ async function environmentConfigs(
   const found: LiveObject[] = [];
   let left = MAX_REQUIRED_BYTES;
   for (const fieldSelector of selectors) {
-    // A list of one object needs the same right as a list of all.
+    // Listing one object by name needs the same right as listing all.
     const { items, bytes = 0 } = await client
       .list(ENVIRONMENT_CONFIGS, { fieldSelector, maxBytes: left, signal })
       .catch((error: unknown) => {
@@ -95,7 +94,7 @@ function tooLarge(whose: "cluster" | "Composition"): CompositeError {
 
 /**
  * Keeps the last selection while selections alternate. Patches from the environment can change the fields and labels
- * that select it, and then each reconcile would cause the next one.
+ * that select it. Each reconcile would then cause the next one.
  */
 function chosenNames(context: ReconcileContext, names: readonly string[]): readonly string[] {
   const { memory, fights, progress } = context;

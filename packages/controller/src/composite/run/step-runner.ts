@@ -4,11 +4,11 @@ import { CompositeError } from "../../objects/composite-error.ts";
 import type { Context } from "../../objects/context.ts";
 
 /**
- * The runner of a Composition's steps: the controller's own, or the one that a step names in
+ * The runner of a Composition's steps: the controller's own, or the runner that a step names in
  * `container.runner.endpoint`.
  *
- * @throws {CompositeError} `RunnerNotAllowed` for an endpoint that the operator has not allowed. The author of a
- *   Composition could otherwise have the state of XRs sent anywhere
+ * @throws {CompositeError} `RunnerNotAllowed` for an endpoint that the operator has not allowed. Otherwise the author
+ *   of a Composition could send the state of XRs to any host
  */
 export function stepRunner(
   { runners }: Pick<Context, "runners">,

@@ -4,8 +4,8 @@ import type { ComposedWatches, Context } from "../../objects/context.ts";
 import { isNewer } from "../../objects/own-writes.ts";
 
 /**
- * What a reconcile left that called functions, wrote, and left the XR Ready. Its own writes cause another run, because
- * functions must see what was applied, but nothing waits for that run.
+ * The state after a reconcile that called functions, wrote, and left the XR Ready. Its own writes cause another run,
+ * because functions must see the applied objects, but no caller waits for that run.
  */
 export interface CompletedRun {
   /** Milliseconds since the epoch. */
@@ -14,7 +14,7 @@ export interface CompletedRun {
   readonly composed: readonly { readonly kind: ResourceKind; readonly object: LiveObject }[];
 }
 
-/** What a reconcile did. */
+/** The result of a reconcile. */
 interface Ended extends Pick<Context, "now"> {
   readonly actors: { readonly xr: Pick<Context, "client"> };
   readonly xr: LiveObject;
@@ -26,8 +26,8 @@ interface Ended extends Pick<Context, "now"> {
 }
 
 /**
- * What a successful reconcile left. Undefined if it wrote nothing, or called no functions: templates render faster than
- * a run is postponed.
+ * The state after a successful reconcile. Undefined if it wrote nothing or called no functions: rendering templates
+ * takes less time than a run would be postponed.
  *
  * @param before the XR before the reconcile
  */
@@ -46,7 +46,7 @@ export async function completedRun(
   return { at: now(), xr, composed };
 }
 
-/** Whether the caches show nothing newer than what a run left, so that its own writes caused all events since. */
+/** Whether the caches show nothing newer than a run's own writes, so that these caused all events since. */
 export function isOwnEcho(
   run: CompletedRun,
   xr: LiveObject,

@@ -6,8 +6,8 @@ import { NamedInputs } from "./named-inputs.ts";
 import { SettledInputs } from "./settled-composite.ts";
 
 /**
- * What the process retains of one XR between reconciles. It only saves requests and events: losing it changes no
- * result.
+ * The state of one XR that the process retains between reconciles. It only saves requests and events: losing it changes
+ * no result.
  */
 export interface CompositeMemory {
   readonly uid: string;
@@ -16,17 +16,17 @@ export interface CompositeMemory {
   readonly fights: FightBreaker;
   readonly settled: SettledInputs;
   readonly inputs: NamedInputs;
-  /** What the last reconcile left; undefined if no run that follows it can be postponed. */
+  /** The state after the last reconcile; undefined if the next run cannot be postponed. */
   completed: CompletedRun | undefined;
-  /** The events of the last reconcile, which are not recorded again while they repeat. */
+  /** The events of the last reconcile, which are not emitted again while they repeat. */
   events: ReadonlySet<string>;
   /** The names of the EnvironmentConfigs of the last run; undefined before the first one. */
   environment: readonly string[] | undefined;
-  /** Consecutive conflicts. */
+  /** The number of consecutive conflicts. */
   conflicts: number;
-  /** Consecutive reconciles that awaited connection details. */
+  /** The number of consecutive reconciles that waited for connection details. */
   awaits: number;
-  /** Since when a full runner has refused each run, in milliseconds since the epoch. */
+  /** When a full runner began to refuse every run, in milliseconds since the epoch. */
   refusedSince: number | undefined;
 }
 

@@ -4,7 +4,9 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { claimKindOf } from "../../objects/definition-kinds.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 
-/** The events of one reconcile. More would hide those of other objects, and fill the API server. */
+/**
+ * The maximum number of events of one reconcile. More would hide the events of other objects, and fill the API server.
+ */
 const MAX_EVENTS = 100;
 
 /**
@@ -18,7 +20,7 @@ export function emitEvents(context: ReconcileContext): ReadonlySet<string> {
   for (const { about, type, reason, message } of notes.all) {
     // Any message can quote a function, a server or a composed resource.
     const event = { type, reason, message: secrets.scrub(message) };
-    // An adoption happens once, and each object has its own event.
+    // An adoption happens once, and each adopted object has its own event.
     if (typeof about === "object") {
       events.record(about, event);
       continue;

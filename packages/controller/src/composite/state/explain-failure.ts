@@ -10,14 +10,14 @@ export interface Failure {
 }
 
 export function explainFailure(error: unknown): Failure {
-  // A step failed because of the controller, such as for its pull secret: the cause has the more precise code.
+  // The controller caused the step's failure, such as with its pull secret. The cause has the more precise code.
   if (error instanceof PipelineError && error.cause instanceof CompositeError)
     return { reason: error.cause.code, message: error.message };
   if (error instanceof CompositeError || error instanceof SelectionError || error instanceof PipelineError) {
     return { reason: error.code, message: error.message };
   }
   if (error instanceof ApiError) return { reason: compositeErrorCode(error), message: error.message };
-  // The message of an unexpected error may quote a value of a Secret, so it only goes to the log.
+  // The message of an unexpected error may quote a value of a Secret, so it goes only to the log.
   const name = error instanceof Error ? error.name : typeof error;
   return { reason: "InternalError", message: `an error in the controller (${name}); its log has the details` };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FightBreaker } from "./fight-breaker.ts";
 
-/** Writes these intents in turn, one in a second. @returns the wait of each before it was written */
+/** Writes these intents in turn, one a second. @returns the delay of each write */
 function waits(intents: readonly string[], rounds: number): number[] {
   let now = 0;
   const breaker = new FightBreaker(() => now);

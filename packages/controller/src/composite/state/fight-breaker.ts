@@ -2,26 +2,27 @@ import { hasElapsed } from "../../objects/elapsed.ts";
 
 // Repeated writes of one object within this time are a fight with another writer.
 const WINDOW_MS = 5 * 60_000;
-// A person who edits an object by hand causes fewer repeated writes than this; a provider causes them within seconds.
+// A person who edits an object by hand causes fewer repeated writes than this. A provider causes this many within
+// seconds.
 const MAX_REPEATS = 10;
-/** How often the controller writes an object that another writer changes back. */
+/** The interval at which the controller writes an object that another writer changes back. */
 export const COOLDOWN_MS = 30_000;
-// An XR whose functions alternate between more intents than this is not recognized.
+// An XR whose functions alternate between more intents than this is not detected.
 const MAX_INTENTS = 16;
 
 interface Fight {
-  /** The digests of the last intents, the oldest first. */
+  /** The digests of the last intents, oldest first. */
   readonly intents: Set<string>;
   repeats: number;
   lastWriteAt: number;
-  /** Absent until a difference was seen. */
+  /** Absent until a difference was observed. */
   description?: string;
 }
 
 /**
- * A circuit breaker for each composed resource of an XR. It recognizes that another writer changes the object back
- * after each apply, or that functions alternate between two intents. Then it lets one write pass in 30 seconds, until
- * there was none for five minutes. An intent that is not one of the last ones is written at once.
+ * A circuit breaker for each composed resource of an XR. It detects that another writer changes the object back after
+ * each apply, or that functions alternate between two intents. It then allows one write every 30 seconds, until five
+ * minutes pass without a write. An intent that differs from the last ones is written at once.
  */
 export class FightBreaker {
   readonly #now: () => number;
@@ -32,14 +33,13 @@ export class FightBreaker {
     this.#now = now;
   }
 
-  /** The milliseconds until this intent may be written to the object: 0 if it may be written now. */
+  /** The time in milliseconds until this intent may be written to the object; 0 if it may be written now. */
   waitMs(object: string, intent: string): number {
     const fight = this.#current(object);
     if (fight === undefined || fight.repeats < MAX_REPEATS || !fight.intents.has(intent)) return 0;
     return Math.max(0, fight.lastWriteAt + COOLDOWN_MS - this.#now());
   }
 
-  /** Records a write. */
   wrote(object: string, intent: string): void {
     const fight = this.#current(object) ?? { intents: new Set(), repeats: 0, lastWriteAt: 0 };
     this.#fights.set(object, fight);
@@ -51,9 +51,9 @@ export class FightBreaker {
   }
 
   /**
-   * The description of a fight; undefined if the object's writes are not slowed, or if no difference was seen yet.
+   * The description of a fight; undefined if the object's writes are not delayed, or if no difference was observed yet.
    *
-   * @param describe describes it anew; absent: the last description
+   * @param describe creates a new description; absent: the last one is returned
    */
   describe(object: string, describe?: () => string): string | undefined {
     const fight = this.#current(object);

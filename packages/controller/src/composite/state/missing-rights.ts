@@ -9,7 +9,7 @@ import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
 import { type ReconcileContext, revisionReader } from "./reconcile-context.ts";
 
-/** What an account needs for one kind in one namespace. */
+/** The rights that an account needs for one kind in one namespace. */
 interface Needed {
   readonly actor: Actor;
   readonly kind: ResourceKind;
@@ -18,12 +18,12 @@ interface Needed {
 }
 
 const COMPOSE = ["get", "create", "patch", "delete"] as const;
-/** A message names this many kinds. */
+/** The number of kinds that a message names. */
 const MAX_NAMED = 20;
 
 /**
- * All rights that the accounts of an XR lack, as far as its templates and records show: an administrator can then grant
- * them at once, instead of one after each attempt. Undefined without an account, and if none is known to be missing.
+ * All rights that the accounts of an XR lack, as far as its templates and records show. An administrator can then grant
+ * them at once, instead of one after each attempt. Undefined without an account, or if no missing right is known.
  */
 export async function missingRights(context: ReconcileContext): Promise<string | undefined> {
   const { own, xr, composition } = context.actors;
@@ -58,7 +58,7 @@ async function neededRights(context: ReconcileContext): Promise<Needed[]> {
       needed.push({ actor, kind: SECRETS, namespace: secret.namespace, verbs: ["get", "create", "patch", "delete"] });
   }
   const { composition } = await selectRevision(revisionReader(context), definition, xr, signal);
-  // The Composition's own account is not in use: to be allowed to use it is what is missing.
+  // The Composition's own account is not in use: the missing right is the right to use it.
   if (actors.composition === actors.xr && composition.spec.serviceAccountRef !== undefined) return needed;
   const actor = actors.composition;
   const bases = composition.spec.resources.map(({ base }) => base);

@@ -7,13 +7,13 @@ import { objectKey } from "../../objects/references.ts";
 const KINDS: ReadonlyMap<string, ResourceKind> = new Map([SECRETS, SERVICE_ACCOUNTS].map((kind) => [kind.kind, kind]));
 
 /**
- * The Secrets and service accounts that the reconciles of one XR read by name: credentials, pull secrets, and the
- * accounts that compose. They are watched one by one, and a change reconciles the XR at once. If the controller may not
- * watch them, the next poll sees the change.
+ * The Secrets and service accounts that the reconciles of one XR read by name: credentials, pull secrets, and composing
+ * accounts. Each one is watched by its name, and a change reconciles the XR at once. If the controller may not watch
+ * them, the next poll sees the change.
  */
 export class NamedInputs {
   #required: RequiredWatches | undefined;
-  /** What the last complete reconcile read. */
+  /** The objects that the last complete reconcile read. */
   #complete: ReadonlyMap<string, Selection> = new Map();
   #isWatching = false;
   #read: Map<string, Selection> = new Map();
@@ -35,14 +35,16 @@ export class NamedInputs {
     if (account !== undefined) this.note(referenceOf(SERVICE_ACCOUNTS, account.name, account.namespace));
   }
 
-  /** The object as watched; undefined if it is not watched: read it live. */
+  /** The watched object; undefined if it is not watched: read it live. */
   known(reference: ObjectReference): { readonly object: LiveObject | undefined } | undefined {
     const selection = selectionOf(reference);
     const cache = selection && this.#required?.cache(selection);
     return cache && { object: cache.list()[0] };
   }
 
-  /** Ends a reconcile. One that failed may not have read all, so the objects of the last complete one stay watched. */
+  /**
+   * Ends a reconcile. A failed one may not have read everything, so the objects of the last complete one stay watched.
+   */
   end(xr: LiveObject, isComplete: boolean): void {
     if (isComplete) this.#complete = this.#read;
     const watched = new Map([...this.#complete, ...this.#read]);
@@ -53,7 +55,7 @@ export class NamedInputs {
 
 function selectionOf({ kind, name, namespace }: ObjectReference): Selection | undefined {
   const watched = KINDS.get(kind);
-  // A field selector would read these characters as its own.
+  // A field selector would interpret these characters.
   if (watched === undefined || /[,=\\]/.test(name)) return undefined;
   return { kind: watched, namespace, fieldSelector: `metadata.name=${name}` };
 }

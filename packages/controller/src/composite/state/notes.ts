@@ -5,8 +5,8 @@ import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { RunSecrets } from "./run-secrets.ts";
 
 /**
- * The results of one run that have an event. A function can return any number of results, and other ones in each run.
- * docs/concepts/controller.md has the number.
+ * The number of results of one run that have an event. A function can return any number of results, and others in each
+ * run. docs/concepts/controller.md documents the number.
  */
 const MAX_RESULTS = 20;
 
@@ -19,7 +19,7 @@ export interface Note {
   readonly about: "composite" | "claim" | LiveObject;
 }
 
-/** What one reconcile reports to users, in order. */
+/** The events of one reconcile, in order. */
 export class Notes {
   readonly all: Note[] = [];
 
@@ -61,7 +61,7 @@ export class Notes {
     return shown;
   }
 
-  /** Adds an event for both objects: the owner of an adopted object may not read the XR. */
+  /** Adds an event for both objects: the owner of an adopted object may not have the right to read the XR. */
   addAdoption({ kind, metadata }: LiveObject, role: string, object: LiveObject): void {
     const title = describeReference(referenceTo(object));
     const reason = "AdoptResource";

@@ -5,10 +5,13 @@ import { findLive } from "../../objects/read-objects.ts";
 import { objectKey } from "../../objects/references.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
 
-/** Many XRs run the same functions in a row. A changed Secret that is not watched is seen after this time. */
+/**
+ * Many XRs often run the same functions in succession. A change of a Secret that is not watched is noticed after this
+ * time.
+ */
 const FRESH_MS = 10_000;
 
-/** Pull secrets and service accounts as read in the last seconds, also those that do not exist. */
+/** Pull secrets and service accounts as read in the last seconds, including missing ones. */
 export class PullSecretCache {
   readonly #entries: Map<string, { object: LiveObject | undefined; at: number }> = new Map();
 

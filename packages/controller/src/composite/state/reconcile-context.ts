@@ -17,20 +17,20 @@ import type { RunSecrets } from "./run-secrets.ts";
 /** The actors of one reconcile of one XR. */
 export interface ReconcileActors extends Actors {
   /**
-   * Reads and writes what the Composition reads and composes: its account, or the actor of the XR if it names none or
-   * none is selected yet.
+   * Reads and writes the objects that the Composition reads and composes: the Composition's account, or the actor of
+   * the XR if no account is named or selected yet.
    */
   composition: Actor;
 }
 
 export type ActorName = keyof ReconcileActors;
 
-/** One reconcile of one XR. Each request names the actor whose rights it has. */
+/** One reconcile of one XR. Each request names the actor whose rights it uses. */
 export interface ReconcileContext extends Omit<Context, "client" | "composed" | "required"> {
   readonly definition: Definition;
   readonly actors: ReconcileActors;
   readonly accounts: ComposingAccounts;
-  /** Where the XR has the fields that the controller reads and writes. */
+  /** The location of the fields that the controller reads and writes. */
   readonly layout: Layout;
   readonly memory: CompositeMemory;
   readonly pullSecrets: PullSecretCache;
@@ -45,7 +45,7 @@ export interface ReconcileContext extends Omit<Context, "client" | "composed" | 
   readonly progress: ReconcileProgress;
   /** The composed resources after the apply. */
   applied: readonly LiveObject[];
-  /** Composed resources that another writer changes back, each as a message. */
+  /** Messages about composed resources that another writer changes back. */
   readonly fights: string[];
   /** The conditions that functions set in this reconcile. */
   conditions: readonly Condition[];
@@ -53,15 +53,15 @@ export interface ReconcileContext extends Omit<Context, "client" | "composed" | 
 
 /** The progress of a reconcile. */
 export interface ReconcileProgress {
-  /** Whether it has written anything but a status. */
+  /** Whether the reconcile has written anything except a status. */
   hasWritten: boolean;
-  /** The time until a write that the circuit breaker held back may be sent, in milliseconds. */
+  /** The time in milliseconds until a write that the circuit breaker delays may be sent. */
   slowedMs: number | undefined;
   /** The kinds of composed resources for which the caches have no space. */
   readonly uncached: Set<string>;
 }
 
-/** Reads the revision of an XR, and what decides which one it is. */
+/** Reads the revision of an XR, and the objects that select it. */
 export function revisionReader({ actors: { xr }, informers, rollouts }: ReconcileContext): RevisionReader {
   return { client: xr.client, informers, rollouts };
 }
@@ -78,8 +78,8 @@ export async function readLive(
 }
 
 /**
- * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither
- * has it whole, or if an account may not be allowed to read it: another account may have made those writes.
+ * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither has
+ * the whole object, or if an account may lack the right to read it: another account may have made those writes.
  */
 export async function readKnown(
   context: Pick<ReconcileContext, "memory" | "progress" | "signal">,

@@ -4,7 +4,7 @@ import type { Condition } from "../../objects/conditions.ts";
 import { isSecret } from "../../objects/kinds.ts";
 
 /**
- * The values of all Secrets that a run was given: credentials of steps, connection details, observed and required
+ * The values of all Secrets that a run received: credentials of steps, connection details, observed and required
  * Secrets. A function, a server or a webhook can quote each of them, so texts about the run are masked before users see
  * them.
  */
@@ -12,10 +12,9 @@ export class RunSecrets {
   /** The values in base64, so that equal ones are kept once. */
   readonly #values: Set<string> = new Set();
   readonly #names: Set<string> = new Set();
-  /** Made for the first text: most runs have none, and a value has many forms. */
+  /** Created for the first text: most runs have none, and a value has many forms. */
   #masks: SecretValues | undefined;
 
-  /** Adds a value. */
   add(value: Uint8Array | string): void {
     this.#masks = undefined;
     this.#values.add(Buffer.from(value).toString("base64"));
@@ -46,7 +45,10 @@ export class RunSecrets {
     return this.#made.isIn(text);
   }
 
-  /** Conditions that a function set. One whose type or reason contains a value is left out: both must be words. */
+  /**
+   * Conditions that a function set. Drops a condition whose type or reason contains a value: masking would make them
+   * invalid.
+   */
   scrubConditions<T extends Condition>(conditions: readonly T[]): T[] {
     return conditions
       .filter(({ type, reason }) => !this.isIn(type) && !this.isIn(reason))

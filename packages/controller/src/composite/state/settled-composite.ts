@@ -8,7 +8,7 @@ import { isBeingDeleted, isControlledBy } from "../../objects/owner.ts";
 import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
 
-// The engine's polls may be a tenth early.
+// The engine's polls may run a tenth of the interval early.
 const DUE_AFTER_INTERVALS = 0.9;
 
 /** A composed resource that an XR has recorded. */
@@ -22,9 +22,9 @@ interface Recorded {
 type Inputs = readonly LiveObject[];
 
 /**
- * Recognizes reconciles of an XR that would change nothing. Templates are pure: with the same cached objects as in the
- * last reconcile, which succeeded and asked for no requeue, they render the same again. Each change of such an object
- * is an event, so polls of 20,000 XRs can be rare.
+ * Recognizes reconciles of an XR that would change nothing. Templates are pure. They render the same from the same
+ * cached objects as in the last reconcile, if that succeeded without a requeue. Each change of such an object is an
+ * event, so polls of 20,000 XRs can be rare.
  */
 export class SettledInputs {
   #last: Inputs | undefined;
@@ -32,28 +32,28 @@ export class SettledInputs {
   #recorded: readonly Recorded[] | undefined;
   #recordedBy: LiveObject | undefined;
 
-  /** Whether the inputs are those that settled the XR. */
+  /** Whether these inputs settled the XR. */
   has(inputs: Inputs | undefined): boolean {
     const last = this.#last;
     if (inputs === undefined || last === undefined || inputs.length !== last.length) return false;
-    // A cache replaces an object when it changes, so an object is its own version.
+    // A cache replaces an object when it changes, so object identity identifies the version.
     return inputs.every((input, index) => input === last[index]);
   }
 
   /**
-   * Whether a reconcile with the same inputs is complete nevertheless: a poll also drops what the process remembers of
-   * earlier writes.
+   * Whether a complete reconcile is due even with the same inputs: a poll also drops the process's records of earlier
+   * writes.
    */
   isDue({ now, pollIntervalMs }: Pick<Context, "now" | "pollIntervalMs">): boolean {
     return hasElapsed(this.#since, now(), pollIntervalMs * DUE_AFTER_INTERVALS);
   }
 
-  /** What an XR has recorded, if it is as in the last reconcile that settled it. */
+  /** The references that an XR has recorded, if the XR is unchanged since the last reconcile that settled it. */
   recordedBy(xr: LiveObject): readonly Recorded[] | undefined {
     return this.#last !== undefined && this.#recordedBy === xr ? this.#recorded : undefined;
   }
 
-  /** Records what an XR has recorded. */
+  /** Records the references of an XR. */
   record(xr: LiveObject, recorded: readonly Recorded[]): void {
     this.#recordedBy = xr;
     this.#recorded = recorded;
@@ -71,8 +71,8 @@ export class SettledInputs {
 }
 
 /**
- * The inputs of a reconcile, as far as caches have all of them. Undefined if it has others: functions, an environment
- * and Secrets are read anew in each reconcile.
+ * The inputs of a reconcile, if caches have all of them. Undefined if it has other inputs: functions, an environment
+ * and Secrets are read again in each reconcile.
  *
  * @param xr as cached
  */
@@ -96,7 +96,7 @@ export async function cachedInputs(
     if (known === undefined) settled.record(xr, recorded);
     for (const { kind, name, namespace } of recorded) {
       const object = composed.cache(kind)?.get(name, namespace);
-      // Only changes of objects that the XR controls are reported to it.
+      // The XR receives events only for objects that it controls.
       if (object === undefined || !isControlledBy(object, xr)) return undefined;
       inputs.push(object);
     }
@@ -120,7 +120,7 @@ async function recordedIn(
   return recorded;
 }
 
-/** Whether a Composition consists of templates alone that read no Secrets. */
+/** Whether a Composition consists only of templates that read no Secrets. */
 function isPure(composition: Composition): boolean {
   const { environment, resources } = composition.spec;
   if (callsFunctions(composition) || environment !== undefined) return false;
