@@ -54,7 +54,7 @@ export function template(patches: Patch[], more: Partial<ResourceTemplate> = {})
   return { name: "db", base, patches, ...more };
 }
 
-/** The resource that the patches make of the base. */
+/** The base after the patches. */
 export function patched(patches: Patch[], input: Partial<TemplatesInput> = {}): JsonObject {
   const { resource, error } = render({ resources: [template(patches)] }, input).resources[0] ?? {};
   if (error !== undefined) throw error;

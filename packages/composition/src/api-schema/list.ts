@@ -4,15 +4,15 @@ import { kindOf } from "../values/json.ts";
 import { type ObjectSchema, validations } from "./object.ts";
 import type { Rule, Schema, TextSchema } from "./schema.ts";
 
-/** What a list says beside its items. */
+/** Rules and checks of a list as a whole. */
 export interface ListOptions {
-  /** Where rules compare items, an API server needs it to estimate their cost. */
+  /** The most items. An API server needs it to estimate the cost of rules that compare items. */
   maxItems?: number;
   minItems?: number;
-  /** The field that tells items apart, so that an API server merges the list by it. */
+  /** The field that identifies items. An API server merges the list by it. */
   key?: string;
   rules?: readonly Rule[];
-  /** What holds between items, for files. Runs after the checks of the items. */
+  /** Checks items against each other, for files. Runs after the checks of the items. */
   check?: (items: readonly FieldReader[], owner: FieldReader) => void;
 }
 
@@ -39,7 +39,7 @@ export function list<T>(item: ItemSchema<T>, options: ListOptions = {}): Schema<
   };
 }
 
-/** Calls back for each item whose name an earlier item has, with the index of that one. */
+/** Calls `report` for each item with the name of an earlier item, and passes the index of the earlier one. */
 export function eachDuplicate(
   items: readonly FieldReader[],
   field: string,

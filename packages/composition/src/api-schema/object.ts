@@ -30,35 +30,36 @@ export interface ObjectSchema<T> extends Schema<T> {
   checkObject(reader: FieldReader): void;
 }
 
-/** What an object says beside its fields. */
+/** Rules and checks of an object as a whole. */
 export interface ObjectOptions {
-  /** What holds between fields, for an API server. */
+  /** Rules about several fields, for an API server. */
   rules?: readonly Rule[];
-  /** What holds between fields, for files. Runs after the checks of the fields. */
+  /** Checks fields against each other, for files. Runs after the checks of the fields. */
   check?: (reader: FieldReader) => void;
   /** Replaces the warning about an unknown field. */
   onUnknown?: (reader: FieldReader, field: string) => void;
   /**
-   * The fields depend on the field `type`. Without rules, an API server learns what each type needs as alternatives.
+   * The fields depend on the field `type`. Without rules, the schema lists the fields that each type needs, as
+   * alternatives.
    */
   variants?: Variants;
-  /** What an API server is given beside all that. */
+  /** Further keywords of the schema for an API server. */
   openApi?: JsonObject;
 }
 
-/** Objects whose fields depend on their `type`. A field that no variant mentions belongs to all. */
+/** Objects whose fields depend on their `type`. Fields not listed in any variant apply to all variants. */
 export interface Variants {
   /** The type of an object that gives none, or an empty one. */
   readonly absent?: string;
-  /** The fields of each type, with what belongs in them; {@link OPTIONAL} where the type can do without. */
+  /** The fields of each type, with descriptions of their values for messages; {@link OPTIONAL} for optional fields. */
   readonly uses: Readonly<Record<string, Readonly<Record<string, string | typeof OPTIONAL>>>>;
-  /** Types that are reported with words of their own. */
+  /** Types that are reported with their own code and message. */
   readonly refused?: Readonly<Record<string, { readonly code: FindingCode; readonly message: string }>>;
-  /** Fields of other types are unknown. Otherwise they are ignored. */
+  /** Reports fields of other types as unknown. Otherwise they are ignored. */
   readonly exclusive?: true;
 }
 
-/** A variant can have the field, and does not need it. */
+/** Marks a field that a variant can have but does not need. */
 export const OPTIONAL: unique symbol = Symbol("optional");
 
 /** A field of any type, with its name. */
@@ -87,7 +88,7 @@ export function object<T>(fields: Fields<T>, options: ObjectOptions = {}): Objec
     const variant = variants && byType ? byType.get(typeOf(reader, variants, checkType)) : common;
     if (variant === undefined) return;
     for (const { field, schema, checkPresence } of variant.entries) {
-      // Without hasOwn: no field of an API has the name of something that every object inherits.
+      // This does not need hasOwn: no field of an API has the name of an inherited property.
       const value = reader.json[field] ?? undefined;
       if (checkPresence !== undefined) checkPresence(value, reader, field);
       if (value !== undefined) schema.check(value, reader, field);
@@ -105,14 +106,14 @@ export function object<T>(fields: Fields<T>, options: ObjectOptions = {}): Objec
   };
 }
 
-/** Whether a document conforms to the schema. What is wrong with it is reported. */
+/** Whether a document conforms to the schema. Adds its problems to the findings. */
 export function conforms<T>(value: JsonObject, schema: ObjectSchema<T>, findings: Findings): value is JsonObject & T {
   const { errors } = findings;
   schema.checkObject(new FieldReader(value, [], findings));
   return findings.errors === errors;
 }
 
-/** The type of an object. Undefined, and reported, if it has none that there is. */
+/** The type of an object. Reports a missing or unknown type, and returns undefined. */
 function typeOf(reader: FieldReader, variants: Variants, checkPresence: CheckPresence | undefined): string | undefined {
   const given = reader.string("type");
   const one = given === undefined || given === "" ? (variants.absent ?? given) : given;
@@ -162,7 +163,7 @@ function openApiOf(entries: readonly Entry[], { rules, variants, openApi }: Obje
   };
 }
 
-/** What each type needs, as alternatives: unlike rules these cost an API server nothing, in however many objects. */
+/** The fields that each type needs, as alternatives. Unlike rules, they cost an API server nothing. */
 function alternatives({ uses, absent }: Variants): JsonObject {
   return {
     anyOf: Object.entries(uses).map(([type, fields]) => ({
@@ -175,13 +176,12 @@ function alternatives({ uses, absent }: Variants): JsonObject {
   };
 }
 
-/** The rules as they stand in a structural schema. */
+/** The rules in the form of a structural schema. */
 export function validations(rules: readonly Rule[] = []): JsonObject {
   if (rules.length === 0) return {};
   return { "x-kubernetes-validations": rules.map(([rule, message]): JsonObject => ({ rule, message })) };
 }
 
-/** Any object. */
 export const ANY_OBJECT: Schema<JsonObject> & Pick<ObjectSchema<JsonObject>, "checkObject"> = {
   openApi: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
   check: (value, owner, field) => owner.object(field, value),
@@ -204,7 +204,7 @@ function isOtherThanText(value: JsonValue | undefined): boolean {
   return value !== undefined && typeof value !== "string";
 }
 
-/** A reference by name; `what` says to what. */
+/** A reference by name. `what` describes the referenced object in messages. */
 export function named(what: string): ObjectSchema<{ name: string }> {
   return object<{ name: string }>({ name: required(name(), `the name of ${what}`) });
 }

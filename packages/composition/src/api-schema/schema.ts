@@ -5,7 +5,7 @@ import type { FieldReader } from "../reader/field-reader.ts";
 export interface FieldSchema {
   /** As in the structural schema of a CRD. */
   readonly openApi: JsonObject;
-  /** Reports what is wrong with the value of a field, which is not null. */
+  /** Reports the problems of a field's value, which is not null. */
   check(value: JsonValue, owner: FieldReader, field: string): void;
 }
 
@@ -70,7 +70,7 @@ export function unread<T>({ openApi }: Schema<T>): Schema<T> {
   return custom(openApi, () => undefined);
 }
 
-/** A string of at most so many characters: an API server estimates the cost of rules from it. */
+/** A string of at most `maxLength` characters. An API server estimates the cost of rules from it. */
 export function text(maxLength?: number, more: JsonObject = {}): TextSchema {
   return anyText({ type: "string", ...(maxLength !== undefined && { maxLength }), ...more });
 }
@@ -88,9 +88,9 @@ function anyText(openApi: JsonObject): TextSchema {
   };
 }
 
-/** A string with a check that returns what is wrong with it. */
+/** A string with a check that returns its problem. */
 export interface TextSchema extends Schema<string> {
-  /** What is wrong with a string that is not empty. */
+  /** The problem of a string that is not empty; undefined if it is valid. */
   problemOf(text: string): string | undefined;
 }
 
@@ -123,7 +123,6 @@ export function choice<const T extends string>(...values: readonly T[]): Schema<
   return custom({ type: "string", enum: [...values] }, (value, owner, field) => owner.oneOf(field, values, value));
 }
 
-/** True or false. */
 export const FLAG: Schema<boolean> = custom({ type: "boolean" }, (value, owner, field) => owner.boolean(field, value));
 
 /** An integer of 64 bits. */
@@ -137,7 +136,6 @@ export const COUNT: Schema<number | bigint> = custom({ ...INTEGER.openApi, minim
   if (count !== undefined && count < 0) owner.error("Invalid", field, "must not be negative");
 });
 
-/** Any value. */
 export const ANY: Schema<JsonValue> = custom(
   { nullable: true, "x-kubernetes-preserve-unknown-fields": true },
   () => undefined,

@@ -36,7 +36,7 @@ export interface CompositionSpec {
   resourcesField?: "to";
   /** Patches that templates share. */
   patchSets: PatchSet[];
-  /** Data beside the XR that templates read and write. */
+  /** Data that templates read and write in addition to the XR. */
   environment?: EnvironmentConfiguration;
   /** The functions, in order. They see the output of the templates. Names are unique. */
   functions: CompositionFunction[];
@@ -51,7 +51,7 @@ export interface CompositionSpec {
   writeConnectionSecretsToNamespace?: string;
   /** How a new revision reaches the XRs. Absent: all at once. */
   rollout?: Rollout;
-  /** The service account with whose rights the Composition composes. Absent: with those that its XRs have. */
+  /** The service account whose permissions the Composition uses. Absent: the permissions that its XRs have. */
   serviceAccountRef?: ServiceAccountReference;
 }
 
@@ -86,18 +86,18 @@ export interface NamedTemplate extends ResourceTemplate {
  */
 export type Step = PackageStep | ContainerStep | WebhookStep;
 
-/** What steps of all kinds can have. */
+/** The settings that steps of all kinds share. */
 export interface StepSettings {
   /**
-   * Milliseconds that the step may take: pulls, starts, retries and the call together. Not the wait for earlier steps.
-   * Absent: only the function's own timeout.
+   * Milliseconds that the step may take: pulls, starts, retries and the call together. The wait for earlier steps does
+   * not count. Absent: only the function's own timeout.
    */
   timeoutMs?: number;
   /** How often the step is tried again while its function cannot have started. Absent: never. */
   retries?: number;
   /** The guard, a CEL expression: the step is skipped if it is false (see `compileGuard`). Absent: the step runs. */
   when?: string;
-  /** `Strict`: what the step desires must match the schemas of its kinds, as far as they are known. */
+  /** `Strict`: the objects that the step desires must match the known schemas of their kinds. */
   schema?: "Strict";
 }
 
@@ -112,7 +112,7 @@ export interface PackageStep extends StepSettings {
   input?: JsonObject;
   /** Secrets whose data the function receives. Names are unique. */
   credentials: StepCredential[];
-  /** What the function receives with its first call. */
+  /** The resources and schemas that the function receives with its first call. */
   requirements: StepRequirements;
 }
 
@@ -146,22 +146,22 @@ export interface RequiredSchema extends TypeReference {
   requirementName: string;
 }
 
-/** A function that reads a FunctionIO and returns one. The `type` says how it is called. */
+/** A function that reads a FunctionIO and returns one. The `type` selects the way to call it. */
 export type CompositionFunction = ContainerStep | WebhookStep;
 
-/** What functions of all types have. */
+/** The fields that functions of all types share. */
 export interface FunctionStep extends StepSettings {
   /** The step's name, unique in its Composition. */
   name: string;
   /** The `config` in the FunctionIO of the function. */
   config?: JsonObject;
-  /** What the function reads and writes. Default `FunctionIO`. */
+  /** The form of the function's input and output. Default `FunctionIO`. */
   io?: FunctionForm;
 }
 
 /**
- * What a function reads and writes: a FunctionIO, the ResourceList of an early draft of Crossplane's design, or the
- * ResourceList of the KRM functions specification.
+ * The form of a function's input and output: a FunctionIO, the ResourceList of an early draft of Crossplane's design,
+ * or the ResourceList of the KRM functions specification.
  */
 export type FunctionForm = "FunctionIO" | "ResourceList" | "KRM";
 
@@ -180,7 +180,7 @@ export interface WebhookStep extends FunctionStep {
   webhook: WebhookFunction;
 }
 
-/** For how long an output may be used again. */
+/** The time for which an output may be used again. */
 export interface OutputCache {
   /** Milliseconds, above zero, at most a day. */
   ttlMs: number;

@@ -7,7 +7,7 @@ import { MAX_TIMEOUT_MS } from "./composition.ts";
 /**
  * A duration above zero.
  *
- * @param advice the way out for an author who wants none
+ * @param advice the alternative for an author who wants no duration
  * @param tooLong the problem of a duration above `maxMs`
  */
 export function duration(advice: string, maxMs: number, tooLong: string): Schema<string> {
@@ -36,7 +36,7 @@ export const TIMEOUT_RULE: Rule = [
   "timeout must be more than zero, and at most 596h",
 ];
 
-/** Parses a duration or quantity. Reports what is wrong with it. */
+/** Parses a duration or quantity. Reports the problem of an invalid one. */
 export function attempt<T>(owner: FieldReader, field: string, parse: () => T): T | undefined {
   try {
     return parse();

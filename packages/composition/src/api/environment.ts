@@ -33,7 +33,7 @@ const LABEL = object<EnvironmentLabelSelector>(
   },
 );
 
-/** As Crossplane's own validation, reports the first thing that is wrong with the labels of a selector. */
+/** Like Crossplane's own validation, reports only the first problem of a selector's labels. */
 function checkLabels(value: JsonValue, selector: FieldReader, field: string): void {
   const labels = selector.objects(field, value);
   const { errors } = selector.findings;
@@ -77,7 +77,7 @@ const SOURCE = object<EnvironmentSource>(
   },
 );
 
-/** Data beside the XR. */
+/** Data that templates use in addition to the XR. */
 export const ENVIRONMENT: Schema<EnvironmentConfiguration> = object<EnvironmentConfiguration>({
   defaultData: ANY_OBJECT,
   environmentConfigs: list(SOURCE, { maxItems: 64 }),

@@ -19,13 +19,13 @@ import type {
   WrittenWasm,
 } from "./written.ts";
 
-/** What a function reads and writes. */
+/** The form of a function's input and output. */
 export const IO: Schema<FunctionForm> = choice("FunctionIO", "ResourceList", "KRM");
 
-/** As long as the controller keeps responses of function packages. */
+/** The longest time for which the controller keeps an output, as for responses of function packages. */
 const MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
-/** For how long the controller may use an output again. */
+/** The time for which the controller may use an output again. */
 export const CACHE: Schema<WrittenCache> = object<WrittenCache>(
   {
     ttl: required(
@@ -47,7 +47,7 @@ export const CACHE: Schema<WrittenCache> = object<WrittenCache>(
   },
 );
 
-/** Reports `cache` beside a network. CEL rules cannot read `network`, which has several types. */
+/** Reports `cache` of a webhook, or of a function with a network. CEL rules cannot read `network`: it has two types. */
 export function checkCache(step: FieldReader): void {
   const container = step.value("container");
   if (step.value("cache") !== undefined && step.value("webhook") !== undefined) {
@@ -145,7 +145,7 @@ const WASM: ObjectSchema<WrittenWasm> = object<WrittenWasm>(
   { rules: [TIMEOUT_RULE] },
 );
 
-/** What a chroot cannot enforce. CEL rules cannot read `network`, which has several types. */
+/** Refuses limits, which a chroot cannot enforce. CEL rules cannot read `network`, which has several types. */
 export const CHROOT_RULE: Rule = [
   "!has(self.type) || self.type != 'Chroot' || !has(self.container) || !has(self.container.resources) || " +
     "!has(self.container.resources.limits) || " +
@@ -153,7 +153,7 @@ export const CHROOT_RULE: Rule = [
   "type: Chroot cannot enforce limits; remove container.resources, or use type: Container",
 ];
 
-/** Reports what the author of a Chroot function relies on, and a chroot cannot enforce. */
+/** Reports settings that the author of a Chroot function relies on, but that a chroot cannot enforce. */
 export function checkChroot(step: FieldReader): void {
   const container = step.value("container");
   if (step.value("type") !== "Chroot" || !isObject(container)) return;
@@ -171,10 +171,9 @@ export function checkChroot(step: FieldReader): void {
   step.error("Unsupported", "container", message);
 }
 
-/** The types of functions. */
 export const TYPE: Schema<WrittenFunction["type"]> = choice("Container", "Webhook", "Wasm", "Chroot");
 
-/** The fields of which a function has one, by its type. */
+/** The targets of functions. A function has one of these fields, by its type. */
 export const TARGETS: Fields<WrittenTarget> = { container: CONTAINER, webhook: WEBHOOK, wasm: WASM };
 
 /** A field of {@link TARGETS}. */
@@ -188,7 +187,7 @@ export interface TargetField {
   readonly isCacheable: boolean;
 }
 
-/** What the checks of functions and of steps know of each field of {@link TARGETS}. */
+/** The properties of each field of {@link TARGETS}, for the checks of functions and of steps. */
 export const TARGET_FIELDS: readonly TargetField[] = [
   {
     field: "container",

@@ -44,7 +44,7 @@ function reference(pattern: string, message: string, local?: string): TextSchema
   );
 }
 
-/** The package of a Function or a runtime. A reference without a registry would mean another one on another machine. */
+/** The package of a Function or a runtime. A reference without a registry could name another package elsewhere. */
 export const PACKAGE_REFERENCE: TextSchema = reference(PACKAGE, PACKAGE_MESSAGE);
 
 /** The package that a step calls. */

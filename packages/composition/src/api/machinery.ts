@@ -26,7 +26,7 @@ export function machineryOf(composite: KubernetesObject, { isLegacy }: Layout): 
   return isLegacy ? spec : objectAt(spec, "crossplane");
 }
 
-/** A spec with these fields beside others. */
+/** Returns a copy of a spec with these fields set. Other fields stay. */
 export function specWith(spec: JsonObject, fields: JsonObject, { isLegacy }: Layout): JsonObject {
   if (isLegacy) return { ...spec, ...fields };
   return { ...spec, crossplane: { ...objectAt(spec, "crossplane"), ...fields } };

@@ -49,7 +49,7 @@ const POLICY = object<PatchPolicy>({
 const COPIES = { fromFieldPath: "the field to copy", toFieldPath: OPTIONAL } as const;
 const COMBINES = { combine: "what to combine", toFieldPath: "the field to write to" } as const;
 
-/** What a patch of each type needs. */
+/** The fields that a patch of each type needs. */
 const USES: { readonly [K in PatchType]: Variants["uses"][string] } = {
   FromCompositeFieldPath: COPIES,
   ToCompositeFieldPath: COPIES,

@@ -103,7 +103,7 @@ function unique(items: readonly FieldReader[], field: string): void {
   });
 }
 
-/** The fields of which a step has one: it names the function. */
+/** The fields that name the function. A step has one of them. */
 const NAMES = ["functionRef", ...TARGET_FIELDS.map(({ field }) => field)] as const;
 
 const RULES: readonly Rule[] = [

@@ -6,7 +6,7 @@ import { MAX_TIMEOUT_MS, type StepSettings } from "./composition.ts";
 import { duration } from "./duration.ts";
 import type { WrittenSettings } from "./written.ts";
 
-/** With the pauses between them, ten retries take half a minute. A function that is away for longer needs a new run. */
+/** With the pauses between them, ten retries take half a minute. A longer outage of the function needs a new run. */
 const MAX_RETRIES = 10;
 
 /** Longer than any guard that a person can read. */
@@ -38,7 +38,7 @@ function problemOf(when: string): string | undefined {
   return "problem" in guard ? guard.problem : undefined;
 }
 
-/** The fields of every step, whatever it runs. */
+/** The settings that steps of all types share. */
 export const SETTINGS: Fields<WrittenSettings> = {
   timeout: duration(
     "leave it out for that of the function alone",

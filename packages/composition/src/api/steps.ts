@@ -9,10 +9,10 @@ import type {
   Step,
 } from "./composition.ts";
 
-// Answers to what programs ask about steps, independent of the type of a step. A new type changes only this file and
-// the module that calls its functions.
+// The properties of steps, so that programs need not test their types. A new type changes only this file and the module
+// that calls its functions.
 
-/** A Composition's part that has its steps. */
+/** The part of a Composition that contains its steps. */
 type WithSteps = Pick<Composition, "spec">;
 
 /** A Secret that a step passes to its function. */
@@ -26,7 +26,7 @@ export interface StepSecret {
 export interface StepTraits {
   /** The caller of the function: a runner, a connection to its gRPC server, or an HTTPS client. */
   readonly caller: "runner" | "functions" | "webhooks";
-  /** What the step calls, for messages: an image, the name of a Function, or a URL. */
+  /** The target of the call, for messages: an image, the name of a Function, or a URL. */
   readonly target: string;
   /** The image to run, as the Composition names it. Absent: the step names a Function object or a server. */
   readonly image?: string | undefined;

@@ -125,7 +125,7 @@ export interface ConvertTransform {
   format?: "none" | "quantity" | "json";
 }
 
-/** Data beside the XR that templates can read and write (alpha in Crossplane v1.13). */
+/** Data that templates can read and write in addition to the XR (alpha in Crossplane v1.13). */
 export interface EnvironmentConfiguration {
   /** The initial data. EnvironmentConfigs are merged over it. */
   defaultData?: JsonObject;

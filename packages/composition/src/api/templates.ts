@@ -35,7 +35,7 @@ const CONNECTION_DETAIL = object<ConnectionDetail>(
   { check: checkDetail },
 );
 
-/** Crossplane accepts a detail that lacks what its type needs, and publishes no details of the resource then. */
+/** Crossplane accepts a detail without the field that its type needs, but then publishes no details of the resource. */
 function checkDetail(detail: FieldReader): void {
   const given = detail.value("type");
   const type = DETAIL_FIELDS.find(([one]) => one === given) ?? inferredType(detail);
@@ -138,8 +138,8 @@ export const TEMPLATES: Schema<ResourceTemplate[]> = list(TEMPLATE, {
 });
 
 /**
- * Either all templates have names, unique ones, or none has: a template without a name that is added at the front would
- * take the position, and the object, of another.
+ * Either all templates have unique names, or none has a name. Otherwise a template without a name that is added at the
+ * front would take the position, and the object, of another.
  */
 function checkNames(templates: readonly FieldReader[], spec: FieldReader): void {
   const functions = spec.value("functions");
@@ -147,7 +147,7 @@ function checkNames(templates: readonly FieldReader[], spec: FieldReader): void 
   const seen = new Map<string, number>();
   for (const [index, template] of templates.entries()) {
     const name = template.value("name") ?? "";
-    // Another type than text is reported already.
+    // A name of another type was already reported.
     if (typeof name !== "string") continue;
     const first = seen.get(name);
     if (name === "" && hasFunctions) {

@@ -111,7 +111,7 @@ const CONVERT = object<ConvertTransform>(
   },
   {
     openApi: {
-      // JSON is of objects and lists.
+      // The format `json` needs an object or a list.
       anyOf: [
         { properties: { toType: { enum: ["object", "array"] } } },
         { properties: { format: { enum: ["none", "quantity"] } } },
@@ -149,7 +149,7 @@ export const TRANSFORM: ObjectSchema<Transform> = object<Transform>(
     check(transform) {
       const pairs = transform.value("type") === "map" ? transform.object("map") : undefined;
       if (pairs === undefined || Object.keys(pairs.json).length > 0) return;
-      // Crossplane reports it of a field that it calls pairs.
+      // Crossplane reports an empty map at a field that it calls pairs.
       pairs.error("Required", "pairs", "the map is empty; give at least one value and what it becomes");
     },
   },

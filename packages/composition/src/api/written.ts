@@ -20,11 +20,11 @@ import type { EnvironmentConfiguration, PatchSet, ResourceTemplate } from "./tem
 /** The `spec` of a file that has been checked. */
 export interface WrittenSpec {
   compositeTypeRef?: TypeReference;
-  /** The same in an early draft of Crossplane's design. */
+  /** The name of the field above in an early draft of Crossplane's design. */
   from?: TypeReference;
   mode?: "Resources" | "Pipeline";
   resources?: ResourceTemplate[];
-  /** The same in an early draft of Crossplane's design. */
+  /** The name of the field above in an early draft of Crossplane's design. */
   to?: ResourceTemplate[];
   patchSets?: PatchSet[];
   environment?: EnvironmentConfiguration;
@@ -46,7 +46,7 @@ export interface WrittenRollout {
   analysis?: { duration?: string; maxFailures?: number };
 }
 
-/** What steps of all kinds can have. */
+/** The settings that steps of all kinds share. */
 export interface WrittenSettings {
   /** In Go's syntax. */
   timeout?: string;
@@ -65,7 +65,7 @@ export interface WrittenFunction extends WrittenSettings, WrittenTarget {
   cache?: WrittenCache;
 }
 
-/** The fields of which a function has one, by its type. */
+/** The targets of functions. A function has one of these fields, by its type. */
 export interface WrittenTarget {
   container?: WrittenContainer;
   webhook?: WrittenWebhook;
@@ -78,7 +78,7 @@ export interface WrittenWasm
   resources?: { limits?: { memory?: WrittenQuantity } };
 }
 
-/** For how long an output may be used again. */
+/** The time for which an output may be used again. */
 export interface WrittenCache {
   /** In Go's syntax. */
   ttl: string;

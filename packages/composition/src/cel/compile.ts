@@ -30,7 +30,7 @@ export interface Program {
   evaluate(values: Readonly<Record<string, Value | undefined>>, budget: Budget): Outcome | undefined;
 }
 
-/** What an expression must be. */
+/** The type that an expression must have, and the variables that it can read. */
 export interface ProgramOptions {
   readonly type: "bool" | "string";
   /** Whether the result can have a type that is only known when it is evaluated. Rules of a schema cannot. */
@@ -38,7 +38,7 @@ export interface ProgramOptions {
   readonly variables: Variables;
 }
 
-/** Compiles an expression like an API server. Returns what is wrong with an invalid one. */
+/** Compiles an expression like an API server. Returns the problem of an invalid one. */
 export function compile(text: string, options: ProgramOptions): Program | { readonly problem: string } {
   if (text.length > MAX_LENGTH) return { problem: `is longer than ${MAX_LENGTH} characters` };
   allowVisits(MAX_TYPE_VISITS);
@@ -47,7 +47,7 @@ export function compile(text: string, options: ProgramOptions): Program | { read
   } catch (error) {
     if (error === EXCEEDED) return { problem: "has types that are too large" };
     if (error instanceof CelSyntaxError) return { problem: `is not valid CEL: ${error.message}` };
-    // The stack ends before the bound on nesting only for long chains of operators.
+    // Only long chains of operators overflow the stack before they reach the bound on nesting.
     if (error instanceof RangeError) return { problem: "is nested too deeply" };
     throw error;
   } finally {

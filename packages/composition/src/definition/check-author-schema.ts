@@ -12,7 +12,7 @@ import type { injectedFields } from "./injected-fields.ts";
 
 type InjectedFields = ReturnType<typeof injectedFields>;
 
-/** Where findings about a schema go. */
+/** Receives the findings about a schema. */
 export type SchemaFindings = Pick<Findings, "error" | "warning" | "errors">;
 
 /** Checks the schema that an author gives for composite resources. */
@@ -83,7 +83,7 @@ function withPartTypes(decoded: JsonObject, warn: Warn): JsonObject {
   return { ...decoded, properties: typed };
 }
 
-/** Warns of what an author's schema has that the CRD leaves out. */
+/** Warns of keywords and fields of an author's schema that the CRD leaves out. */
 function warnDropped(decoded: JsonObject, injected: InjectedFields, warn: Warn): void {
   for (const keyword of Object.keys(decoded)) {
     // The CRD has `required: [spec]` anyway.

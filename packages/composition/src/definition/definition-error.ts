@@ -3,7 +3,7 @@ import { describeIssues } from "@xfn/json";
 import { type Finding, MAX_FINDINGS } from "../reader/composition-error.ts";
 
 /**
- * A CompositeResourceDefinition is invalid. Lists all errors. `NotOffered`: there is no claim. `Mismatch`: it does not
+ * A CompositeResourceDefinition is invalid. Lists all errors. `NotOffered`: it offers no claim. `Mismatch`: it does not
  * define the kind or version of the resource.
  */
 export class DefinitionError extends CodedError<"Invalid" | "NotOffered" | "Mismatch"> {

@@ -23,7 +23,6 @@ const fields = (...of: readonly (readonly [string, ApiType, ApiField["absent"]?]
   return struct(() => known);
 };
 
-/** Names of a kind. */
 const namesType: ApiType = fields(
   ["plural", anyText, ""],
   ["singular", text],

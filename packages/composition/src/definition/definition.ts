@@ -26,8 +26,8 @@ export type DefinitionForm = (typeof DEFINITION_FORMS)[number];
 export const PUBLICATION_KIND = "InfrastructurePublication";
 
 /**
- * The longest name of a composite resource. Composed resources have it as the value of a label, which is no longer. A
- * CRD's schema cannot limit names, so this is checked beside the schema.
+ * The longest name of a composite resource. Composed resources have it as the value of a label, which has this limit. A
+ * CRD's schema cannot limit names, so a separate check does.
  */
 export const MAX_COMPOSITE_NAME_LENGTH = 63;
 
@@ -75,13 +75,13 @@ export interface DefinitionSpec {
   enforcedCompositionRef?: { name: string };
   /** The scope of the kinds that an InfrastructureDefinition's composite resources compose. Absent: any. */
   composedScope?: ComposedScope;
-  /** The service account with whose rights composite resources are composed. Absent: with the controller's own. */
+  /** The service account whose permissions composing uses. Absent: the controller's own permissions. */
   serviceAccountRef?: ServiceAccountReference;
   /** At least one; exactly one is referenceable. */
   versions: DefinitionVersion[];
   /** How an API server converts between versions, as in a CRD. */
   conversion?: JsonObject;
-  /** Labels and annotations of the CRDs, beside the definition's labels. */
+  /** Labels and annotations of the CRDs, in addition to the definition's labels. */
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
 }
 

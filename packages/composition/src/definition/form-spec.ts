@@ -24,7 +24,7 @@ interface CrdSpecTemplate {
   validation?: { openAPIV3Schema: JsonObject };
 }
 
-/** The spec of an ApplicationDefinition, and what both forms have. */
+/** The spec of an ApplicationDefinition. Both forms have these fields. */
 export interface WrittenApplication {
   crdSpecTemplate: CrdSpecTemplate;
   serviceAccountRef?: ServiceAccountReference;
@@ -116,7 +116,7 @@ function findingsAt(at: JsonPath, findings: Findings): SchemaFindings {
   };
 }
 
-/** What both forms have. */
+/** The fields that both forms have. */
 function commonFields(form: DefinitionForm) {
   return {
     crdSpecTemplate: required(templateOf(form), "the kind that it defines"),

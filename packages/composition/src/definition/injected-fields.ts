@@ -50,7 +50,7 @@ const SELECTION: JsonObject = {
   compositionUpdatePolicy: choice("Automatic", "Manual"),
 };
 
-// Where connection details are written beside the Secret.
+// Another target of connection details, in addition to the Secret.
 const SHARED: JsonObject = {
   ...SELECTION,
   publishConnectionDetailsTo: {
@@ -76,15 +76,15 @@ const LEGACY_SPEC_FIELDS: Readonly<JsonObject> = {
 };
 
 /**
- * What happens to a composite resource when its claim is deleted. An author's field of this name wins: Crossplane v1.13
- * has no such field, so existing definitions may.
+ * The fate of a composite resource when its claim is deleted. An author's field of this name wins: Crossplane v1.13
+ * does not reserve the name, so existing definitions may use it.
  */
 const RECLAIM_POLICY: JsonObject = {
   description: "What happens to this resource when its claim is deleted. A retained resource can be claimed again.",
   ...choice("Delete", "Retain"),
 };
 
-/** The same of an InfrastructureDefinition. */
+/** The fields of the spec of an InfrastructureDefinition's composite resources. */
 const INFRASTRUCTURE_SPEC_FIELDS: Readonly<JsonObject> = {
   ...SELECTION,
   requirementRef: texts(CLAIM_REFERENCE, ["namespace", "name"]),
@@ -94,7 +94,7 @@ const INFRASTRUCTURE_SPEC_FIELDS: Readonly<JsonObject> = {
   reclaimPolicy: RECLAIM_POLICY,
 };
 
-/** The same of an ApplicationDefinition, whose composite resources compose in their own namespace. */
+/** The fields of the spec of an ApplicationDefinition's composite resources, which compose in their own namespace. */
 const APPLICATION_SPEC_FIELDS: Readonly<JsonObject> = { ...SELECTION, resourceRefs: LOCAL_REFERENCES };
 
 /** The fields of the spec of composite resources of Crossplane 2. Namespaced ones compose in their own namespace. */

@@ -9,7 +9,7 @@ export function scopesOf(apiVersion: unknown): readonly [DefinitionScope, ...Def
   return ["LegacyCluster", "Namespaced", "Cluster"];
 }
 
-/** The scope of a lowered definition. One that is not checked may have any other value: the default counts. */
+/** The scope of a lowered definition. Returns the default for other values, which an unchecked definition may have. */
 export function scopeOf(xrd: JsonObject): DefinitionScope {
   const spec = xrd["spec"];
   const scope = isObject(spec) ? spec["scope"] : undefined;

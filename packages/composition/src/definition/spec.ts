@@ -99,7 +99,6 @@ export const VERSION_NAME: RequiredField<string> = required(
   "the version, such as v1alpha1",
 );
 
-/** An API group. */
 export const GROUP_NAME: RequiredField<string> = required(
   matching(253, GROUP, "must be a domain name of two or more lower-case parts, such as example.org"),
   "the API group of the new kind, such as example.org",

@@ -19,12 +19,11 @@ export interface MergeOptions {
  *
  * - `keepMapValues`: existing values win unless they are empty (null, false, 0, "", [] or {}).
  * - `appendSlice`: lists are appended to lists. At the path itself, items that the list already has are skipped. In
- *   nested
- *   lists they are not.
+ *   nested lists they are not.
  *
  * On error the object is unchanged.
  *
- * @throws {FieldPathError} as `setFieldPath`, and `CannotMerge`: the existing value is no list
+ * @throws {FieldPathError} as `setFieldPath`, and `CannotMerge`: the existing value is not a list
  */
 export function mergeFieldPath(
   object: JsonObject,

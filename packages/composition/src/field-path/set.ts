@@ -60,7 +60,7 @@ function setElement(list: JsonValue[], index: number, value: JsonValue): void {
 }
 
 /**
- * Deletes the field or item at a path, in place. Later items move up. A missing one is no error, and the empty path
+ * Deletes the field or item at a path, in place. Later items move up. A missing one is not an error, and the empty path
  * deletes nothing.
  *
  * @throws {FieldPathError} `WrongType`

@@ -21,7 +21,7 @@ export class ConnectionDetailError extends CodedError<"MissingName" | "MissingFi
 
 /** The source of connection details. */
 export interface ConnectionDetailSource {
-  /** The details in order. Of two details with one name, the later wins. */
+  /** The details in order. A later detail wins over an earlier one of the same name. */
   details: readonly ConnectionDetail[];
   /** The composed resource, whose fields FromFieldPath reads. */
   resource: JsonObject | undefined;
@@ -33,8 +33,8 @@ export interface ConnectionDetailSource {
  * Derives the connection details that a composite resource publishes from one composed resource.
  *
  * The default type depends on the fields: `value`, then `fromConnectionSecretKey`, then `fromFieldPath`. The default
- * name is the secret key. A missing key or field, which may appear later, is skipped. A field that is no string is
- * published as Go's JSON, `null` included. As in Crossplane, unknown types are skipped.
+ * name is the secret key. A missing key or field, which may appear later, is skipped. A field that is not a string
+ * is published as Go's JSON, `null` included. As in Crossplane, unknown types are skipped.
  *
  * @throws {ConnectionDetailError}
  */

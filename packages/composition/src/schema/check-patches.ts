@@ -23,13 +23,13 @@ interface Side {
   readonly schema: Schema;
 }
 
-/** What a patch reads and writes. Undefined: data without a schema, or of an unknown kind. */
+/** The kinds that a patch reads and writes. Undefined: no schema is known. */
 interface Sides {
   readonly composite: Side | undefined;
   readonly composed: Side | undefined;
 }
 
-/** The fields of a patch, by its type: whose they are. */
+/** The objects that a patch reads and writes, by its type. Undefined: the environment, which has no schema. */
 const DIRECTIONS: Readonly<Record<string, { from: keyof Sides | undefined; to: keyof Sides | undefined }>> = {
   FromCompositeFieldPath: { from: "composite", to: "composed" },
   ToCompositeFieldPath: { from: "composed", to: "composite" },
@@ -141,7 +141,7 @@ class PatchChecker {
     return "string";
   }
 
-  /** Reports a value of another type than that of its target, which an API server would refuse. */
+  /** Reports a value whose type differs from that of its target. An API server would refuse it. */
   #checkType(patch: JsonObject, at: JsonPath, target: string, type: ValueType, to: Side | undefined): void {
     const wanted = isLabel(target) ? "string" : typeAt(target, to);
     if (type === undefined || wanted === undefined || type === wanted) return;

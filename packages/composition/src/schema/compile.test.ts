@@ -268,7 +268,7 @@ function many(count: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: "string" }]));
 }
 
-/** Alternatives within alternatives, and some beside them. */
+/** Alternatives nested in alternatives, with further alternatives at each level. */
 function nested(depth: number, count: number): JsonObject[] {
   const inner: JsonObject[] = Array.from({ length: Math.ceil(count / depth) }, () => ({ required: ["a"] }));
   return depth === 0 ? inner : [{ anyOf: nested(depth - 1, count - inner.length) }, ...inner];

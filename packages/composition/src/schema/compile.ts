@@ -64,7 +64,7 @@ export function compileSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): S
  * Checks whether an API server accepts a CRD's schema: it must be structural, with valid defaults and rules.
  *
  * @param at - the path of the schema in its document, for messages
- * @throws {SchemaError} with everything that is wrong with the schema
+ * @throws {SchemaError} with all problems of the schema
  */
 export function checkSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): void {
   const node = readSchema(openAPIV3Schema, at);
@@ -80,7 +80,7 @@ export function checkSchema(openAPIV3Schema: JsonObject, at: JsonPath = []): voi
  * defaults that they forbid.
  *
  * @param at - the path of the schema in its document, for messages
- * @throws {SchemaError} with everything that is wrong with the rules
+ * @throws {SchemaError} with all problems of the rules
  */
 export function checkRules(openAPIV3Schema: JsonObject, at: JsonPath = []): void {
   const findings = new Findings();

@@ -11,8 +11,8 @@ import { describeSchemaIssue } from "./structural/issue.ts";
 // - a rule that does not compile is rejected with its schema, not at each value
 // - all problems of a text are reported, not only the first of length, pattern and format
 // - an enum of integers does not accept 1.5 for 1, 0.3 is a multiple of 0.1, and my-long-name is a hostname
-// - a value of another type is reported as such, even if the schema has a format; a list is no text
-// - items that are no objects are reported once; a whole object has no name, where Kubernetes says "in body"
+// - a value of another type is reported as such, even if the schema has a format; a list is not a text
+// - items that are not objects are reported once; a whole object has no name, where Kubernetes says "in body"
 
 interface Case {
   readonly schema: JsonObject;

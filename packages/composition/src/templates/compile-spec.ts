@@ -64,7 +64,7 @@ export function compileSpec(spec: TemplatesSpec): CompiledSpec | TemplateError {
     });
     const environment = itemsOf(spec.environment?.patches)
       .map(([index, patch]) => compilePatch(patch, `spec.environment.patches[${index}]`))
-      // As in Crossplane, types other than between the XR and the environment are ignored.
+      // As in Crossplane, only patches between the XR and the environment have an effect.
       .filter((patch) => patch?.direction === "toComposed" || patch?.direction === "toComposite")
       .filter((patch) => patch !== undefined);
     return { templates, environment };

@@ -164,7 +164,7 @@ describe("a base", () => {
       metadata: { name: "x", labels: { "crossplane.io/composite": composite, n: 1 } },
     });
     expect(failure({ resources: [template([])] }, { composite: labelled(1) })?.code).toBe("NoCompositeLabel");
-    // A label that is no string does not hide the others.
+    // A label that is not a string does not hide the others.
     expect(failure({ resources: [template([])] }, { composite: labelled("x") })).toBeUndefined();
   });
 });

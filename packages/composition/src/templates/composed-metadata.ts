@@ -16,14 +16,14 @@ export interface CompositeIdentity {
   uid: string;
 }
 
-/** Returns the type of a name that is no string. A patch may write a number, which Kubernetes rejects as a name. */
+/** Returns the type of a name that is not a string. A patch may write a number, which Kubernetes rejects as a name. */
 export function wrongNameType(resource: JsonObject): string | undefined {
   const metadata = field(resource, "metadata");
   const name = isObject(metadata) ? (field(metadata, "name") ?? null) : null;
   return name === null || typeof name === "string" ? undefined : kindOf(name);
 }
 
-/** Reads the inherited fields. A missing field, or one that is no string, is empty. */
+/** Reads the inherited fields. A missing field, or one that is not a string, is empty. */
 export function compositeIdentity(composite: JsonObject): CompositeIdentity {
   const metadata = field(composite, "metadata");
   const meta = isObject(metadata) ? metadata : newObject();

@@ -1,8 +1,8 @@
 import { isObject } from "../values/json.ts";
 
 /**
- * The objects of a list, each with its index. Templates of programs are not checked: a value that is no list has no
- * items, and items that are no objects are skipped.
+ * The objects of a list, each with its index. Templates of programs are not checked: a value that is not a list has no
+ * items, and items that are not objects are skipped.
  */
 export function itemsOf<T extends object>(list: readonly T[] | null | undefined): [index: number, item: T][] {
   if (!Array.isArray(list)) return [];

@@ -33,7 +33,7 @@ export interface RenderedTemplate {
   resource?: KubernetesObject;
   /** The error, if there is no resource. It does not affect other templates. */
   error?: TemplateError;
-  /** Labels and annotations of the resource that are left out because they are no strings. Absent if there are none. */
+  /** Labels and annotations that the resource lacks because they are not strings. Absent if there are none. */
   dropped?: readonly WrongText[];
   /** The template's index in `spec.resources`. */
   template: number;

@@ -1,12 +1,12 @@
 import { CodedError } from "@xfn/errors";
 /**
- * - `InvalidBase`: a base is no Kubernetes object
+ * - `InvalidBase`: a base is not a Kubernetes object
  * - `InvalidPatch`: a patch lacks a field that its type needs, or refers to a patch set that does not exist
  * - `PatchFailed`: a patch could not read, transform or write its value
  * - `NoCompositeLabel`: the XR has no label `crossplane.io/composite`, from which composed resources take their names
  * - `KindChanged`: the kind of the base differs from that of the existing object
  * - `OtherController`: the base, or a patch, sets another controller
- * - `InvalidName`: a patch sets metadata.name to a value that is no string
+ * - `InvalidName`: a patch sets metadata.name to a value that is not a string
  * - `Unnamed`: a template has no name
  * - `TooLarge`: an object is nested too deep, or has too many values
  */

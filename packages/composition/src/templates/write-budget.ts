@@ -10,7 +10,7 @@ const MAX_WRITTEN_VALUES = 1_000_000;
 /** This many characters of a text count as one value, which allows 64 MB of text for a run. */
 const CHARACTERS_PER_VALUE = 64;
 
-/** Adds up what the patches of one run write. */
+/** Adds up the values that the patches of one run write. */
 export class WriteBudget {
   #left = MAX_WRITTEN_VALUES;
 

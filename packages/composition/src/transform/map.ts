@@ -30,7 +30,7 @@ export function compileMap(map: { readonly [key: string]: JsonValue }, fail: Fai
     if (tooDeep !== undefined) return tooDeep();
     const value = values.get(input);
     if (value === undefined) return fail("Input", `the map has no such key; it has ${someOf(keys, MAX_NAMED)}`, input);
-    // In Go a null is no raw JSON.
+    // In Go a null is not raw JSON.
     if (value === null) return fail("Config", "the map's value for this key is null");
     return value;
   };

@@ -7,7 +7,7 @@ const MAX_LENGTH = 4096;
 
 const INTEGER = /^[+-]?[0-9]+$/;
 
-/** `strconv.ParseInt(text, 10, 64)`. Undefined if the text is no int64. */
+/** `strconv.ParseInt(text, 10, 64)`. Undefined if the text is not an int64. */
 export function parseInt64(text: string): number | bigint | undefined {
   if (text.length > MAX_LENGTH || !INTEGER.test(text)) return undefined;
   if (text.length <= 15) return Number(text) + 0;
@@ -15,7 +15,7 @@ export function parseInt64(text: string): number | bigint | undefined {
   return isInt64(value) ? int64(value) : undefined;
 }
 
-/** `strconv.ParseBool`. Undefined if the text is no boolean. */
+/** `strconv.ParseBool`. Undefined if the text is not a boolean. */
 export function parseBool(text: string): boolean | undefined {
   switch (text) {
     case "1":
@@ -44,7 +44,7 @@ const INFINITY = /^([+-]?)inf(?:inity)?$/i;
 const MISPLACED = /^_|__|_$|[^0-9_]_|_[^0-9_]/;
 const MISPLACED_HEX = /__|_$|[^0-9a-f_]_|_[^0-9a-f_]/i;
 
-/** `strconv.ParseFloat(text, 64)`. Undefined if the text is no number, or too large for a float64. */
+/** `strconv.ParseFloat(text, 64)`. Undefined if the text is not a number, or too large for a float64. */
 export function parseFloat64(text: string): number | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const infinity = INFINITY.exec(text);

@@ -2,22 +2,22 @@ import { formatPath, type JsonObject, type JsonValue, newObject } from "@xfn/jso
 import { isObject, kindOf } from "./json.ts";
 import { field } from "./object-fields.ts";
 
-/** A value in an object's labels or annotations that is no string, which Kubernetes refuses. */
+/** A value in an object's labels or annotations that is not a string, which Kubernetes refuses. */
 export interface WrongText {
   /** The field, such as `metadata.labels.size`. */
   readonly path: string;
-  /** What it is, such as `expected a string, found a number`. */
+  /** The problem of the value, such as `expected a string, found a number`. */
   readonly problem: string;
 }
 
-/** Finds the labels and annotations of an object's metadata that are no strings. */
+/** Finds the labels and annotations of an object's metadata that are not strings. */
 export function wrongTexts(metadata: JsonObject): WrongText[] {
   const wrong: WrongText[] = [];
   for (const name of ["labels", "annotations"]) if (!areTexts(field(metadata, name))) stringsOf(metadata, name, wrong);
   return wrong;
 }
 
-/** Whether a value is an object with strings alone. */
+/** Whether a value is an object whose values are all strings. */
 export function areTexts(value: JsonValue | undefined): value is JsonObject {
   if (!isObject(value)) return false;
   for (const key of Object.keys(value)) if (typeof value[key] !== "string") return false;

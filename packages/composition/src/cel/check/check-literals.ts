@@ -7,10 +7,10 @@ import { Failure, type Value } from "../values/value.ts";
 /** The conversions that an API server evaluates for literals when it reads a rule. */
 const CONVERSIONS: ReadonlySet<string> = new Set("bool bytes double duration int string timestamp uint".split(" "));
 
-/** The position of the pattern among the arguments. */
+/** The functions with a pattern as their argument. */
 const PATTERNS: ReadonlySet<string> = new Set(["matches", "find", "findAll"]);
 
-/** What a literal of an expression is, beyond its type: patterns, times, formats, and lists of one type. */
+/** Checks literals of an expression beyond their types: patterns, times, formats, and lists of one type. */
 export function checkLiterals(root: Expression): string[] {
   const problems: string[] = [];
   checkAggregates(root, false, problems);

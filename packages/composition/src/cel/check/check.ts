@@ -49,7 +49,7 @@ const TYPE_NAMES: ReadonlyMap<string, Type> = new Map(
 /**
  * Checks the types of an expression. Writes the type of each part and the functions of calls into the expression.
  *
- * @returns what is wrong, in the order of the expression
+ * @returns the problems, in the order of the expression
  */
 export function check(root: Expression, variables: Variables, functions: Functions): string[] {
   const checker = new Checker(functions, variables);

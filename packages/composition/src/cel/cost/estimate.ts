@@ -120,7 +120,7 @@ class Estimate {
     return sum(targetCost, cost);
   }
 
-  /** The entries of `a ? b : c` and of `a + b` are of both. */
+  /** The entries of `a ? b : c` and of `a + b` come from both operands. */
   #combineEntries(call: Call, id: string): void {
     if (id !== "conditional" && !id.startsWith("add_")) return;
     const [left, right] = call.args.slice(-2).map((arg) => this.#entriesOf(arg));
@@ -191,7 +191,7 @@ class Estimate {
     const path = this.#path(expression);
     const [root] = path;
     return {
-      // Accumulators are no data of the rule.
+      // Accumulators are not data of the rule.
       path: root?.startsWith("@") === true ? [] : path,
       type: expression.type ?? DYN,
       literal: expression.kind === "literal" ? expression.value : undefined,

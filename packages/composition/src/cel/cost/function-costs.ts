@@ -13,7 +13,7 @@ import {
   union,
 } from "./range.ts";
 
-/** What is known about an operand. */
+/** The known properties of an operand. */
 export interface Part {
   readonly path: readonly string[];
   readonly type: Type;

@@ -12,14 +12,13 @@ export class Budget {
   #left = MAX_TOTAL_COST;
   #visits = MAX_VISITS;
 
-  /** Adds the cost of a step. */
   add(cost: number): void {
     this.#cost += cost;
     if (this.#cost > MAX_COST) throw EXCEEDED;
   }
 
   /**
-   * Evaluates an expression. Returns undefined if it exceeds its own limit, or what is left of the total one.
+   * Evaluates an expression. Returns undefined if it exceeds its own limit, or the rest of the total limit.
    */
   run<T>(evaluate: () => T): T | undefined {
     this.#cost = 0;
@@ -29,7 +28,7 @@ export class Budget {
       this.#left -= this.#cost;
       return this.#left < 0 ? undefined : result;
     } catch (error) {
-      // A RangeError is the end of the stack, or a text that is too long for JavaScript.
+      // A RangeError means a stack overflow, or a text that is too long for JavaScript.
       if (error === EXCEEDED || error instanceof RangeError) return undefined;
       throw error;
     } finally {

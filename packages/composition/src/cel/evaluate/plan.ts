@@ -257,7 +257,7 @@ function isPrimitive(item: Expression): boolean {
   return item.kind === "literal" && item.value !== null && !(item.value instanceof Uint8Array);
 }
 
-/** Fields of a variable cost 1 each. To read from a result, another 1 is due. */
+/** Each field of a variable costs 1. Reading from a result costs 1 more. */
 function costOfAccess(operand: Expression | undefined): number {
   let current = operand;
   while (current !== undefined) {

@@ -58,7 +58,6 @@ export class MissingKey extends Failure {
   }
 }
 
-/** Reads a field. */
 export function fieldOf(value: Value, field: string): Value {
   if (value instanceof Optional) {
     if (value.value === undefined) return value;

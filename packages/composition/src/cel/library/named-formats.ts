@@ -9,7 +9,7 @@ export class Format extends Extension {
   readonly name: string;
   /** The length of its regular expression, which decides the cost of `validate`. */
   readonly patternLength: number;
-  /** What is wrong with a text. */
+  /** Returns the problems of a text; none if it is valid. */
   readonly problems: (text: string) => string[];
 
   constructor(name: string, patternLength: number, problems: (text: string) => string[]) {

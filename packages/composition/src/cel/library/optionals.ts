@@ -31,7 +31,7 @@ export function defineOptionals(define: Define): void {
   define("unwrapOpt", "list<optional<V>>.() list<V>", unwrap);
 }
 
-/** A null is a value, and `undefined` is none. */
+/** A null is a value, but `undefined` means an absent value. */
 function present(value: Value | undefined): Value {
   return value === undefined ? new Failure("optional.none() dereference") : value;
 }

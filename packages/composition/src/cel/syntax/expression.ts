@@ -83,7 +83,7 @@ export interface Fold extends Common {
 /** A parsed expression. */
 export type Expression = Literal | Ident | Select | Call | ListLiteral | MapLiteral | Fold;
 
-/** Why a text is no valid expression. */
+/** A text is not a valid expression. */
 export class CelSyntaxError extends CodedError<"InvalidExpression"> {
   override readonly name = "CelSyntaxError";
 

@@ -4,12 +4,12 @@ import { type Call, CelSyntaxError, call, type Expression, type Fold, type ListL
 // The name of the accumulator of loops, which no variable can have.
 const RESULT = "@result";
 
-/** How many nodes macros can still copy. */
+/** The number of nodes that macros can still copy. */
 export interface Copies {
   left: number;
 }
 
-/** Expands a call of a macro. Undefined if the call is none. */
+/** Expands a call of a macro. Undefined if the call is not one of a macro. */
 export function expandMacro(
   name: string,
   target: Expression | undefined,

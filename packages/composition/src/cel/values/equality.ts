@@ -103,7 +103,7 @@ export class ValueSet {
   }
 }
 
-/** A value that JavaScript compares by value. Undefined if there is none. */
+/** A scalar in a form that JavaScript compares by value. Undefined for other values. */
 function scalarOf(value: Value): Key | number | null | undefined {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (value instanceof Uint) return value.value;

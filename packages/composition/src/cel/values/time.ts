@@ -16,7 +16,7 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
 // An int64 of nanoseconds, as Go's durations are.
 const MAX_NANOS = 2n ** 63n - 1n;
 
-/** Parses a duration in Go's syntax, such as `1h2.5m`. Undefined if it is none. */
+/** Parses a duration in Go's syntax, such as `1h2.5m`. Undefined if the text is not one. */
 export function parseGoDuration(text: string): Duration | undefined {
   const sign = text.startsWith("-") ? -1n : 1n;
   const rest = text.replace(/^[-+]/, "");
@@ -57,7 +57,7 @@ export function timestamp(nanos: bigint): Timestamp | Failure {
   return new Timestamp(nanos);
 }
 
-/** Parses a date-time of RFC 3339. Undefined if it is none. */
+/** Parses a date-time of RFC 3339. Undefined if the text is not one. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const parts = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?([Zz]|[+-]\d{2}:\d{2})$/.exec(text);
   if (parts === null) return undefined;

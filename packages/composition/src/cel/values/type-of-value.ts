@@ -62,7 +62,7 @@ export function typeOfValue(value: Value): Type {
   return value instanceof Failure ? ERROR : DYN;
 }
 
-/** Whether a value can be an argument of a parameter's type. Of lists and maps, the first items are checked. */
+/** Whether a value can be an argument of a parameter's type. Checks only the first item of a list. */
 export function fitsType(value: Value, type: Type): boolean {
   if (type.kind === "dyn" || type.kind === "param") return true;
   const found = typeOfValue(value);

@@ -58,7 +58,6 @@ export class Failure {
 /** How Kubernetes compares and adds lists: in order, as a set, or by the keys of their items. */
 export type ListKind = "atomic" | "set" | "map";
 
-/** A list. */
 export class List {
   readonly items: readonly Value[];
   readonly kind: ListKind;
@@ -86,7 +85,6 @@ export interface Entries {
   keys(): Iterable<Key>;
 }
 
-/** A map. */
 export class CelMap {
   readonly entries: Entries;
 

@@ -38,7 +38,7 @@ export function checkRulesOf(root: SchemaNode, report: Report): void {
   if (problems === 0) checkDefaults(root, rules, counting);
 }
 
-/** The parts of rules beside their expressions. */
+/** Checks the parts of rules other than their expressions. */
 function checkTexts(node: SchemaNode, report: Report): void {
   const given = node.keywords["x-kubernetes-validations"];
   for (const [index, rule] of (Array.isArray(given) ? given : []).entries()) {
@@ -80,7 +80,7 @@ function isFieldPath(node: SchemaNode, text: string): boolean {
   return true;
 }
 
-/** How often a schema applies in one object: as often as the bounds of lists and maps around it allow. */
+/** The number of times that a schema can apply in one object, by the bounds of the lists and maps around it. */
 interface Place {
   /** Undefined without bounds. */
   readonly count: number | undefined;

@@ -123,7 +123,7 @@ const METADATA: SchemaNode = nodeOf(
   ["metadata"],
 );
 
-/** Rules at the root of a resource read these fields, whatever the schema declares. */
+/** Rules at the root of a resource can read these fields, even if the schema does not declare them. */
 export function withResourceFields({ properties }: SchemaNode): ReadonlyMap<string, SchemaNode> {
   return new Map([...properties, ["kind", TEXT], ["apiVersion", TEXT], ["metadata", METADATA]]);
 }

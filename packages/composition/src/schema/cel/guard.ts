@@ -34,7 +34,7 @@ export interface Guard {
  * such as `observed.composite.resource.spec.size > 3` and `"db" in desired.resources`. The cost of an evaluation has
  * the bound of a rule in a schema.
  *
- * @returns the guard, or what is wrong with the text
+ * @returns the guard, or the problem of the text
  */
 export function compileGuard(text: string): Guard | { readonly problem: string } {
   const program = compile(text, { type: "bool", isDynamic: true, variables: VARIABLES });

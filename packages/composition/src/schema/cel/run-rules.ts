@@ -20,7 +20,7 @@ export interface Rules {
   declared(node: SchemaNode): Declared | undefined;
 }
 
-/** Compiles all rules of the schema of a resource, and reports what is wrong with them. Wrong rules are skipped. */
+/** Compiles all rules of the schema of a resource. Reports and skips wrong rules. */
 export function compileAllRules(root: SchemaNode, report: Report): Rules {
   const rules = new Map<SchemaNode, readonly Rule[]>();
   const nodes = allNodes(root);
@@ -153,7 +153,7 @@ class RuleRun {
     return undefined;
   }
 
-  /** A rule that has no result: its reason and its field path do not count. */
+  /** Adds the issue of a rule without a result, and ignores the rule's reason and field path. */
   #addInvalid(node: SchemaNode, rule: Rule, message: string): void {
     this.#add(node, { ...rule, fieldPath: [], reason: undefined }, message);
   }

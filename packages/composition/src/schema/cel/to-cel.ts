@@ -132,7 +132,7 @@ function objectToCel(
   return new CelObject(fields, isOpen ? undefined : OBJECT);
 }
 
-/** Converts a resource for a rule at its root. Of its metadata, rules read name and generateName only. */
+/** Converts a resource for a rule at its root. Rules can read only name and generateName of its metadata. */
 export function resourceToCel(node: SchemaNode, value: JsonObject, converted: Converted, depth = 0): Value {
   return objectToCel(undefined, withResourceFields(node), value, converted, depth);
 }

@@ -4,7 +4,7 @@ import { isObject } from "../../values/json.ts";
 import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "../structural/issue.ts";
 import { labelValueProblems, type NameRule, nameProblems, qualifiedNameProblems } from "./object-names.ts";
 
-/** What is known of an object's kind. */
+/** The rules for the metadata of an object. */
 export interface MetadataRules {
   /** Default: `subdomain`, as for the kinds of CRDs. */
   readonly name?: NameRule;

@@ -6,7 +6,7 @@ import type { Report } from "./schema-error.ts";
 
 const TYPES: readonly string[] = ["array", "boolean", "integer", "number", "object", "string"];
 
-// Keywords that a structural schema cannot have, and what to do instead.
+// Keywords that a structural schema cannot have, with the fix for each.
 const FORBIDDEN: ReadonlyMap<string, string> = new Map([
   ["$ref", "write out the schema instead"],
   ["$schema", "leave it out"],
@@ -74,7 +74,7 @@ function checkNode(node: SchemaNode, report: Report): void {
   for (const nested of restrictionsOf(node)) checkRestriction(nested, node, report);
 }
 
-/** An API server accepts any type beside x-kubernetes-int-or-string, and ignores it. */
+/** An API server accepts any type next to x-kubernetes-int-or-string, and ignores it. */
 function checkType({ type, path, intOrString, preserveUnknown }: SchemaNode, report: Report): void {
   if (type === "") {
     if (!intOrString && !preserveUnknown) report([...path, "type"], `is missing; give one of ${TYPES.join(", ")}`);

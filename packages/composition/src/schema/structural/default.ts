@@ -4,8 +4,8 @@ import { nodeOfField, type SchemaNode } from "./node.ts";
 
 /**
  * Fills in the defaults of a schema like an API server: for absent fields, and for nulls that the schema does not
- * allow. Without a default such a null is dropped. The argument is not changed. The result shares parts without a
- * schema with it.
+ * allow. Drops such a null if there is no default. The argument is not changed. The result shares parts that have no
+ * schema with the argument.
  */
 export function applySchemaDefaults(node: SchemaNode, value: JsonValue): JsonValue {
   return filled(node, value, 0);

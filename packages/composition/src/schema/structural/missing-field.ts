@@ -52,7 +52,7 @@ function stepOf(node: SchemaNode, segment: string | number): SchemaNode | "any" 
   if (field !== undefined) return field;
   // A wildcard stands for every field, which may have different schemas.
   if (segment === "*" && node.properties.size > 0) return "any";
-  // An API server drops what a schema does not say, unless it has no type at all, or says so.
+  // An API server drops undeclared fields, unless the schema has no type, or retains or declares other fields.
   const isOpen = node.preserveUnknown || node.additional === true || (node.type === "" && node.properties.size === 0);
   return isOpen ? "any" : undefined;
 }

@@ -15,8 +15,8 @@ export interface SchemaFinding {
 export type Report = (at: JsonPath, message: string) => void;
 
 /**
- * Collects the problems of a schema. A hostile schema has more problems than anyone reads. So only those that an error
- * lists are kept, and one more, which shows that there are others.
+ * Collects the problems of a schema. A hostile schema has very many. Keeps only as many as an error lists, and one
+ * more, which shows that there are others.
  */
 export class Findings {
   readonly all: SchemaFinding[] = [];

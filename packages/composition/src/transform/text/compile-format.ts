@@ -136,7 +136,7 @@ function styleOf({ flags, width, precision }: Directive, args: readonly GoValue[
   return style;
 }
 
-/** The value of a size. Prints Go's report if an argument is no usable integer. */
+/** The value of a size. Prints Go's report if an argument is not a usable integer. */
 function sizeOf(size: Size, args: readonly GoValue[], complaint: string, printer: Printer): number | undefined {
   if (typeof size !== "object") return size;
   const value = args[size.argument];

@@ -25,7 +25,7 @@ function withPoint(text: string, format: FloatVerb, precision: number): string {
   const tailAt = text.search(isHex ? /[pP]/ : /[eE]/);
   let mantissa = tailAt < 0 ? text : text.slice(0, tailAt);
   const tail = tailAt < 0 ? "" : text.slice(tailAt);
-  // All characters from the first that is no zero count, except the point. In a hexadecimal number that is the x.
+  // Counts all characters from the first one other than 0, except the point. A hexadecimal number counts from its x.
   let hasSeenNonZero = false;
   for (const character of mantissa) {
     if (character === ".") continue;

@@ -27,7 +27,7 @@ export interface Directive {
 export type Operation =
   | { readonly text: string }
   | Directive
-  /** A `*` whose directive prints no argument. Go still reports a size that is no integer. */
+  /** A `*` whose directive prints no argument. Go still reports a size that is not an integer. */
   | { readonly star: number; readonly complaint: string };
 
 /** The operations, and the first unused argument. With explicit indexes all arguments count as used. */
@@ -163,7 +163,7 @@ class FormatParser {
     return this.#number() ?? 0;
   }
 
-  /** A size from an argument. The argument counts as used even if it is no integer. */
+  /** A size from an argument. The argument counts as used even if it is not an integer. */
   #star(): Size {
     return { argument: this.#argument < this.#count ? this.#argument++ : NO_ARGUMENT };
   }

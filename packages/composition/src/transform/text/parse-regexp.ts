@@ -2,8 +2,7 @@ import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
 import { unnameDuplicateGroups } from "./regexp-pattern.ts";
 
-// The library has a third of a megabyte, so it is loaded for the first regexp only. `require` is synchronous like
-// compiling.
+// The library's size is a third of a megabyte, so the first regexp loads it. `require` is synchronous, like compiling.
 let library: typeof import("re2js") | undefined;
 
 /**
@@ -24,7 +23,7 @@ function parse(pattern: string): RE2JS | { readonly reason: string } {
   }
 }
 
-// It resolves from this package, wherever a bundler puts this file.
+// Resolves from this package, because a bundler can put this file elsewhere.
 function loadLibrary(): typeof import("re2js") {
   return createRequire(import.meta.resolve("@xfn/composition"))("re2js") as typeof import("re2js");
 }

@@ -35,7 +35,7 @@ export function quoteRune(codePoint: number, asciiOnly: boolean): string {
   return `'${escaped(isValidRune(codePoint) ? codePoint : 0xfffd, "'", asciiOnly)}'`;
 }
 
-/** Whether a number is a Unicode scalar value: in range, and no surrogate. */
+/** Whether a number is a Unicode scalar value: in range, and not a surrogate. */
 export function isValidRune(codePoint: number): boolean {
   return (codePoint >= 0 && codePoint < 0xd800) || (codePoint > 0xdfff && codePoint <= 0x10ffff);
 }

@@ -1,4 +1,4 @@
-// One token of a pattern. Quotations, escapes and character classes come first: their content is no syntax.
+// One token of a pattern. Quotations, escapes and character classes come first: their content is not syntax.
 const PIECE =
   /(?<quotation>\\Q.*?(?:\\E|$))|(?<escape>\\(?:[pPx]\{[^}]*\}|[pP][^]|x..|[^]|$))|(?<class>\[\^?\]?(?:\\[^]|\[:\^?[a-z]*:\]|[^\]\\])*\])|(?<angle>\(\?<(?:[^>=!][^>]*>)?)|(?<open>\((?:\?P<[^>]*>|\?[a-zA-Z-]*:?)?)|(?<close>\))|\{(?<least>\d{1,4})(?<comma>,?)(?<most>\d{0,4})\}|[^]/gsu;
 
