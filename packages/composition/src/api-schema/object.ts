@@ -24,7 +24,7 @@ export interface ObjectOpenApi extends JsonObject {
   properties: JsonObject;
 }
 
-/** The schema of an object, which can also be checked by itself, as an item of a list. */
+/** The schema of an object. Lists use `checkObject` to check their items. */
 export interface ObjectSchema<T> extends Schema<T> {
   readonly openApi: ObjectOpenApi;
   checkObject(reader: FieldReader): void;

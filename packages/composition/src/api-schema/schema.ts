@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@xfn/json";
 import type { FieldReader } from "../reader/field-reader.ts";
 
-/** Checks a field in a document, and has the schema with which an API server checks the same field. */
+/** The check of a field in a document, and the schema for the same check in an API server. */
 export interface FieldSchema {
   /** As in the structural schema of a CRD. */
   readonly openApi: JsonObject;
@@ -113,7 +113,7 @@ export function matching(maxLength: number, pattern: RegExp, problem: string): T
   return textThat(openApi, (value) => (value.length <= maxLength && pattern.test(value) ? undefined : problem));
 }
 
-/** The same schema; an API server fills in the value where the field is absent. */
+/** The same schema with a default, which an API server fills in for an absent field. */
 export function defaulted<T extends JsonValue>(schema: Schema<T>, value: T): Schema<T> {
   return { ...schema, openApi: { ...schema.openApi, default: value } };
 }

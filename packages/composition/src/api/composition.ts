@@ -93,7 +93,7 @@ export interface StepSettings {
    * not count. Absent: only the function's own timeout.
    */
   timeoutMs?: number;
-  /** How often the step is tried again while its function cannot have started. Absent: never. */
+  /** The number of retries while the function cannot have started. Absent: 0. */
   retries?: number;
   /** The guard, a CEL expression: the step is skipped if it is false (see `compileGuard`). Absent: the step runs. */
   when?: string;

@@ -4,7 +4,7 @@ import { type FieldPath, FieldPathError, MAX_INDEX, parseFieldPath } from "../fi
 import type { FieldReader } from "../reader/field-reader.ts";
 
 /**
- * Most paths look like this. A file has thousands; reading each would take a third of the time of checking the file.
+ * Matches most paths. A file has thousands, and parsing each would take a third of the time of checking the file.
  */
 const PLAIN_PATH = /^[A-Za-z][\w-]{0,99}(?:\.[A-Za-z][\w-]{0,99}|\[(?:\d{1,3}|\*)\]){0,99}$/;
 
@@ -29,7 +29,7 @@ export const TARGET_PATH: Schema<string> = custom(PATH, (value, owner, field) =>
   }
 });
 
-/** Warns of `*` where a path has no wildcards: there it is the name of a field, which hardly any object has. */
+/** Warns of `*` in a path without wildcards. There it is the name of a field, which hardly any object has. */
 export function warnOfWildcard(reader: FieldReader, field: string): void {
   const path = reader.value(field);
   if (typeof path !== "string" || !path.includes("[*]")) return;

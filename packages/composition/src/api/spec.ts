@@ -102,7 +102,7 @@ function isFilled(value: JsonValue | undefined): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Warns of patches that refer to what the spec does not have. */
+/** Warns of patches that refer to an environment or a patch set that the spec does not have. */
 function checkPatches(spec: FieldReader): void {
   const hasEnvironment = spec.value("environment") !== undefined;
   const sets = new Set(itemsOf(spec.value("patchSets")).map((set) => isObject(set) && set["name"]));

@@ -196,7 +196,7 @@ class PatchChecker {
 const A = { string: "a string", integer: "an integer", number: "a number", boolean: "a boolean" } as const;
 const TO_TYPE = { string: "string", integer: "int64", number: "float64", boolean: "bool" } as const;
 
-/** The type of a field; undefined if the path is empty, or the schema does not say it. */
+/** The type of a field; undefined if the path is empty, or the schema does not specify the type. */
 function typeAt(text: string, side: Side | undefined): ValueType {
   const path = text === "" || side === undefined ? undefined : pathOf(text);
   return path === undefined ? undefined : valueTypeOf(side?.schema.typeOf(path) ?? "");

@@ -28,7 +28,7 @@ export interface Schema {
   validate(value: JsonValue, old?: JsonValue): SchemaIssue[];
   /** The first field of a path that no object of the schema can have; undefined if all may exist. */
   missingField(path: FieldPath): MissingField | undefined;
-  /** The type of the field at a path; "" if the schema does not say it, or allows several. */
+  /** The type of the field at a path; "" if the schema specifies no type, or allows several. */
   typeOf(path: FieldPath): string;
 }
 

@@ -4,7 +4,7 @@ import { visit } from "../values/visit.ts";
 /** The types that type variables stand for, by the variable's name. */
 export type Bindings = Map<string, Type>;
 
-/** Replaces the type variables of a type. With `free`, those that stand for nothing become that type. */
+/** Replaces the type variables of a type. With `free`, unbound variables become that type. */
 export function resolve(bindings: Bindings, type: Type, free?: Type): Type {
   visit();
   if (type.kind === "param") {
@@ -27,7 +27,7 @@ export function unify(bindings: Bindings, a: readonly Type[], b: readonly Type[]
   return true;
 }
 
-/** Bindings that others do not have yet. A copy would take longer with each type variable of the expression. */
+/** New bindings on top of existing ones. A copy would take longer with each type variable of the expression. */
 class Extension extends Map<string, Type> {
   readonly #base: Bindings;
 

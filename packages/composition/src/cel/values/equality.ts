@@ -13,7 +13,7 @@ import {
 } from "./value.ts";
 import { visit } from "./visit.ts";
 
-/** Whether two values are equal: numbers across types, lists as the list on the left says. Other types differ. */
+/** Whether two values are equal. Numbers compare across types. The kind of the left list decides how lists compare. */
 export function equal(a: Value, b: Value): boolean {
   if (a === b) return typeof a !== "number" || !Number.isNaN(a);
   if (isNumeric(a)) return isNumeric(b) && compareNumbers(a, b) === 0;

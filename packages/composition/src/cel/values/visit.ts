@@ -5,12 +5,12 @@
  */
 export const MAX_VISITS = 5_000_000;
 
-/** An expression exceeded its cost, or visits too much. One shared object, because only its identity matters. */
+/** An expression exceeded its cost or its visits. One shared object, because only its identity matters. */
 export const EXCEEDED: Error = new Error("the expression exceeds its cost");
 
 let left = MAX_VISITS;
 
-/** Records visits. Each function that calls itself for the parts of a value or type does so. */
+/** Records visits. Every function that recurses into the parts of a value or type must call it. */
 export function visit(count = 1): void {
   left -= count;
   if (left < 0) throw EXCEEDED;
@@ -24,7 +24,7 @@ export function visitText(text: string): void {
   visit(text.length / CHARACTERS_PER_VISIT);
 }
 
-/** Allows so many visits from now on. @returns how many were left before */
+/** Sets the number of visits that are left. @returns the number that was left before */
 export function allowVisits(count: number): number {
   const before = left;
   left = count;

@@ -27,7 +27,7 @@ export function findMissingField(root: SchemaNode, path: FieldPath): MissingFiel
   return undefined;
 }
 
-/** The type of the field at a path; "" if the schema does not say it, or allows several. */
+/** The type of the field at a path; "" if the schema specifies no type, or allows several. */
 export function typeOfField(root: SchemaNode, path: FieldPath): string {
   let node: SchemaNode = root;
   for (const [index, segment] of path.entries()) {

@@ -62,7 +62,7 @@ export function readSchema(schema: JsonValue, at: JsonPath = []): SchemaNode {
  */
 const MAX_SCHEMA_PARTS = 100_000;
 
-/** Says that a schema is too large to be checked. Counts its objects without recursion. */
+/** The problem of a schema that is too large to be checked. Counts its objects without recursion. */
 export function sizeProblem(schema: JsonValue): string | undefined {
   const open: JsonValue[] = [schema];
   let parts = 0;

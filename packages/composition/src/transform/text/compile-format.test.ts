@@ -20,7 +20,7 @@ function outcome(run: () => unknown): unknown {
 }
 
 /**
- * Each line: a format, its arguments, and what `fmt.Sprintf` of Go 1.26.8 printed. Arguments are JSON: numbers are
+ * Each line: a format, its arguments, and the output of `fmt.Sprintf` of Go 1.26.8. Arguments are JSON: numbers are
  * int64, and `{"i": "…"}` is an int64 beyond 2^53, `{"f": "…"}` a float64, `{"o": {…}}` an object.
  */
 const TABLE: [string, ...unknown[]][] = readFileSync(new URL("./go-fmt.jsonl", import.meta.url), "utf8")

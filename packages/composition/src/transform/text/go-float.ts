@@ -50,7 +50,7 @@ function isFixedByToFixed(value: number, precision: number): boolean {
   return precision >= 0 && precision <= 100 && value < 1e21 && !Number.isInteger(value * 2 ** (precision + 1));
 }
 
-/** The shorter of both forms, without trailing zeros. */
+/** The shorter one of the fixed and the exponential form, without trailing zeros. */
 function general(value: number, precision: number, letter: "e" | "E"): string {
   const isShortest = precision < 0;
   const digits = isShortest ? shortestDigits(value) : roundedDigits(value, Math.max(precision, 1));
