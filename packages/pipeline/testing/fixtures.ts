@@ -24,7 +24,7 @@ export function changes(change: (io: FunctionIO) => FunctionIO | void): InProces
   };
 }
 
-/** A function that desires composed resources, by entry name, on top of what it is given. */
+/** A function that desires composed resources, by entry name, in addition to those of its input. */
 export function desires(resources: Record<string, JsonValue>): InProcessFunction {
   return changes((io) => {
     const entries = Object.entries(resources).map(([name, resource]) => ({ name, resource: resource as never }));
@@ -75,7 +75,7 @@ export function compositionOf(
 }
 
 /**
- * Connects steps to handlers, which stand for packages.
+ * Connects steps to handlers, which replace packages.
  *
  * @param rounded the fields that each run reports as rounded
  */

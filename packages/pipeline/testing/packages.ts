@@ -1,4 +1,4 @@
-// Pipelines of handlers, which stand for function packages, and of FunctionIO functions.
+// Pipelines of handlers, which replace function packages, and of FunctionIO functions.
 import type { FunctionRequest, FunctionResponse } from "@xfn/function-grpc";
 import type { JsonObject, JsonValue } from "@xfn/json";
 import { type InProcessFunction, inProcessRunner } from "../src/in-process.ts";

@@ -47,7 +47,7 @@ export function cachedOutput(
   responses: ResponseCache | undefined,
 ): CachedOutput | undefined {
   if (cache === undefined || responses === undefined) return undefined;
-  // A change of the time to live counts at once, so it is a part of the key.
+  // The time to live is a part of the key, so that a change of it takes effect immediately.
   const store = responses.of(JSON.stringify([container, cache.ttlMs]));
   return new CachedOutput(store, createHash("sha256").update(input).digest("hex"), cache.ttlMs);
 }

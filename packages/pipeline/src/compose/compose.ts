@@ -35,7 +35,7 @@ export interface ComposedResource {
 export interface ComposeInput {
   composite: CompositeResource;
   desired: Desired;
-  /** The observed connection details of the XR that stay published. Any other detail of the same name replaces one. */
+  /** The observed connection details of the XR that stay published. Other details of the same names replace them. */
   passedOn?: readonly ExplicitConnectionDetail[];
   observed: readonly ObservedResource[];
   /** Readiness checks and connection details of the templates, by entry name. They are added to those of functions. */

@@ -17,7 +17,7 @@ export interface StepDescription {
 export interface PackageCalls {
   /** The number of calls; more than one if the function required something. */
   count: number;
-  /** The names of what the function required at last. */
+  /** The names of the function's last requirements. */
   requirements: string[];
   /** The context that the function returned. */
   context?: JsonObject;

@@ -8,7 +8,7 @@ export function plainObject(value: JsonObject): JsonObject {
   return isObject(plain) ? plain : newObject();
 }
 
-/** The same value with its keys in order. */
+/** A copy of a value with the keys of its objects in order. */
 export function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

@@ -32,7 +32,7 @@ export class RunRecorder {
     this.#maxBytes = maxBytes;
   }
 
-  /** The same callers, whose calls are recorded. */
+  /** Wraps callers, to record their calls. */
   callers<T extends Callers>(callers: T): T {
     const { runner, webhooks, functions } = callers;
     return {

@@ -14,7 +14,7 @@ export function isMask(value: JsonValue | undefined): value is string {
 
 /**
  * Masks the secrets of a recording by the rules of traces. Equal values get equal masks. They are numbered in the order
- * of the documents, so a mask says nothing about its value.
+ * of the documents, so a mask reveals nothing about its value.
  */
 export class SecretMasks {
   readonly #secrets: SecretValues;

@@ -13,7 +13,7 @@ export interface PrintOptions {
   includeContext?: boolean;
   /** The XR with its spec and metadata, not only its name and status (`-x`). */
   includeFullXR?: boolean;
-  /** `json`: one `List` of the same documents, as of `kubectl get -o json`. Default: `yaml`. */
+  /** `json`: one `List` of the same documents, as `kubectl get -o json` prints it. Default: `yaml`. */
   format?: "yaml" | "json";
 }
 

@@ -29,7 +29,7 @@ export interface RenderInput
    * in which they and the XR have their connection details (`spec.writeConnectionSecretToRef`).
    */
   observed?: readonly JsonValue[];
-  /** The EnvironmentConfig objects that the Composition selects its environment from. Default: none. */
+  /** The EnvironmentConfig objects from which the Composition selects its environment. Default: none. */
   environmentConfigs?: readonly JsonValue[];
   /** Whether the XR has the layout of Crossplane 1. Only for `mode: Pipeline`. */
   isLegacy?: boolean;
@@ -49,7 +49,7 @@ export interface RenderResult {
   unready: string[];
   /** The results of the functions and the pipeline's own warnings, in order. */
   results: StepResult[];
-  /** The events of the reconcile, for `mode: Pipeline`: what `crossplane render` prints as results. */
+  /** The events of the reconcile, for `mode: Pipeline`, which `crossplane render` prints as results. */
   events?: StepResult[];
   /** The context after the last step of `mode: Pipeline`. */
   context?: JsonObject;

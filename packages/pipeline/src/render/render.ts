@@ -34,7 +34,7 @@ export async function render(given: RenderInput): Promise<RenderResult> {
   return present(await runPipeline(run));
 }
 
-/** The status of an XR comes from an earlier render, or a cluster. Only a controller knows who set which field. */
+/** The status of an XR comes from an earlier render, or a cluster. Only a controller knows the owner of each field. */
 function appliedStatus({ status }: CompositeResource): JsonObject {
   if (!isObject(status)) return {};
   const { conditions: _, ...rest } = status;

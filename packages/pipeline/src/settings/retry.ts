@@ -1,11 +1,11 @@
 import { type Backoff, pauseAfter, retrying } from "@xfn/lifetime";
 
-/** A function that is being deployed, or a runner that restarts, is back within seconds. */
+/** A function that is being deployed, or a runner that restarts, is available again within seconds. */
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
-/** How work is repeated. */
+/** Options of {@link retryingStep}. */
 export interface RetryOptions {
-  /** How often, after the first attempt. */
+  /** The most attempts after the first one. */
   readonly retries: number;
   /** Whether the work may be repeated after an error. */
   readonly isRepeatable: (error: unknown) => boolean;
@@ -17,7 +17,7 @@ export interface RetryOptions {
 /**
  * Repeats work that failed, with pauses that double.
  *
- * @throws the last error of the work. Also if the signal is aborted during a pause
+ * @throws the last error of the work, also if the signal aborts during a pause
  */
 export async function retryingStep<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { retries, isRepeatable, onRetry, signal } = options;

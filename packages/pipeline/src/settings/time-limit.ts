@@ -2,7 +2,7 @@ import { CodedError } from "@xfn/errors";
 /** Work exceeded its time. */
 export class TimeLimitError extends CodedError<"TimeLimitExceeded"> {
   override readonly name = "TimeLimitError";
-  /** The same work can be faster later. */
+  /** The same work can take less time later. */
   override readonly retryable = true;
 
   constructor(message: string, options?: ErrorOptions) {
@@ -19,7 +19,7 @@ export class TimeLimit {
   }
 
   /**
-   * Runs a piece of work with a signal that is aborted when no time is left, or with the signal that is given.
+   * Runs a piece of work with a signal that aborts when no time is left, or when the given signal aborts.
    *
    * @throws {TimeLimitError} if no time is left; otherwise the error of the work
    */

@@ -30,7 +30,7 @@ export function checkDesired(step: FailedStep, desired: Desired, observed: Obser
   if (problems.length > 0) throw invalidDesired(step, "what it desires cannot exist", problems);
 }
 
-/** The error of a step with these problems. @param summary what is wrong as a whole */
+/** The error of a step with these problems. @param summary the summary of the problems */
 export function invalidDesired(step: FailedStep, summary: string, problems: readonly string[]): PipelineError {
   const shown = problems.slice(0, MAX_NAMED);
   if (problems.length > MAX_NAMED) shown.push(`and ${problems.length - MAX_NAMED} more`);

@@ -48,7 +48,7 @@ export class CompositeState implements CompositeView {
     this.#given = { resource, ...(connectionDetails.length > 0 && { connectionDetails: [...connectionDetails] }) };
   }
 
-  /** The same object as long as no function changes it. */
+  /** Returns the same object until a function changes it. */
   get given(): DesiredComposite {
     return this.#given;
   }
@@ -67,7 +67,7 @@ export class CompositeState implements CompositeView {
     const desired: DesiredComposite = rest;
     const changed = resource && this.#changed(resource, before?.resource);
     if (changed !== undefined) desired.resource = changed;
-    // An XR that was returned without the fields of earlier runs gives them up. Without an XR they would stay.
+    // The function returned the XR without the fields of earlier runs, so they must go: desire an XR without them.
     else if (resource !== undefined && Object.keys(this.#applied).length > 0) desired.resource = kindOf(resource);
     if (details.length > 0) desired.connectionDetails = details;
     return Object.keys(desired).length === 0 ? undefined : desired;
@@ -85,13 +85,13 @@ export function kindOf({ apiVersion, kind }: KubernetesObject): KubernetesObject
   return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }) };
 }
 
-// Every desired XR has its kind, which says nothing about its fields.
+// Every desired XR has its kind, which does not show that a field is desired.
 function withoutKind(desired: JsonObject): JsonObject {
   const { apiVersion: _, kind: __, ...fields } = desired;
   return fields;
 }
 
-/** The fields that differ from the observed ones, or that one of the others has. Lists are whole. */
+/** The fields that differ from the observed ones, or that one of the other objects has. A list is one field. */
 export function changedFields(
   returned: JsonObject,
   observed: JsonObject,

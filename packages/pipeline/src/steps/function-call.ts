@@ -21,7 +21,7 @@ export interface FunctionCall {
    * Calls the function once.
    *
    * @param input the FunctionIO for the function
-   * @returns what the function returned
+   * @returns the output of the function
    * @throws an error with a string `code`, `retryable` and, where known, `stderr` (bounded)
    */
   run(input: Uint8Array, options: CallOptions): Promise<Uint8Array>;

@@ -11,7 +11,7 @@ import type { KindSchemas } from "../settings/strict.ts";
 /** Connects to function packages, which are gRPC servers. The caller of the run ends the connections. */
 export interface FunctionConnector {
   /**
-   * Connects to the function of a step, and starts its server if nothing else does. All steps of a run connect at the
+   * Connects to the function of a step, and starts its server if it is not running. All steps of a run connect at the
    * same time.
    */
   connect(step: PackageStep): Promise<FunctionCaller>;
@@ -72,7 +72,7 @@ export interface PipelineInput {
   functions?: FunctionConnector;
   /** Calls the functions of type Webhook. Without it, such a step fails. */
   webhooks?: WebhookCaller;
-  /** Finds what function packages require. Default: nothing exists. */
+  /** Finds the objects and schemas that function packages require. Default: none exist. */
   required?: RequirementsSource;
   /** The data of a Secret that a step or webhook names as its credentials; undefined if it does not exist. */
   credentials?: (secret: SecretReference) => Promise<ReadonlyMap<string, Uint8Array> | undefined>;
@@ -81,7 +81,7 @@ export interface PipelineInput {
    * every function.
    */
   responses?: ResponseCache;
-  /** The schemas that steps with `schema: Strict` are checked against. Default: none is known. */
+  /** The schemas against which steps with `schema: Strict` are checked. Default: none are known. */
   schemas?: KindSchemas;
   /** The context of the first step of `mode: Pipeline`. Default: empty. */
   context?: JsonObject;

@@ -64,7 +64,7 @@ export interface Evaluation {
  * Runs a Composition for one XR: its templates (patch and transform), then its functions, in order. Together they
  * accumulate one desired state (Crossplane design document "Composition Functions", Function API).
  *
- * With `mode: Pipeline`, the steps of the pipeline are complete: the run deletes what no step desires.
+ * With `mode: Pipeline`, the steps of the pipeline are complete: the run deletes resources that no step desires.
  *
  * Every function reads the same observed state. The first fatal result ends the run. Desired resources get their
  * identity at the end; see {@link ComposedResource}. Without functions the templates are complete: the run deletes

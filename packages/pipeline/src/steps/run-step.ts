@@ -8,7 +8,7 @@ import { readFailure } from "../output/read-failure.ts";
 import type { ReadOutputOptions } from "../output/read-output.ts";
 import type { CallOptions, FunctionCall, OutputWords } from "./function-call.ts";
 
-/** Reads what a function returned. Each form of input and output is one module that makes such readers. */
+/** Reads the output of a function. Each form of input and output is one module that makes such readers. */
 export interface OutputReader {
   /** The kind of document that the function must return. */
   readonly kind: string;
@@ -34,7 +34,7 @@ export interface StepContext {
 }
 
 /**
- * Runs one function, unless its output is cached, and reads what it returned.
+ * Runs one function, unless its output is cached, and reads its output.
  *
  * @throws {PipelineError} that names the step and its image
  */

@@ -14,8 +14,8 @@ export interface StepState {
 }
 
 /**
- * Encodes the FunctionIO of each step. Observed state is by far the largest part and the same for every step, so it is
- * printed once. So is the XR, unless a function changes it.
+ * Encodes the FunctionIO of each step. Prints observed state once, because it is by far the largest part and the same
+ * for every step. Also prints the XR once, unless a function changes it.
  */
 export function stepInputs(observed: Observed): (state: StepState) => Uint8Array {
   const encoder = new TextEncoder();

@@ -62,7 +62,6 @@ export function ended({ step, message }: StepResult): string {
   return `${step === undefined ? "the run" : `step "${step}"`} ended in a fatal result, after which nothing is composed: ${message}`;
 }
 
-/** Joins names. */
 export function listed(names: readonly string[]): string {
   return names.length === 0 ? "none" : someOf(names, MAX_LISTED);
 }

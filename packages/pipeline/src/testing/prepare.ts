@@ -52,7 +52,7 @@ export interface TestInput {
   functionPackages?: Source | readonly Source[];
   /** The functions that replace the packages of `mode: Pipeline`, by step name or by the name of the Function. */
   packages?: Readonly<Record<string, TestPackage>>;
-  /** Finds what packages require. Default: nothing exists. */
+  /** Finds the objects and schemas that packages require. Default: none exist. */
   required?: PipelineInput["required"];
   /** The context of the first step of `mode: Pipeline`. */
   context?: JsonObject;
@@ -75,7 +75,7 @@ export interface Prepared {
   findings: Finding[];
   /** Findings about the definition's connection keys, after a run in which functions exposed these. */
   keyFindings: (exposed: readonly string[]) => readonly Finding[];
-  /** The connections of the run, and what packages need. */
+  /** The connections of the run, and the inputs of function packages. */
   pipeline: Pick<PipelineInput, "functions" | "webhooks" | "required" | "schemas" | "context" | "credentials">;
   /** Replaces all functions. */
   replay: Replay | undefined;

@@ -14,7 +14,7 @@ export interface RecordedFunction {
   readonly step?: string;
 }
 
-/** The function of a test that calls no function by itself. */
+/** The inputs that select a replay. */
 interface ReplayInput {
   readonly recording?: URL;
   readonly functions?: unknown;
@@ -37,11 +37,11 @@ export function replayOf({ recording, functions, packages, runner }: ReplayInput
 }
 
 /**
- * Calls a function with the inputs of a recorded step, and compares what it returns with what was recorded. Secrets of
- * the inputs are masks, such as `(secret 1)`.
+ * Calls a function with the inputs of a recorded step, and compares its outputs with the recorded ones. Secrets of the
+ * inputs are masks, such as `(secret 1)`.
  *
  * @param fn a function, such as the result of `compose` of @xfn/functionio/sdk
- * @returns a line for each field that differs; none if the function still does the same
+ * @returns a line for each field that differs; none if the outputs are still the same
  * @throws {RecordingError} if the recording cannot be read
  * @throws {TestingError} `UnknownFunction` if it has no such step, or the step is one of a function package
  */

@@ -88,8 +88,8 @@ export function overBytes(fn: (io: FunctionIO) => FunctionIO | Promise<FunctionI
 }
 
 /**
- * Converts the ResourceList of a step with `io` for a function that takes FunctionIO. As with a real one, the items are
- * both what exists and what is desired, and an entry to delete is left out.
+ * Converts the ResourceList of a step with `io` for a function that takes FunctionIO. As in a real list, the items are
+ * both observed and desired resources, and an entry to delete is left out.
  */
 export function overResourceList(
   fn: (io: FunctionIO) => FunctionIO | Promise<FunctionIO>,

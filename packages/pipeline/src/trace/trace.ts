@@ -73,7 +73,7 @@ export interface TraceStep {
 export interface TraceCalls {
   /** More than one if the function required something. */
   count: number;
-  /** The names of what the function required at last. */
+  /** The names of the function's last requirements. */
   requirements: string[];
   /** The keys of the context that the function returned. */
   contextKeys?: string[];
