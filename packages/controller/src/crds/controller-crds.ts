@@ -8,9 +8,9 @@ import { runtimeConfigCrd } from "./package-settings-crds.ts";
 import { resourceCompositionCrds } from "./resource-composition-crds.ts";
 import { runtimeCrds } from "./runtime-crd.ts";
 
-/** Which kinds the controller serves besides those of Compositions. */
+/** The kinds that the controller serves in addition to those of Compositions. */
 export interface ServedKinds {
-  /** Packages, their revisions, and what configures them (`--enable-packages`). */
+  /** Packages, their revisions and their settings (`--enable-packages`). */
   readonly packages?: boolean | undefined;
   /** The runtimes of functions and providers, and their DeploymentRuntimeConfigs (`--enable-function-runtimes`). */
   readonly functionRuntimes?: boolean | undefined;
@@ -20,7 +20,8 @@ export interface ServedKinds {
 
 /**
  * The CustomResourceDefinitions of the controller's own kinds. The API server checks objects by their schemas and CEL
- * rules, the controllers check the rest. Options add CRDs and change none: objects lose a field that their CRD loses.
+ * rules, the controllers check the rest. Options add CRDs but change none: if a CRD lost a field, its objects would
+ * lose it too.
  */
 export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
   const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
@@ -61,7 +62,7 @@ export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
 }
 
 const SYNCED = conditionColumn("SYNCED", "Synced");
-/** Whether the runtimes of functionRef.package are healthy; empty without any. */
+/** Whether the runtimes of functionRef.package are healthy; empty if there are none. */
 const RUNTIMES = conditionColumn("RUNTIMES", "RuntimesHealthy");
 const DEFINITION_COLUMNS = [conditionColumn("ESTABLISHED", "Established"), conditionColumn("OFFERED", "Offered"), AGE];
 const TYPE_COLUMNS: readonly JsonObject[] = [
@@ -74,8 +75,8 @@ function versionOf(apiVersion: string): string {
 }
 
 /**
- * The versions differ in the default of the scope. The server fills it in when an object is written, and when one is
- * read that was stored without it, in the stored version.
+ * The versions differ in the default scope. The server sets the default when an object is written. When it reads an
+ * object that was stored without a scope, it uses the default of the stored version.
  */
 function definitionSchema(apiVersion: string): JsonObject {
   return {
@@ -108,7 +109,7 @@ const COMPOSITION_SCHEMA = root(COMPOSITION_SPEC_OPEN_API);
 
 const COMPOSITION_FIELDS = COMPOSITION_SPEC_OPEN_API.properties;
 
-/** Only the number of a revision can change. */
+/** Everything in a revision except its number is immutable. */
 function revisionSchema(): JsonObject {
   const spec = {
     type: "object",
@@ -141,7 +142,7 @@ const SHADOW: JsonObject = {
   },
 };
 
-/** The rollout of a revision: where it is, and what it showed. */
+/** The rollout of a revision: its progress and its results. */
 const ROLLOUT_STATUS: JsonObject = {
   type: "object",
   required: ["revision", "phase"],
@@ -162,7 +163,7 @@ const ROLLOUT_STATUS: JsonObject = {
   },
 };
 
-/** The packages of a revision's steps, with the digests that they had when it was created. */
+/** The packages of a revision's steps, with their digests at the time of its creation. */
 const PINNED_PACKAGES: JsonObject = {
   type: "array",
   items: {

@@ -2,7 +2,7 @@ import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 import { CRDS, typeMeta } from "../objects/kinds.ts";
 
-/** Identifies the CRDs that the controller installed. Those of other programs lack it. */
+/** Identifies the CRDs that the controller installed. The CRDs of other programs lack this label. */
 export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
 
 /** Whether an object is a CRD that the controller installed. */
@@ -45,7 +45,7 @@ export const CONDITIONS: JsonObject = {
   "x-kubernetes-list-map-keys": ["type"],
 };
 
-/** The schema of an object with this spec; its status has conditions, and these fields. */
+/** The schema of an object with this spec. Its status has conditions and the given fields. */
 export function root(spec: JsonObject, status: JsonObject = {}): JsonObject {
   return {
     type: "object",

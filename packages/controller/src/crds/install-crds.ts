@@ -19,23 +19,23 @@ import { referenceTo } from "../objects/references.ts";
 import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
 import { isOwnCrd, PART_OF_LABEL } from "./crd.ts";
 
-/** A server establishes a CRD within a second. After this time it will not. */
+/** A server establishes a CRD within a second. After this time, it probably never will. */
 const ESTABLISH_TIMEOUT_MS = 30_000;
 const CHECK_MS = 50;
 
 /**
- * A CRD of the controller's own kinds that cannot be installed. `CrdOfAnother`: another program installed it.
+ * An error of the installation of the controller's own CRDs. `CrdOfAnother`: another program installed the CRD.
  * `NotEstablished`: the server does not establish it.
  */
 export class InstallError extends CodedError<"CrdOfAnother" | "NotEstablished"> {
   override readonly name = "InstallError";
-  /** Whether the same may succeed later: a slow server may still establish the CRD. */
+  /** Whether the same installation may succeed later: a slow server may still establish the CRD. */
   override readonly retryable: boolean = this.code === "NotEstablished";
 }
 
 /**
- * Installs the CRDs of {@link controllerCrds} that differ, and waits until the server serves them. Leaves those of
- * other programs alone, such as of Crossplane.
+ * Installs the CRDs of {@link controllerCrds} that differ, and waits until the server serves them. Leaves the CRDs of
+ * other programs, such as Crossplane, unchanged.
  *
  * @throws {InstallError}
  * @throws {ApiError}
@@ -53,7 +53,7 @@ export async function installCrds(
   await waitUntilServed(client, [...own, ...packages, ...runtimes, ...definitions], signal);
 }
 
-/** The server lists a kind a moment after it has established the CRD. */
+/** The server starts to serve a kind shortly after it has established the CRD. */
 async function waitUntilServed(
   client: Client,
   kinds: readonly ResourceKind[],

@@ -15,7 +15,7 @@ import { RUNTIME_CONFIG } from "./runtime-config.ts";
 // The kinds of Crossplane's package manager (https://docs.crossplane.io/latest/packages/), with their fields, defaults
 // and columns: manifests for Crossplane apply unchanged.
 
-/** The CustomResourceDefinitions of packages, their revisions, and what configures them. */
+/** The CustomResourceDefinitions of packages, their revisions and their settings. */
 export function packageCrds(): KubernetesObject[] {
   return [
     crd(
@@ -36,7 +36,7 @@ export function packageCrds(): KubernetesObject[] {
   ];
 }
 
-/** Of functions, which were v1beta1 first. */
+/** Function and FunctionRevision CRDs also serve v1beta1. */
 const VERSIONS = ["v1", "v1beta1"] as const;
 
 const PACKAGE_COLUMNS: readonly JsonObject[] = [
@@ -57,7 +57,7 @@ const LATER_COLUMNS: readonly JsonObject[] = [
 
 const REVISION_COLUMNS: readonly JsonObject[] = [conditionColumn("HEALTHY", "RevisionHealthy"), ...LATER_COLUMNS];
 
-/** Of revisions with a program that runs. */
+/** Printer columns of revisions that have a runtime. */
 const RUNTIME_COLUMNS: readonly JsonObject[] = [
   conditionColumn("HEALTHY", "RevisionHealthy"),
   conditionColumn("RUNTIME-HEALTHY", "RuntimeHealthy"),
@@ -82,7 +82,7 @@ export const PULL_POLICY: JsonObject = {
   enum: ["Always", "IfNotPresent", "Never"],
 };
 
-/** Fields of packages that their revisions have too. */
+/** Fields that packages and their revisions share. */
 const SHARED_FIELDS: JsonObject = {
   packagePullSecrets: PULL_SECRETS,
   packagePullPolicy: PULL_POLICY,
@@ -97,7 +97,7 @@ const IMAGE_CONFIG_REFS: JsonObject = {
   items: { type: "object", required: ["name", "reason"], properties: { name: TEXT, reason: TEXT } },
 };
 
-/** @param rules - beside that of its form */
+/** @param rules - in addition to the rules for the form of a reference */
 export function packageReference(...rules: readonly JsonObject[]): JsonObject {
   const { "x-kubernetes-validations": form = [], ...text } = PACKAGE_REFERENCE.openApi;
   return { ...text, "x-kubernetes-validations": [...(form as JsonObject[]), ...rules] };

@@ -3,7 +3,7 @@ import { IMAGE_CONFIGS, LOCKS, RUNTIME_CONFIGS } from "../objects/kinds.ts";
 import { AGE, CONDITIONS, crd, TEXT, version } from "./crd.ts";
 import { RUNTIME_CONFIG_REFERENCE } from "./runtime-config.ts";
 
-// Kinds of Crossplane's package manager that are no packages. They are v1beta1 only.
+// Kinds of Crossplane's package manager that are not packages. They exist only in v1beta1.
 
 /** The CustomResourceDefinitions of the Lock, of ImageConfigs, and of DeploymentRuntimeConfigs. */
 export function packageSettingsCrds(): KubernetesObject[] {
@@ -154,7 +154,7 @@ const TEMPLATE_METADATA: JsonObject = {
   properties: { annotations: TEXTS, labels: TEXTS, name: TEXT },
 };
 
-/** Fields of built-in kinds, which the API server checks when it gets an object of the kind. */
+/** Fields of built-in kinds, which the API server checks when it receives an object of the kind. */
 const ANY_FIELDS: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
 const DEPLOYMENT_SPEC: JsonObject = {

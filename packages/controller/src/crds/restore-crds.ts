@@ -6,29 +6,29 @@ import { PART_OF_LABEL } from "./crd.ts";
 import { InstallError, installCrd } from "./install-crds.ts";
 
 /**
- * Restores the CRD at once after one `kubectl apply` of another schema. Against a GitOps tool that applies its schema
- * after each restore, restores it once a minute. Otherwise the CRD and the caches of its kind would change without end.
- * The controller's own write takes a turn too.
+ * Restores a CRD at once after a single `kubectl apply` of another schema. Against a GitOps tool that reapplies its
+ * schema after each restore, it restores once a minute. Otherwise the CRD and the caches of its kind would change
+ * without end. The controller's own writes count towards the limit.
  */
 const PACE = { perSecond: 1 / 60, burst: 10 } as const;
 const OWN_SELECTOR = { labelSelector: PART_OF_LABEL.join("="), metadataOnly: true } as const;
 
-/** What {@link restoreCrds} uses. */
+/** Options of {@link restoreCrds}. */
 interface RestoreOptions {
   readonly client: Client;
   readonly informers: Informers;
   /** The CRDs that the controller has installed. */
   readonly served: ServedKinds;
-  /** Called for each CRD that is restored, or that cannot be: then with the error. */
+  /** Called for each CRD that was restored, or with the error if it could not be restored. */
   readonly onRestore: (name: string, error?: unknown) => void;
 }
 
 /**
- * Installs the controller's own CRDs again when another writer deletes or changes them: without one, its objects are
- * gone, and with another schema the API server drops their fields. A CRD that loses the controller's label was handed
- * over, and is left alone.
+ * Reinstalls the controller's own CRDs when another writer deletes or changes them. Without a CRD, its objects are
+ * gone. With another schema, the API server drops their fields. A CRD that loses the controller's label was handed
+ * over, and stays as it is.
  *
- * @returns ends the watch
+ * @returns a function that ends the watch
  */
 export function restoreCrds({ client, informers, served, onRestore }: RestoreOptions): () => Promise<void> {
   const own = new Map(controllerCrds(served).map((crd) => [crd.metadata?.name ?? "", crd]));

@@ -8,7 +8,7 @@ import { findLive } from "../objects/read-objects.ts";
 
 const TYPE = "ServiceAccountFound";
 
-/** The condition of a definition that names a service account. Undefined for one that never named any. */
+/** The condition of a definition that names a service account; undefined if the definition never named one. */
 export async function accountCondition(
   { client }: Pick<Context, "client">,
   object: LiveObject,

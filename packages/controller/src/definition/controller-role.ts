@@ -4,24 +4,24 @@ import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { CLUSTER_ROLES, isSecretKind, typeMeta } from "../objects/kinds.ts";
 import { EDIT, VIEW } from "./definition-roles.ts";
 
-/** The controller's role in `deploy/base/rbac.yaml` aggregates roles with this label, as that of Crossplane does. */
+/** The controller's role in `deploy/base/rbac.yaml` aggregates roles with this label, as Crossplane's role does. */
 const AGGREGATED = "rbac.crossplane.io/aggregate-to-crossplane";
 
 const UPDATE = ["update", "patch"];
 
-/** The plural of a kind, by which roles name it. Undefined if it is unknown. */
+/** The plural of a kind, which roles use; undefined if it is unknown. */
 export type PluralOf = (group: string, kind: string) => string | undefined;
 
-/** The ClusterRole of one definition for the controller, and what its reader must know. */
+/** The ClusterRole of one definition for the controller, with notes for its reader. */
 export interface ControllerRole {
   readonly role: KubernetesObject;
-  /** One sentence each. */
+  /** One sentence per note. */
   readonly notes: readonly string[];
 }
 
 /**
- * The ClusterRole that lets the controller work for a definition: on its XRs and claims, and on what its Compositions
- * compose by templates and require in steps.
+ * The ClusterRole that lets the controller work for a definition. It covers the definition's XRs and claims, the
+ * objects that templates compose, and the objects that steps require.
  *
  * @param compositions only those for the XRs of the definition
  */
@@ -81,7 +81,7 @@ class Resources {
   add({ apiVersion, kind }: ObjectType): void {
     const slash = apiVersion.indexOf("/");
     const group = slash === -1 ? "" : apiVersion.slice(0, slash);
-    // The role of `deploy/base/rbac.yaml` has them, and a flag decides whether they may be composed.
+    // The role in `deploy/base/rbac.yaml` has Secrets, and a flag decides whether they may be composed.
     if (isSecretKind({ group, kind })) return;
     const known = this.#byGroup.get(group) ?? new Set();
     this.#byGroup.set(group, known);
@@ -98,7 +98,7 @@ class Resources {
   }
 }
 
-/** The plural that an English speaker expects. Most kinds have it. */
+/** The regular English plural, which most kinds have. */
 function guessedPlural(kind: string): string {
   const singular = kind.toLowerCase();
   if (singular.endsWith("endpoints")) return singular;

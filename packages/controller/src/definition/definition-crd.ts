@@ -16,12 +16,12 @@ export type CrdState =
   | { readonly is: "established" }
   /** The API server does not serve it yet. */
   | { readonly is: "pending" }
-  /** It was deleted, and remains until its instances are gone. Then it is created again. */
+  /** It was deleted, and remains until its instances are gone. The controller then creates it again. */
   | { readonly is: "deleting" }
-  /** It cannot become what the definition says. `isKept`: it is the definition's, and stays as it was. */
+  /** It cannot become the desired CRD. `isKept`: the definition controls it, and it stays unchanged. */
   | { readonly is: "refused"; readonly reason: string; readonly message: string; readonly isKept?: boolean };
 
-/** Whether the API server serves a kind for a definition's CRD; undefined while that is as before, or not known yet. */
+/** Whether the API server serves a kind for a definition's CRD; undefined if that is unchanged or not known yet. */
 export function servedFor(state: CrdState | undefined): boolean | undefined {
   if (state?.is === "refused") return state.isKept === true ? undefined : false;
   return state?.is === "established" ? true : undefined;
@@ -37,8 +37,8 @@ export function findCrd(
 }
 
 /**
- * Applies the CRD of a definition if that changes it. Leaves a CRD of another owner, or of none, alone: it may have
- * instances, which a new schema would break.
+ * Applies the CRD of a definition if that changes it. Does not change a CRD that has another owner or no owner: a new
+ * schema could break its instances.
  */
 export async function ensureCrd(
   context: Context,
@@ -63,7 +63,10 @@ export async function ensureCrd(
   }
 }
 
-/** Forgets only the versions of these CRDs: with many definitions, other kinds would be looked up for each of them. */
+/**
+ * Forgets only the versions of these CRDs. With many definitions, other kinds would be looked up again for each of
+ * them.
+ */
 function forgetKindsOf({ client }: Context, crds: readonly LiveObject[]): void {
   for (const crd of crds) {
     const group = textAt(crd, "spec", "group") ?? "";
@@ -71,7 +74,7 @@ function forgetKindsOf({ client }: Context, crds: readonly LiveObject[]): void {
   }
 }
 
-/** The scope of a CRD's instances, and their layout: the fields of other layouts would be pruned. */
+/** The scope and the layout of a CRD's instances: a change of layout would prune the fields of the other one. */
 function scopeOfCrd(crd: KubernetesObject): string {
   const versions = objectAt(crd, "spec")["versions"];
   const isModern = (Array.isArray(versions) ? versions : []).some((version) => {
@@ -81,7 +84,7 @@ function scopeOfCrd(crd: KubernetesObject): string {
   return `${textAt(crd, "spec", "scope")} ${isModern ? "with spec.crossplane" : "with the fields of Crossplane 1"}`;
 }
 
-/** An earlier definition of the name left the CRD, with instances that would lose their composed resources. */
+/** An earlier definition of the same name left the CRD, with instances that would lose their composed resources. */
 function scopeChanged(observed: LiveObject, desired: KubernetesObject): CrdState {
   return {
     is: "refused",
@@ -95,8 +98,8 @@ function scopeChanged(observed: LiveObject, desired: KubernetesObject): CrdState
 }
 
 /**
- * Whether a CRD is established as desired, as far as the watched CRDs show. An apply would then change nothing: a
- * later change arrives as an event.
+ * Whether a CRD is established as desired, according to the watched CRDs. An apply would then change nothing: a later
+ * change arrives as an event.
  */
 export function isCrdSettled(
   { informers }: Context,
@@ -117,9 +120,9 @@ function withLabel(desired: KubernetesObject): KubernetesObject {
 }
 
 /**
- * Whether a definition controls a CRD or can adopt it. It can if an earlier definition of its name left the CRD: one
- * that was deleted with orphans, so that the CRD has no controller, or one that a restore brought back with another
- * UID.
+ * Whether a definition controls a CRD or can adopt it. It can adopt a CRD that an earlier definition of the same name
+ * left. Either that definition was deleted with orphans, so that the CRD has no controller, or a restore gave it
+ * another UID.
  */
 function canControl(definition: LiveObject, crd: LiveObject): boolean {
   const owner = controllerOf(crd);

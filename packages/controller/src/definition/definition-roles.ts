@@ -17,11 +17,11 @@ export const VIEW: readonly string[] = ["get", "list", "watch"];
  */
 export const EDIT: readonly string[] = [...VIEW, "create", "update", "patch", "delete"];
 
-// The prefixes of aggregation labels: ClusterRoles with such a label become part of the role that it names.
+// The prefixes of aggregation labels. A ClusterRole with such a label becomes part of the role that the label names.
 const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
-/** Which kinds of a definition the API server serves for its CRDs. Undefined: the roles stay as they are. */
+/** The kinds of a definition that the API server serves for its CRDs. Undefined: the roles stay as they are. */
 export interface ServedKinds {
   readonly composites: boolean | undefined;
   readonly claims: boolean | undefined;
@@ -30,10 +30,10 @@ export interface ServedKinds {
 const ALL_SERVED: ServedKinds = { composites: true, claims: true };
 
 /**
- * The ClusterRoles of a definition or a publication, for users. Those for a kind that is not served have no rules: a
- * CRD of another owner may have the names of the definition. Kubernetes' roles admin, edit and view get what is
- * namespaced, so that an editor of a namespace can create it there. Only Crossplane's roles get cluster-scoped
- * composites. The controller's own roles come from its deployment: Kubernetes lets no client grant more than it has
+ * The ClusterRoles of a definition or a publication, for users. Roles for a kind that is not served have no rules: a
+ * CRD of another owner may have the names of the definition. Kubernetes' roles admin, edit and view get the namespaced
+ * kinds, so that an editor of a namespace can create them there. Only Crossplane's roles get cluster-scoped composites.
+ * The controller's own roles come from its deployment: in Kubernetes, no client can grant more rights than it has
  * ("Using RBAC Authorization").
  */
 function definitionRoles(object: LiveObject, definition: Definition, served: ServedKinds): KubernetesObject[] {
@@ -71,10 +71,10 @@ function definitionRoles(object: LiveObject, definition: Definition, served: Ser
   ];
 }
 
-/** What the process retains of one definition. It only saves requests and events. */
+/** The state of one definition that the process retains between reconciles. It only saves requests and events. */
 export interface DefinitionMemory {
   readonly applies: ApplyCache;
-  /** The messages of events about roles, which are not repeated. */
+  /** The messages of emitted events about roles, which are not repeated. */
   readonly emitted: Set<string>;
   /** Set while the definition waits for its CRD. */
   pending?: PendingCrd | undefined;
@@ -82,17 +82,17 @@ export interface DefinitionMemory {
   isSettled?: boolean | undefined;
 }
 
-/** What the last complete reconcile saw of a CRD that is not established. */
+/** A CRD that was not established in the last complete reconcile. */
 export interface PendingCrd {
   readonly name: string;
-  /** Of the definition. */
+  /** The UID of the definition. */
   readonly uid: string;
   readonly generation: JsonValue | undefined;
   /** Milliseconds since the epoch. */
   readonly readAt: number;
 }
 
-/** Whether the roles of a definition are as desired, as far as the watched ClusterRoles show. */
+/** Whether the roles of a definition are as desired, according to the watched ClusterRoles. */
 export function areRolesSettled(
   { informers }: Context,
   applies: ApplyCache,
@@ -112,8 +112,8 @@ function grants({ rules }: KubernetesObject): boolean {
 }
 
 /**
- * Applies the roles of a definition. A role that cannot be applied is only reported by an event: the definition works
- * for users who have other roles.
+ * Applies the roles of a definition. A role that cannot be applied only causes an event: users with other roles can
+ * still use the definition.
  */
 export async function ensureRoles(
   context: Context,

@@ -66,7 +66,7 @@ test("instances that cannot be listed are reported for the kind that has the pro
     [WATCHING, "Offered False CannotWatch"],
     both,
   ]);
-  // Nothing is listed of a CRD that is refused.
+  // The instances of a refused CRD are not listed.
   expect(statusOf(REFUSED, undefined, { composites: "forbidden" })).toEqual([["Established False CRDOfAnother"], {}]);
 });
 

@@ -8,19 +8,19 @@ import { FINALIZER_DEFINED, FINALIZER_OFFERED, finalizersOf } from "../objects/f
 import { typeMeta } from "../objects/kinds.ts";
 import type { CrdState } from "./definition-crd.ts";
 
-/** The finalizers that a definition still needs. */
+/** The finalizers that a definition must still get. */
 export function missingFinalizers(object: LiveObject, definition: Definition): string[] {
   const existing = finalizersOf(object);
   const required = [FINALIZER_DEFINED, ...(claimKindOf(definition) === undefined ? [] : [FINALIZER_OFFERED])];
   return required.filter((finalizer) => !existing.includes(finalizer));
 }
 
-/** The condition of a definition that has errors. */
+/** The condition of an invalid definition. */
 export function invalidCondition(message: string): Condition {
   return { type: "Established", status: "False", reason: "InvalidDefinition", message };
 }
 
-/** The conditions of a definition, and the kinds that it serves (`status.controllers`). */
+/** The conditions of a definition, and its served kinds (`status.controllers`). */
 export interface DefinitionStatus {
   readonly conditions: readonly Condition[];
   readonly controllers: JsonObject;
@@ -39,7 +39,7 @@ export function definitionStatus(
 ): DefinitionStatus {
   const established = composites.is === "established";
   const claimKind = claimKindOf(definition);
-  // Claims depend on composites, so their condition follows: conditions always have the same order.
+  // Claims depend on composites, so the condition of claims follows: conditions always have the same order.
   const reportsClaims = claims !== undefined && (established || composites.is === "refused");
   const conditions = [
     conditionFor("Established", "WatchingCompositeResource", composites, problems.composites),

@@ -8,7 +8,7 @@ import { readDefinition } from "./read-definition.ts";
 
 const OTHER_KINDS = [INFRASTRUCTURE_DEFINITIONS, APPLICATION_DEFINITIONS] as const;
 
-/** The composite resources for which a CompositionRevision is. */
+/** The composite resources of a CompositionRevision's kind. */
 export interface RevisionComposites {
   readonly definition: Definition;
   readonly xrs: readonly LiveObject[];

@@ -18,7 +18,7 @@ export async function setFinalizers(
   return patch(context, definition, { metadata: { resourceVersion, finalizers: [...finalizers] } }, signal);
 }
 
-/** Sets conditions, and the kinds that are reconciled (`status.controllers`), if they differ. */
+/** Sets conditions and the reconciled kinds (`status.controllers`) if they differ. */
 export async function setStatus(
   context: Context,
   definition: LiveObject,
@@ -32,7 +32,7 @@ export async function setStatus(
   await patch(context, definition, { metadata: { resourceVersion }, status }, signal, "status");
 }
 
-/** What {@link setStatus} changes; undefined if a definition has these conditions and kinds. */
+/** The changes that {@link setStatus} makes; undefined if a definition already has these conditions and kinds. */
 export function changedStatus(
   { now }: Context,
   definition: LiveObject,

@@ -3,7 +3,7 @@ import { checkDefinition, type Definition, type LowerOptions } from "@xfn/compos
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 
-/** Parses a definition of any kind, and checks its group. A problem has a line for each invalid field. */
+/** Parses a definition of any kind, and checks its group. The problem has a line for each invalid field. */
 export function checkLiveDefinition(
   object: LiveObject,
   options: LowerOptions = {},

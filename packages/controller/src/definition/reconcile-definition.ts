@@ -23,9 +23,9 @@ import { terminateDefinition } from "./terminate-definition.ts";
 /**
  * Reconciles the CustomResourceDefinitions of definitions of a kind. The key is the name.
  *
- * Conditions and finalizers are those of Crossplane v1.13: `Established` means that its composites are served,
- * `Offered` that its claims are. A definition that has errors, or whose CRD has another owner, only gets conditions.
- * A deleted definition deletes its claims, then its composites, then the CRDs.
+ * Conditions and finalizers are those of Crossplane v1.13. `Established` means that composites are served, `Offered`
+ * that claims are. A definition that has errors, or whose CRD has another owner, only gets conditions. A deleted
+ * definition deletes its claims, then its composites, then the CRDs.
  */
 export function definitionReconciler(context: Context, kind: ResourceKind = DEFINITIONS): PolledReconcile {
   const memories = new Map<string, DefinitionMemory>();
@@ -101,7 +101,7 @@ function pendingCrd({ now }: Context, definition: LiveObject): PendingCrd {
   return { name, uid: definition.metadata.uid, generation: definition.metadata["generation"], readAt: now() };
 }
 
-/** When to look at CRDs in these states again. */
+/** The time until CRDs in these states must be checked again. */
 export function requeueFor(
   { informers }: Context,
   states: readonly (CrdState["is"] | undefined)[],
@@ -113,7 +113,7 @@ export function requeueFor(
   return states.includes("refused") ? { requeueAfterMs: REQUEUE_AFTER_MS.userAction } : undefined;
 }
 
-/** Emits an event for each condition that changes. */
+/** Emits an event for each changed condition. */
 export function emitChanges({ events }: Context, object: LiveObject, conditions: readonly Condition[]): void {
   for (const condition of conditions) {
     const { type, status, reason, message = "" } = condition;

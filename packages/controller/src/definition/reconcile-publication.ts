@@ -113,14 +113,14 @@ async function ensurePublication(
   return requeueFor(context, [state.is, problem === undefined ? undefined : "refused"]);
 }
 
-/** The CRD of requirements, which the publication controls: it ends with the publication. */
+/** The CRD of requirements. The publication controls it, so the CRD is deleted with the publication. */
 function requirementCrd(publication: LiveObject, definition: LiveObject): KubernetesObject {
   const crd = claimCrd(lowerDefinition(definition, { isPublished: true }));
   const ownerReferences = [controllerReferenceTo(publication)];
   return { ...crd, metadata: { ...(crd["metadata"] as KubernetesObject["metadata"]), ownerReferences } };
 }
 
-/** Ends the requirements. Their CRD tells their kind: the definition may be gone, or another by now. */
+/** Deletes the requirements. Their CRD identifies their kind: the definition may be gone or replaced by now. */
 async function terminate(context: Context, object: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
   const { items } = await context.client.list(CRDS, { labelSelector: DEFINED_SELECTOR.labelSelector, signal });
   const crd = items.find((one) => isControlledBy(one, object));

@@ -17,8 +17,8 @@ import { checkLiveDefinition } from "./read-definition.ts";
 const ESTABLISHED = { is: "established" } as const;
 
 /**
- * What a reconcile of a definition would change. `nothing`: it needs no request, because the caches report every later
- * change as an event. `roles`: it would only write ClusterRoles.
+ * The changes that a reconcile of a definition would make. `nothing`: it needs no request, because the caches report
+ * every later change as an event. `roles`: it would only write ClusterRoles.
  */
 export type Remaining =
   | { readonly is: "nothing" }
@@ -28,7 +28,7 @@ export type Remaining =
 const NOTHING = { is: "nothing" } as const;
 const UNKNOWN = { is: "unknown" } as const;
 
-/** What a reconcile of a definition would change, as far as the caches of definitions, CRDs and ClusterRoles show. */
+/** The changes that a reconcile would make, according to the caches of definitions, CRDs and ClusterRoles. */
 export function remainingWork(
   context: Context,
   { applies }: Pick<DefinitionMemory, "applies">,
@@ -47,7 +47,7 @@ export function remainingWork(
   const offersClaims = claimKindOf(definition) !== undefined;
   const problems = context.instanceProblems?.(definitionKey(kind, name)) ?? {};
   if (problems.composites !== undefined || problems.claims !== undefined) return UNKNOWN;
-  // No cache has the account.
+  // Accounts are not cached.
   if (definition.spec.serviceAccountRef !== undefined) return UNKNOWN;
   const claims = offersClaims ? ESTABLISHED : undefined;
   const { conditions, controllers } = definitionStatus(definition, ESTABLISHED, claims, {});
@@ -59,9 +59,9 @@ export function remainingWork(
 }
 
 /**
- * Whether a definition still waits for its CRD, as far as the caches show. An event reports the end of the wait. The
- * API server establishes the CRDs of a burst one after another, so live reads of every waiting definition would slow
- * it down.
+ * Whether a definition still waits for its CRD, according to the caches. An event reports the end of the wait. The API
+ * server establishes the CRDs of a burst one after another, so live reads for every waiting definition would slow it
+ * down.
  */
 export function isStillPending(
   { informers, now }: Context,

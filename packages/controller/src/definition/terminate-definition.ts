@@ -19,18 +19,18 @@ import { servedVersions } from "../objects/served-versions.ts";
 import { findCrd } from "./definition-crd.ts";
 import { setFinalizers, setStatus } from "./patch-definition.ts";
 
-/** Concurrent deletes: a definition may have thousands of instances. */
+/** The number of concurrent deletes: a definition may have thousands of instances. */
 const DELETE_CONCURRENCY = 16;
 
 const TERMINATING = "TerminatingCompositeResource";
 
 /**
- * Deletes what a definition created: its claims, which delete their composites, then the other composites, then the
- * CRDs. Then removes the finalizers. Until then the controllers of its kinds run on, because instances need them to
- * be deleted.
+ * Deletes the objects of a definition: its claims, which delete their composites, then the other composites, then the
+ * CRDs. Then removes the finalizers. The controllers of its kinds run until then, because deleting instances needs
+ * them.
  *
- * With `--cascade=orphan` CRDs and instances stay. With `--cascade=foreground` the instances are deleted in the
- * foreground too.
+ * With `--cascade=orphan`, CRDs and instances stay. With `--cascade=foreground`, the instances are also deleted in the
+ * foreground.
  */
 export async function terminateDefinition(
   context: Context,
@@ -69,13 +69,13 @@ async function isStillPublished(
   return (await findLive(context, referenceOf(PUBLICATIONS, metadata.name), signal)) !== undefined;
 }
 
-/** What the termination waits for. */
+/** The reason and the duration of a wait during the termination. */
 interface Wait {
   readonly message: string;
   readonly ms: number;
 }
 
-/** @throws {ApiError} if the server refuses, after the condition reports it */
+/** @throws {ApiError} if the server refuses, after the condition has reported it */
 async function removeOrReport(
   context: Context,
   definition: LiveObject,
@@ -118,7 +118,7 @@ async function setTerminating(
 }
 
 /**
- * Removes the instances of a kind, then its CRD. Leaves a CRD of another owner alone, with its instances.
+ * Removes the instances of a kind, then its CRD. Leaves a CRD of another owner and its instances unchanged.
  *
  * @returns undefined when the CRD is gone
  */
@@ -151,7 +151,7 @@ async function removeKind(
   return waitForCrd;
 }
 
-/** The kind that a CRD serves. Its names may differ from those of a definition that has changed. */
+/** The kind that a CRD serves. Its names may differ from the names in a changed definition. */
 function kindOf(crd: LiveObject): ResourceKind | undefined {
   const served = servedVersions(crd);
   const version = textAt(served.find((one) => one["storage"] === true) ?? served[0], "name");
@@ -163,8 +163,8 @@ function kindOf(crd: LiveObject): ResourceKind | undefined {
 }
 
 /**
- * Lists the instances of a kind; undefined while the server does not serve it. A server stops serving a kind before
- * its deleted CRD is gone, and starts some time after a CRD is established.
+ * Lists the instances of a kind; undefined while the server does not serve it. A server stops serving a kind before its
+ * deleted CRD is gone, and starts some time after it establishes the CRD.
  */
 async function listInstances(
   { client }: Context,
@@ -198,7 +198,7 @@ async function deleteInstances(
   }
 }
 
-/** Deletes this object, but not another one that has its name by now. */
+/** Deletes this object, but not another object that has its name by now. */
 async function deleteExact(
   { client }: Context,
   { metadata: { uid } }: LiveObject,

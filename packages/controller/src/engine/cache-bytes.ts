@@ -1,19 +1,19 @@
 import { getHeapStatistics } from "node:v8";
 import { CacheBudget } from "@xfn/kubernetes";
 
-// V8 derives its limit from the memory of the container: 259 MB in 512 MiB. XRs, reconciles and the second copy of a
-// cache that a list replaces need the rest.
+// V8 derives its limit from the memory of the container: 259 MB in 512 MiB. The rest is for XRs, reconciles, and the
+// second copy of a cache while a list replaces it.
 const COMPOSED_PART = 3 / 8;
 const KIND_PART = 1 / 4;
 const REQUIRED_PART = 1 / 8;
 
-/** The memory of the caches in which objects of tenants are. */
+/** The memory limits of the caches that contain tenants' objects. */
 export interface CacheBytes {
-  /** Of all composed resources. */
+  /** Shared by all composed resources. */
   readonly composed: CacheBudget;
-  /** The bytes of one kind of composed resources, so that a kind leaves space for the others. */
+  /** The bytes for one kind of composed resources, so that each kind leaves space for the others. */
   readonly kindBytes: number;
-  /** Of all objects that functions and environments require. */
+  /** Shared by all objects that functions and environments require. */
   readonly required: CacheBudget;
 }
 

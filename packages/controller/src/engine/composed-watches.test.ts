@@ -30,7 +30,7 @@ const BOUNDS: CacheBounds = {
   bytes: { composed: new CacheBudget(1000), kindBytes: 500 },
 };
 
-/** Informers for which a test plays the API server. */
+/** Informers with a fake API server. */
 function stage(): {
   informers: Informers;
   handlers: Map<string, InformerHandlers>;

@@ -12,29 +12,30 @@ import { type ControllerReference, controllerOf } from "../objects/owner.ts";
 import type { CacheBytes } from "./cache-bytes.ts";
 
 /**
- * Every composed resource has this label. Watching only those keeps an XR with one Secret from loading all Secrets of
- * the cluster into memory. Others can set the label, too: the cache has whole objects only of known XRs.
+ * Every composed resource has this label. Watching only labelled objects keeps an XR with one Secret from loading all
+ * Secrets of the cluster into memory. Other writers can also set the label, so the cache retains whole objects only of
+ * known XRs.
  */
 const SELECTOR = { labelSelector: "crossplane.io/composite" } as const;
 
 /** Called for each change of an object, with its controller. */
 type OnChange = (controller: ControllerReference, object: LiveObject) => void;
 
-/** What the caches keep whole. */
+/** The limits within which the caches retain whole objects. */
 export interface CacheBounds {
-  /** Whether the controller of an object is an XR that exists, or could be: its kind is not listed yet. */
+  /** Whether the controller of an object is an existing XR, or may be one: its kind is not listed yet. */
   isKnown(controller: ControllerReference, object: LiveObject): boolean;
   readonly bytes: Pick<CacheBytes, "composed" | "kindBytes">;
 }
 
 interface Watch {
   readonly informer: Informer;
-  /** The UIDs of the XRs that need it. */
+  /** The UIDs of the XRs that need the watch. */
   readonly xrs: Set<string>;
   end(): void;
 }
 
-/** Watches on the kinds of composed resources: one for each kind and version that an XR needs. */
+/** Watches on the kinds of composed resources: one for each needed kind and version. */
 export class ComposedKindWatches implements ComposedWatches {
   readonly #informers: Informers;
   readonly #onChange: OnChange;
@@ -73,7 +74,7 @@ export class ComposedKindWatches implements ComposedWatches {
     for (const key of before ?? []) if (!wanted.has(key)) this.#release(xrUid, key);
   }
 
-  /** The objects for which the caches have no space. */
+  /** The number of objects for which the caches have no space. */
   get refused(): number {
     let refused = 0;
     for (const { informer } of this.#watches.values()) refused += informer.refused;
@@ -103,7 +104,7 @@ export class ComposedKindWatches implements ComposedWatches {
       added: changed,
       updated: (object, before) => {
         this.#changed(object);
-        // An object that got another controller concerns the previous one too.
+        // An object with a new controller also concerns the previous one.
         const last = controllerOf(before);
         if (last !== undefined && last.uid !== controllerOf(object)?.uid) this.#onChange(last, object);
       },

@@ -10,7 +10,7 @@ import {
   SERVICE_ACCOUNTS,
 } from "../objects/kinds.ts";
 
-// Each object that an XR is composed from reconciles the XR when it changes, by an index or a watch, and no other XR.
+// A change of an object from which an XR is composed reconciles that XR, by an index or a watch, and no other XR.
 // Functions, their runtimes and ImageConfigs are in package-controllers.test.ts.
 
 const TYPE = { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XApp" } };
@@ -34,7 +34,7 @@ interface Stage extends ReturnType<typeof start> {
   reconciles(change: () => void): Promise<string[]>;
 }
 
-/** XRs that use the Composition `one` by name, by a revision, and by a selector; and one of another Composition. */
+/** XRs that use the Composition `one` by name, by revision and by selector, and an XR of another Composition. */
 async function stage(more: Parameters<typeof definition>[0] = {}): Promise<Stage> {
   const started = start();
   const { informers, seen } = started;
@@ -124,7 +124,7 @@ test.each<[string, ResourceKind, "required" | "inputs"]>([
 ])("%s that appears, changes or goes reconciles the XRs that read it", async (_, kind, purpose) => {
   const { informers, required, reconciles } = await stage();
   required()?.watch(xr("named"), [{ kind }], purpose);
-  // Selections of another purpose stay.
+  // Selections with another purpose stay.
   required()?.watch(xr("named"), [], purpose === "inputs" ? "required" : "inputs");
   await settle();
   const read = (version: string): LiveObject => object(kind, "read", {}, { resourceVersion: version });

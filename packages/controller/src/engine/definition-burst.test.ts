@@ -59,7 +59,7 @@ test("roles wait for a bounded time while definitions keep coming, and are then 
   wait();
   expect(resumed).toHaveLength(31);
   expect(resumed.map((key) => burst.deferralMs(key))).toEqual(resumed.map(() => 0));
-  // The next ones wait for their own turn.
+  // The next definitions wait for their own turn.
   expect(burst.deferralMs("next")).toBe(30_000);
 });
 

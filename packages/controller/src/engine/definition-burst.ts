@@ -1,32 +1,34 @@
 import type { DefinitionBursts } from "../objects/context.ts";
 
-/** Fewer definitions cost little, and their users have their rights when the definition is established. */
+/** Fewer definitions cost little, so their users get their rights as soon as the definition is established. */
 const SMALLEST_BURST = 10;
-/** How long a burst lasts after its last definition has its CRDs: `kubectl apply` sends the next one sooner. */
+/**
+ * The time for which a burst lasts after its last definition has its CRDs. `kubectl apply` sends the next one sooner.
+ */
 const QUIET_MS = 1_000;
-/** A definition whose CRD waits for longer does not defer the roles of others. */
+/** A definition that waits longer than this for its CRD no longer defers the roles of others. */
 const LONGEST_PENDING_MS = 15_000;
-/** Bounds the wait of users for their rights while definitions keep coming. Then all deferred roles are written. */
+/** Limits the wait of users for their rights while more definitions arrive. All deferred roles are then written. */
 const LONGEST_DEFERRAL_MS = 30_000;
 
 /**
  * Defers the ClusterRoles of definitions while many definitions wait for their CRDs.
  *
- * Kubernetes adds each role to admin, edit and view, and writes those again for every new role. Written one by one
- * between the CRDs of a burst, the roles of n definitions cost n writes of up to n rules. Written together after the
- * burst, most of them share a write.
+ * Kubernetes adds each role to admin, edit and view, and writes those again for every new role. If the roles of n
+ * definitions are written between the CRDs of a burst, they cost n writes of up to n rules. If they are written
+ * together after the burst, most of them share a write.
  *
  * The state only defers writes: after a crash, the first reconciles write the missing roles.
  */
 export class DefinitionBurst implements DefinitionBursts {
   readonly #resume: (key: string) => void;
-  /** Until when each definition is part of the burst, by `performance.now()`. */
+  /** The time until which each definition is part of the burst, by `performance.now()`. */
   readonly #members: Map<string, number> = new Map();
   /** The definitions whose roles are deferred, which are written together. */
   readonly #deferred: Set<string> = new Set();
-  /** When the first of these was deferred. */
+  /** The time when the first of these was deferred. */
   #since = 0;
-  /** The definitions that can write their roles, although the burst may go on. */
+  /** The definitions that may write their roles now, even if the burst continues. */
   readonly #resumed: Set<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
@@ -68,12 +70,12 @@ export class DefinitionBurst implements DefinitionBursts {
     return this.#members.size >= SMALLEST_BURST;
   }
 
-  /** How long the deferred definitions wait if the burst does not end before, in milliseconds. */
+  /** The time in milliseconds for which the deferred definitions wait if the burst does not end earlier. */
   #leftMs(): number {
     return Math.max(0, this.#since + LONGEST_DEFERRAL_MS - performance.now());
   }
 
-  /** Resumes the deferred definitions when no definition is part of the burst anymore, or when they waited too long. */
+  /** Resumes the deferred definitions when no definition is part of the burst, or when they have waited too long. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#deferred.size === 0) return;

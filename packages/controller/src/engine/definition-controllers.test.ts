@@ -117,7 +117,7 @@ test.each(["xapps", "xother"])(
     await settle();
     const stays = goes === "xapps" ? "xother" : "xapps";
     const again = `XApp+${stays} of-${stays}`;
-    // Changes were not reported to the other definition while the earlier one had the kind.
+    // Changes were not reported to the other definition while the earlier one owned the kind.
     expect(seen.splice(0).filter((what) => what.startsWith("XApp"))).toEqual(goes === "xapps" ? [again] : []);
     informers.put(BUCKETS, { ...bucketOf(`of-${stays}`), spec: {} });
     await settle();

@@ -18,15 +18,15 @@ import type { KindController } from "./kind-controller.ts";
 
 interface Entry {
   readonly controllers: InstanceControllers;
-  /** The state that the controllers use. A change of the status leaves it as it is. */
+  /** The state that the controllers use. A change of the status does not affect it. */
   generation: string;
 }
 
-/** Starts, replaces and stops the controllers of instances as their definitions come, change and go. */
+/** Starts, replaces and stops the controllers of instances when their definitions are added, changed and deleted. */
 export class DefinitionControllers {
   readonly #options: InstanceOptions;
   readonly #entries: Map<string, Entry> = new Map();
-  /** By group and kind. If two definitions briefly have one kind, the earlier one keeps it until it ends. */
+  /** By group and kind. If two definitions briefly have the same kind, the earlier one keeps it until its end. */
   readonly #byKind: Map<string, InstanceControllers> = new Map();
   readonly #stopping: Set<Promise<void>> = new Set();
 
@@ -34,7 +34,7 @@ export class DefinitionControllers {
     this.#options = options;
   }
 
-  /** Follows a definition that was added or changed. */
+  /** Handles a definition that was added or changed. */
   changed(object: LiveObject): void {
     const name = keyOf(object);
     const entry = this.#entries.get(name);
@@ -51,7 +51,7 @@ export class DefinitionControllers {
     if (current !== undefined) this.#updateClaims(name, current, object);
   }
 
-  /** Stops the controllers of a definition that was deleted. */
+  /** Stops the controllers of a deleted definition. */
   deleted(object: LiveObject): void {
     this.#end(keyOf(object));
   }
@@ -77,33 +77,33 @@ export class DefinitionControllers {
   }
 
   /**
-   * Reconciles the composites that use a Composition or one of its revisions, and those that have none yet.
+   * Reconciles the composites that use a Composition or one of its revisions, and the composites without a Composition.
    *
    * @param object the Composition or the revision
    */
   enqueueUsersOf(object: LiveObject): void {
     const composition = object.kind === COMPOSITIONS.kind ? object.metadata.name : controllerOf(object)?.name;
     const { apiVersion, kind } = objectAt(object, "spec", "compositeTypeRef");
-    // A Composition can be written with `from`, its first name.
+    // Compositions may still use `from`, the older spelling of `compositeTypeRef`.
     const from = objectAt(object, "spec", "from");
     const type = [apiVersion ?? from["apiVersion"], kind ?? from["kind"]];
     if (composition === undefined || typeof type[0] !== "string" || typeof type[1] !== "string") return;
     const instances = this.#byKind.get(groupKind(type[0], type[1]));
     if (instances === undefined) return;
     const { composites, definition } = instances;
-    // Whatever Composition they name, they use the enforced one.
+    // Composites use the enforced Composition, even if they name another.
     if (definition.spec.enforcedCompositionRef?.name === composition) return composites.enqueueAll();
     const users = [composition, ""].flatMap((key) => composites.cache.byIndex(BY_COMPOSITION, key));
     const pinned = composites.cache.byIndex(BY_REVISION, object.metadata.name);
     composites.enqueueAll([...new Set([...users, ...pinned])]);
   }
 
-  /** Reconcile the users of a Composition when it comes, changes and goes. */
+  /** Reconciles the users of a Composition when it is added, changed or deleted. */
   get compositionHandlers(): InformerHandlers {
     const used = (composition: LiveObject): void => this.enqueueUsersOf(composition);
     return {
       added: used,
-      // A change of the status alone selects nothing else.
+      // A change of only the status does not affect the selection.
       updated: (composition, before) => {
         if (selectedBy(composition) !== selectedBy(before)) used(composition);
       },
@@ -124,17 +124,17 @@ export class DefinitionControllers {
       entry.generation = this.#generationOf(object);
       entry.controllers.replace(definition);
     } else if (storesVersionOf(object, definition)) {
-      // Another version is of no use before the server stores it, which it may refuse.
+      // The controllers cannot use another version before the server stores it, and the server may refuse it.
       this.#end(name);
       this.#begin(name, definition, this.#generationOf(object));
     } else if (entry === undefined) {
-      // The server refuses the new version: after a restart, too, instances are reconciled in the one that it serves.
-      // Without a generation, the next change of the status is compared with the definition again.
+      // The server refuses the new version. After a restart too, instances are reconciled in the version that it
+      // serves. Without a generation, the next change of the status is compared with the definition again.
       this.#begin(name, inStoredVersion(object, definition), "");
     }
   }
 
-  /** Reports a definition whose instances exist and cannot be reconciled since the controller started. */
+  /** Reports a definition whose instances exist but have not been reconciled since the controller started. */
   #warnOfErrors(definition: LiveObject): void {
     const { log, events } = this.#options.context;
     const message = "its instances are not reconciled until its errors are fixed";
@@ -164,14 +164,14 @@ export class DefinitionControllers {
     log.info({ definition: name }, "no longer reconciling composites");
   }
 
-  /** Gives a kind to another definition that has it. */
+  /** Passes a kind to another definition that defines it. */
   #passKindOn(key: string, from: InstanceControllers): void {
     if (this.#byKind.get(key) !== from) return;
     this.#byKind.delete(key);
     const next = [...this.#entries.values()].find(({ controllers }) => kindKey(controllers.definition) === key);
     if (next === undefined) return;
     this.#byKind.set(key, next.controllers);
-    // Changes of composed resources did not reach it until now.
+    // Until now, changes of composed resources did not reach this definition.
     next.controllers.composites.enqueueAll();
   }
 
@@ -191,7 +191,7 @@ export class DefinitionControllers {
     return offeringOf === undefined ? object : offeringOf(object);
   }
 
-  /** A publication that comes or goes changes the model of a definition, too. */
+  /** Adding or deleting a publication also changes the model of a definition. */
   #generationOf(object: LiveObject): string {
     const offering = this.#offeringOf(object);
     const published = offering === undefined || offering === object ? "" : `/${offering.metadata.uid}`;
@@ -210,17 +210,17 @@ export class DefinitionControllers {
   }
 }
 
-/** What XRs select a Composition by, and its spec. */
+/** The values by which XRs select a Composition, and its generation, which represents its spec. */
 function selectedBy({ metadata }: LiveObject): string {
   return JSON.stringify([metadata.uid, Number(metadata["generation"]), metadata.labels]);
 }
 
-/** The fields of a definition's status that keep the served kind, whatever its conditions are (Crossplane v1.13). */
+/** The fields of a definition's status that retain the served kind regardless of its conditions (Crossplane v1.13). */
 const SERVED_TYPES = { Established: "compositeResourceType", Offered: "compositeResourceClaimType" } as const;
 
 /**
- * Whether instances of a definition may exist. They may while it is deleted and while the server refuses a change of
- * it. A definition that was always refused has none: those of its kind belong to another definition.
+ * Whether instances of a definition may exist. They may while the definition is deleted, and while the server refuses a
+ * change of it. A definition that the server always refused has none: existing instances belong to another definition.
  */
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
   if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;
@@ -240,7 +240,7 @@ function keyOf(object: LiveObject): string {
   return definitionKey(definitionKindOf(object), object.metadata.name);
 }
 
-/** A definition with the version that the server stores as its referenceable one. */
+/** A definition whose referenceable version is replaced with the stored one. */
 function inStoredVersion(object: LiveObject, definition: Definition): Definition {
   const { spec } = definition;
   const stored = textAt(object, "status", "controllers", SERVED_TYPES.Established, "apiVersion") ?? "";
@@ -253,7 +253,7 @@ function inStoredVersion(object: LiveObject, definition: Definition): Definition
   return { ...definition, spec: { ...spec, versions: marked } };
 }
 
-/** Whether the server stores composites in the definition's version, as far as its status knows. */
+/** Whether the server stores composites in the definition's version, according to the definition's status. */
 function storesVersionOf(object: LiveObject, definition: Definition): boolean {
   const stored = textAt(object, "status", "controllers", SERVED_TYPES.Established, "apiVersion");
   return stored === undefined || stored === apiVersionOf(compositeKindOf(definition));

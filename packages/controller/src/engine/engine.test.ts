@@ -80,7 +80,7 @@ test("a revision reconciles its Composition, the XRs that use it, and those with
     controller: true,
   };
   const spec = { compositeTypeRef: { apiVersion: "example.org/v1", kind: "XApp" } };
-  // The second time, another writer has changed the number.
+  // Before the second one, another writer changes the number.
   for (const revision of [1, 2]) {
     const own = { spec: { ...spec, revision } };
     informers.put(REVISIONS, object(REVISIONS, "one-1234567", own, { ownerReferences: [owner] }));
@@ -110,7 +110,7 @@ test("a hundred XRs are reconciled while others hang", async () => {
   let first = true;
   const { informers, seen } = start((what) => {
     if (!what.startsWith("XApp bad")) return undefined;
-    // The first reconcile ends, the later ones hang.
+    // The first reconcile ends; the later ones hang.
     return first ? undefined : hanging.promise;
   });
   informers.put(DEFINITIONS, definition());
@@ -142,7 +142,7 @@ test("a kind that cannot be listed reconciles its definition once, which sees th
   await settle();
   expect(problems()).toEqual({ composites: undefined, claims: undefined });
   seen.splice(0);
-  // A server that is down passes by itself.
+  // An unreachable server recovers without a change of the definition.
   informers.fail(APPS, new ApiError("Unreachable", "connection refused"));
   engine.watchFailed(APPS);
   await settle();

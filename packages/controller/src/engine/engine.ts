@@ -45,7 +45,6 @@ export interface Reconcilers extends InstanceReconcilers {
   readonly packages?: PackageReconcilers | undefined;
 }
 
-/** Options of {@link startEngine}. */
 export interface EngineOptions {
   /** Concurrent reconciles over all kinds. */
   readonly concurrency: number;
@@ -54,33 +53,33 @@ export interface EngineOptions {
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
 }
 
-/** Current numbers, for metrics. */
+/** Current levels, for metrics. */
 export interface EngineLevels {
-  /** Running reconciles. */
+  /** The number of running reconciles. */
   readonly running: number;
-  /** Reconciles that wait for a slot. */
+  /** The number of reconciles that wait for a slot. */
   readonly waiting: number;
-  /** Watched kinds of composed resources. */
+  /** The number of watched kinds of composed resources. */
   readonly composedKinds: number;
-  /** Composed and required objects for which the caches have no space. */
+  /** The number of composed and required objects for which the caches have no space. */
   readonly uncached: number;
-  /** How long all slots have been occupied without an end, while reconciles wait, in milliseconds. */
+  /** The time in milliseconds since all slots were occupied and no reconcile ended, while reconciles wait. */
   readonly stuckMs: number;
 }
 
-/** The controllers of this process. */
 export interface Engine {
-  /** Resolves when definitions, Compositions and revisions are listed: from then on XRs are reconciled. */
+  /** Resolves when definitions, Compositions and revisions are listed. XRs are reconciled from then on. */
   readonly started: Promise<void>;
   levels(): EngineLevels;
-  /** Reports that a kind cannot be listed or watched. The definition of that kind then says so. */
+  /** Reports that a kind cannot be listed or watched. The definition of that kind then reports it. */
   watchFailed(kind: ResourceKind): void;
-  /** Starts no more reconciles. Running ones get `graceMs`. */
+  /** Starts no more reconciles. Running reconciles get `graceMs` milliseconds to end. */
   stop(graceMs?: number): Promise<void>;
 }
 
 /**
- * Starts the controllers of definitions and Compositions. Those of composites and claims follow with their definitions.
+ * Starts the controllers of definitions and Compositions. The controllers of composites and claims follow with their
+ * definitions.
  *
  * @param makeReconcilers called with the context that contains the watches on composed kinds
  */
@@ -101,7 +100,7 @@ class ControllerEngine implements Engine {
   readonly #workloads: RuntimeWorkloadWatches;
   readonly #instances: DefinitionControllers;
   readonly #compositions: KindController;
-  /** The controllers of definitions by their kind, and that of publications. */
+  /** The controllers of definitions, by kind, and the controller of publications. */
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
   readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
@@ -111,7 +110,7 @@ class ControllerEngine implements Engine {
   readonly #started: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #stopped: AbortController = new AbortController();
   readonly #unsubscribes: (() => void)[] = [];
-  /** Called after the last reconcile, which still needs the caches. */
+  /** Called after the last reconcile, because reconciles need the caches. */
   readonly #releases: (() => void)[] = [];
 
   constructor(base: Context, makeReconcilers: (context: Context) => Reconcilers, options: EngineOptions) {
@@ -191,7 +190,7 @@ class ControllerEngine implements Engine {
     const { resourceComposition } = reconcilers;
     const publications = resourceComposition && this.#startPublications(shared, resourceComposition.publication);
     const others = resourceComposition && [
-      // With the publications listed, definitions start with their requirements.
+      // Publications are listed by now, so definitions start with their requirements.
       definitions(INFRASTRUCTURE_DEFINITIONS, resourceComposition.infrastructure, () =>
         this.#whenListed(revisions, PUBLICATIONS),
       ),
@@ -230,7 +229,7 @@ class ControllerEngine implements Engine {
     for (const one of [affected.kind, PUBLICATIONS.kind]) {
       const controller = this.#definitions.get(one);
       const object = controller?.cache.get(name);
-      // The reconciler looks again by itself while the condition has the problem.
+      // While the condition reports the problem, the reconciler requeues by itself.
       const isNews =
         object !== undefined &&
         ((composites !== undefined && isTrue(object, "Established")) ||
@@ -257,7 +256,7 @@ class ControllerEngine implements Engine {
     for (const release of this.#releases) release();
   }
 
-  /** Waits for the first lists that XRs need: without them, an XR would report that its Composition does not exist. */
+  /** Waits for the first lists that XRs need. Without them, an XR would report that its Composition does not exist. */
   async #whenListed(revisions: Informer, ...more: readonly ResourceKind[]): Promise<void> {
     const acquired = [COMPOSITIONS, ...more].map((kind) => this.#context.informers.acquire(kind));
     const { signal } = this.#stopped;
@@ -279,12 +278,12 @@ class ControllerEngine implements Engine {
     if (before === undefined || isNew) this.#contractChanged(definition);
   }
 
-  /** Conditions of Compositions report what breaks the connection contract of an InfrastructureDefinition. */
+  /** Conditions of Compositions report violations of the connection contract of an InfrastructureDefinition. */
   #contractChanged({ kind }: LiveObject): void {
     if (kind === INFRASTRUCTURE_DEFINITIONS.kind) this.#compositions.enqueueAll();
   }
 
-  /** Follows publications: with one, the instances of an InfrastructureDefinition include requirements. */
+  /** Handles changes of publications: with one, the instances of an InfrastructureDefinition include requirements. */
   #startPublications(
     shared: Pick<KindControllerOptions, "context" | "slots" | "observer">,
     reconcile: Reconcile,
@@ -304,8 +303,8 @@ class ControllerEngine implements Engine {
   }
 
   /**
-   * Follows revisions: a revision that another writer deleted or renumbered is restored, and the XRs of the
-   * Composition are reconciled.
+   * Handles changes of revisions. Restores a revision that another writer deleted or renumbered, and reconciles the XRs
+   * of the Composition.
    */
   #watchRevisions(): Informer {
     const changed = (revision: LiveObject): void => {
@@ -321,8 +320,8 @@ class ControllerEngine implements Engine {
   }
 
   /**
-   * Reconciles a definition when its CRD or a role is changed or deleted. New ones need no reconcile: their definitions
-   * created them.
+   * Reconciles a definition when its CRD or a role is changed or deleted. A new CRD or role needs no reconcile: its
+   * definition created it.
    */
   #watchDefined(kind: ResourceKind): void {
     const changed = (object: LiveObject): void => {

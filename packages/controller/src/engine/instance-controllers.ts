@@ -16,25 +16,24 @@ export interface InstanceReconcilers {
   /** Parses a definition; undefined if it has errors. */
   readDefinition(object: LiveObject): Definition | undefined;
   /**
-   * The object that offers the claims of a definition, as its condition `Offered` says: the definition itself, or its
-   * InfrastructurePublication. Default: the definition.
+   * The object that offers the claims of a definition according to its condition `Offered`: the definition itself, or
+   * its InfrastructurePublication. Default: the definition.
    */
   offeringOf?: ((object: LiveObject) => LiveObject | undefined) | undefined;
 }
 
-/** Options of {@link InstanceControllers}. */
 export interface InstanceOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer" | "onStopped"> {
   readonly composed: ComposedKindWatches;
   readonly reconcilers: InstanceReconcilers;
 }
 
-/** An index of composites: by the name of their Composition, "" for none. */
+/** An index of composites by the name of their Composition; "" for none. */
 export const BY_COMPOSITION = "xfn/composition";
 
-/** An index of composites: by the name of the revision that they record, "" for none. */
+/** An index of composites by the name of their recorded revision; "" for none. */
 export const BY_REVISION = "xfn/composition-revision";
 
-/** The controllers of one definition's composites and claims. */
+/** The controllers of the composites and claims of one definition. */
 export class InstanceControllers {
   readonly composites: KindController;
   readonly #options: InstanceOptions;
@@ -56,7 +55,7 @@ export class InstanceControllers {
     return this.#claims;
   }
 
-  /** Reconciles all instances by a changed definition, whose kinds are the same. */
+  /** Uses a changed definition with the same kinds, and reconciles all instances. */
   replace(definition: Definition): void {
     const { reconcilers } = this.#options;
     this.#definition = definition;
@@ -75,7 +74,7 @@ export class InstanceControllers {
       onStopped,
       kind,
       reconcile: reconcilers.claim(this.#definition),
-      // A claim creates the composite that it does not find, so the cache of composites must be complete.
+      // A claim creates the composite if it does not find it, so the cache of composites must be complete.
       prepare: async (_, signal) => {
         const { informer, release } = context.informers.acquire(this.composites.kind);
         try {

@@ -20,13 +20,12 @@ import type { PolledReconcile } from "../objects/requeue-after.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { withPoll } from "./poll-policy.ts";
 
-// A load balancer answers 502 while it replaces an API server. A conversion webhook that is down fails for longer.
+// A load balancer answers 502 while an API server is replaced. A broken conversion webhook fails for longer than this.
 const LASTING_MS = 30_000;
 
 /** Called after each reconcile, for metrics. */
 export type ReconcileObserver = (kind: string, failed: boolean, milliseconds: number) => void;
 
-/** Options of {@link KindController}. */
 export interface KindControllerOptions {
   readonly context: Context;
   readonly kind: ResourceKind;
@@ -34,15 +33,14 @@ export interface KindControllerOptions {
   readonly slots: WorkerSlots;
   readonly observer?: ReconcileObserver | undefined;
   readonly indexers?: Indexers | undefined;
-  /** Called when the controller has stopped. */
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
-  /** Called for changes, after the queue. */
+  /** Called for changes, after the object is queued. */
   readonly handlers?: InformerHandlers | undefined;
   /** Runs after the first list and before the first reconcile. A failure is logged, and reconciles begin. */
   readonly prepare?: ((cache: Cache, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-/** Watches one kind, and reconciles an object when it changes, when its key is enqueued, and when its poll is due. */
+/** Watches one kind. Reconciles an object when it changes, when its key is enqueued, and when its poll is due. */
 export class KindController {
   readonly kind: ResourceKind;
   readonly cache: Cache;
@@ -55,7 +53,6 @@ export class KindController {
   #reconcile: PolledReconcile;
   #unsubscribe: () => void = () => undefined;
 
-  /** Starts the controller. */
   constructor(options: KindControllerOptions) {
     const { context, kind, slots, observer, indexers } = options;
     this.kind = kind;
@@ -74,9 +71,9 @@ export class KindController {
       onReconcile: ({ failed, milliseconds }) => observer?.(this.#source, failed, milliseconds),
       onFailure: ({ key, error, failures, retryInMs }) => {
         const retryMs = Math.round(retryInMs);
-        // Another writer was faster, such as a user who deletes the object. The retry sees the change.
+        // Another writer was faster, such as a user who deleted the object. The retry sees the change.
         const isOvertaken = failures === 1 && isApiError(error, "Conflict");
-        // The 1st, 2nd, 4th, 8th, ... failure in a row: a problem that lasts must not fill the log.
+        // Warn only at the 1st, 2nd, 4th, 8th, ... consecutive failure: a lasting problem must not fill the log.
         const level = Number.isInteger(Math.log2(failures)) && !isOvertaken ? "warn" : "debug";
         context.log[level](
           { kind: this.#source, key, failures, retryMs, ...describeFailure(error) },
@@ -87,7 +84,7 @@ export class KindController {
     void this.#start();
   }
 
-  /** Why the server refuses to list or watch the kind. Undefined for problems that pass by themselves. */
+  /** Why the server refuses to list or watch the kind; undefined for transient problems. */
   get problem(): string | undefined {
     const { problem, failingSince = Number.POSITIVE_INFINITY } = this.#informer;
     const lasts = performance.now() - failingSince >= LASTING_MS;
@@ -95,7 +92,10 @@ export class KindController {
     return isRefusal ? problem.message : undefined;
   }
 
-  /** Whether an object of this kind exists, as an owner reference names it, or could exist because none is listed. */
+  /**
+   * Whether an object of this kind with the name and UID of an owner reference exists. Also true while the kind is not
+   * listed.
+   */
   mayExist({ name, uid }: Pick<ControllerReference, "name" | "uid">, dependent: LiveObject["metadata"]): boolean {
     if (!this.#informer.synced) return true;
     return this.cache.get(name, this.kind.namespaced ? dependent.namespace : undefined)?.metadata.uid === uid;
@@ -116,7 +116,7 @@ export class KindController {
     this.#reconcile = reconcile;
   }
 
-  /** Ends the watch and the queue. Running reconciles get `graceMs`. */
+  /** Ends the watch and the queue. Running reconciles get `graceMs` milliseconds to end. */
   async stop(graceMs?: number): Promise<void> {
     this.#stopped.abort(new Error(`the controller of ${this.#source} was stopped`));
     this.#unsubscribe();
@@ -141,7 +141,7 @@ export class KindController {
     const handlers = this.#handlers();
     this.#unsubscribe = this.#informer.subscribe(handlers, { changesOnly: true });
     const addKnown = ({ metadata: { name, namespace } }: LiveObject): void => {
-      // The object may have changed or gone since an earlier turn.
+      // The object may have been changed or deleted since its key was queued.
       const current = this.cache.get(name, namespace);
       try {
         if (current !== undefined) handlers.added?.(current);

@@ -7,7 +7,7 @@ import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, IMAGE_CONFIGS, REVISI
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { PackageControllers } from "./package-controllers.ts";
 
-// Which objects are reconciled when a Function, its revision or a runtime changes.
+// The objects that are reconciled when a Function, its revision or a runtime changes.
 
 const owner = (kind: ResourceKind, name: string, controller = true): object => ({
   apiVersion: `${kind.group}/${kind.version}`,
@@ -32,7 +32,7 @@ afterEach(async () => {
 
 async function stage() {
   const informers = fakeInformers();
-  // As the engine does.
+  // The engine does this too.
   informers.acquire(REVISIONS);
   const seen: string[] = [];
   const quiet = (): void => undefined;

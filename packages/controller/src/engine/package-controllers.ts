@@ -17,7 +17,7 @@ import { LABEL_SOURCE } from "../objects/labels.ts";
 import { controllerOf, ownerReferencesOf } from "../objects/owner.ts";
 import { KindController, type KindControllerOptions } from "./kind-controller.ts";
 
-/** A server lists a kind within a second; the role of the controller may lack it. */
+/** The time for the first list. A server needs less than a second, but the controller's role may lack the kind. */
 const LIST_MS = 30_000;
 
 /** The reconcilers of one kind of packages. */
@@ -28,11 +28,11 @@ export interface PackageKindReconcilers {
   readonly revision: Reconcile;
 }
 
-/** The reconcilers of packages: those of the kinds that are enabled. */
+/** The reconcilers of packages, for the enabled kinds. */
 export interface PackageReconcilers {
-  /** Of each kind of packages. */
+  /** One for each kind of packages. */
   readonly packages?: readonly PackageKindReconcilers[] | undefined;
-  /** Of the one Lock. */
+  /** Reconciles the only Lock. */
   readonly lock?: Reconcile | undefined;
   readonly functionRuntime?: Reconcile | undefined;
   readonly providerRuntime?: Reconcile | undefined;
@@ -40,7 +40,6 @@ export interface PackageReconcilers {
   readonly compositionRevision?: Reconcile | undefined;
 }
 
-/** Options of {@link PackageControllers}. */
 export interface PackageControllersOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer"> {
   readonly reconcilers: PackageReconcilers;
 }
@@ -52,7 +51,7 @@ type EnqueueUsers = (revision: LiveObject) => void;
 export class PackageControllers {
   readonly #options: PackageControllersOptions;
   readonly #enqueueUsers: EnqueueUsers;
-  /** By kind. */
+  /** Keyed by kind. */
   readonly #controllers: Map<string, KindController> = new Map();
   readonly #releases: (() => void)[] = [];
 
@@ -67,7 +66,7 @@ export class PackageControllers {
       });
       this.#start(revisionKind, reconcileRevision, (revision) => {
         this.#enqueueOwners(revision);
-        // The rights of a provider follow its CRDs.
+        // The rights of a provider depend on its CRDs.
         if (revision.kind === PROVIDER_REVISIONS.kind) this.#controllers.get(PROVIDER_RUNTIMES.kind)?.enqueueAll();
         this.#controllers.get(LOCKS.kind)?.enqueue(LOCK_NAME);
         const name = controllerOf(revision)?.name;
@@ -81,7 +80,7 @@ export class PackageControllers {
     this.#start(FUNCTION_RUNTIMES, reconcilers.functionRuntime, (runtime) => {
       this.#closeUnused();
       this.#enqueueOwners(runtime);
-      // A user's runtime has no owners. The status of the revisions that use it follows, and reconciles their XRs.
+      // A user's runtime has no owners. Reconcile the revisions that use it: their status then reconciles their XRs.
       if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined)
         for (const { kind } of [REVISIONS, FUNCTION_REVISIONS]) this.#controllers.get(kind)?.enqueueAll();
       for (const { kind, name } of ownersOf(runtime)) {
@@ -92,14 +91,14 @@ export class PackageControllers {
   }
 
   /**
-   * Waits for the first lists: without them, an XR would report that a Function does not exist. A kind that the server
-   * does not list does not hold up XRs for longer than half a minute: those that need it say what is missing.
+   * Waits for the first lists: without them, an XR would report that a Function does not exist. A kind that cannot be
+   * listed delays XRs for at most half a minute. XRs that need it then report the missing objects.
    */
   async whenListed(signal: AbortSignal): Promise<void> {
     const { informers } = this.#options.context;
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
     const kinds = [...this.#controllers.values()].map(({ kind }) => kind);
-    // Without ImageConfigs, a step would pull from another place than they say, or without the signature they require.
+    // Without ImageConfigs, a step would ignore their rewritten location or their required signature.
     if (this.#options.reconcilers.packages !== undefined) kinds.push(IMAGE_CONFIGS);
     await Promise.all(
       kinds.map(async (kind) => {
@@ -115,7 +114,7 @@ export class PackageControllers {
     );
   }
 
-  /** Reconciles one runtime; without a name, all. */
+  /** Reconciles one runtime; without a name, all runtimes. */
   enqueueRuntime(kind?: string, name?: string): void {
     for (const one of [FUNCTION_RUNTIMES, PROVIDER_RUNTIMES]) {
       const controller = this.#controllers.get(one.kind);
@@ -143,11 +142,11 @@ export class PackageControllers {
     if (cache !== undefined) functions?.closeUnused((runtime) => cache.get(runtime) !== undefined);
   }
 
-  /** Reconciles packages whose ImageConfig changed, and revisions whose Composition or definition did. */
+  /** Reconciles packages whose ImageConfig changed, and revisions whose Composition or definition changed. */
   #watchSettings(packages: readonly PackageKindReconcilers[]): void {
     const configs = (): void => {
       this.#enqueueAll(packages, true);
-      // They also say where the runner pulls the packages of steps from, and with which Secret.
+      // ImageConfigs also set where the runner pulls the packages of steps, and with which Secret.
       for (const revision of this.#options.context.informers.peek(REVISIONS)?.list() ?? [])
         if (callsPackages(revision)) this.#enqueueUsers(revision);
     };

@@ -46,13 +46,13 @@ test("an object that is not settled is polled once in an interval at its own tim
   expect(first).toBeGreaterThanOrEqual(INTERVAL_MS / 2);
   expect(first).toBeLessThan(1.5 * INTERVAL_MS);
   now += first;
-  // A poll that begins late ends the delay.
+  // After a late poll, the next one is at the usual time.
   for (const late of [0, 5, 10_000]) {
     const next = turnInMs(INTERVAL_MS, now + late, "a");
     expect(late + next).toBeCloseTo(INTERVAL_MS, 3);
     now += late + next;
   }
-  // After an event, the poll keeps its time.
+  // An event does not change the time of the poll.
   expect(turnInMs(INTERVAL_MS, now + 0.4 * INTERVAL_MS, "a")).toBeCloseTo(0.6 * INTERVAL_MS, 3);
   expect(pollAt({ requeueAfterMs: 5 }, 0.5)).toBe(5);
   expect(pollAt({ requeueAfterMs: 20 * INTERVAL_MS }, 0.5)).toBeLessThan(1.5 * INTERVAL_MS);

@@ -1,19 +1,19 @@
 import type { Outcome } from "@xfn/kubernetes";
 import type { PolledOutcome } from "../objects/requeue-after.ts";
 
-// Spreads the polls of a thousand objects that were created at once over this part of the interval.
+// Spreads the polls of objects that were created together over this part of the interval.
 const JITTER = 0.2;
-// Groups the polls that are due within this part of the interval, so that the process wakes up once for all of them.
+// Groups polls that are due within this part of the interval, so that the process wakes up once for all of them.
 const GROUPING = 0.01;
 /**
- * The intervals between two polls of a settled object. A poll of 20,000 XRs takes some seconds of CPU time, and can
- * find only what a defect hid from the watches. Other controllers resync every ten hours by default:
- * https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Options
+ * The number of intervals between two polls of a settled object. A poll of 20,000 XRs takes several seconds of CPU
+ * time, and finds only changes that the watches missed because of a defect. Other controllers resync every ten hours by
+ * default: https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Options
  */
 const SETTLED_INTERVALS = 60;
 
 /**
- * The time until a settled object is reconciled again, in milliseconds: the interval, up to a tenth more or less,
+ * The time until a settled object is reconciled again, in milliseconds: the interval, varied by up to a tenth, and
  * rounded up so that several objects are due together.
  *
  * @param random from 0 to 1
@@ -26,9 +26,9 @@ export function pollInMs(intervalMs: number, nowMs: number, random: number, inte
 }
 
 /**
- * The time until an object is polled that is not settled, in milliseconds. Each object has its own time in the
- * interval, and its next poll is at that time in half an interval or later. So the functions of objects are called
- * evenly, also if all objects were created, listed or changed at once.
+ * The time in milliseconds until an object that is not settled is polled. Each object has its own offset within the
+ * interval. Its next poll is at that offset, at least half an interval later. So functions are called evenly, even if
+ * all objects were created, listed or changed at once.
  *
  * @param key identifies the object
  */
@@ -40,7 +40,8 @@ export function turnInMs(intervalMs: number, nowMs: number, key: string): number
 }
 
 /**
- * The outcome of a reconcile of an existing object: it is polled, unless the reconciler asks for an earlier time.
+ * The outcome of a reconcile of an existing object. The object is polled, unless the reconciler requests an earlier
+ * time.
  *
  * @param key identifies the object
  * @param random from 0 to 1
@@ -58,13 +59,13 @@ export function withPoll(
   return { requeueAfterMs: Math.min(outcome?.requeueAfterMs ?? pollMs, pollMs) };
 }
 
-/** The first polls of objects that settled at once are spread over all intervals, and so are their next ones. */
+/** Spreads the first polls of objects that settled at once over all intervals, and therefore also their next polls. */
 function settledIntervals(outcome: PolledOutcome | undefined, random: number): number | undefined {
   if (outcome?.settled === undefined) return undefined;
   return outcome.settled === "again" ? SETTLED_INTERVALS : 1 + (SETTLED_INTERVALS - 1) * random;
 }
 
-/** A number from 0 to 1 (exclusive) that a text always has: FNV-1a, whose bits are mixed once more. */
+/** A number from 0 to 1 (exclusive) that depends only on the text: FNV-1a, with its bits mixed once more. */
 function placeOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

@@ -22,7 +22,7 @@ const xr = (name: string): LiveObject => ({
   kind: "XApp",
   metadata: { name, uid: name, resourceVersion: "1" },
 });
-/** An XR with the name of its namespace. */
+/** An XR that is named after its namespace. */
 const inNamespace = (namespace: string): LiveObject => {
   const { metadata, ...rest } = xr(namespace);
   return { ...rest, metadata: { ...metadata, namespace } };
@@ -33,9 +33,9 @@ const changed: LiveObject = {
   metadata: { name: "c", uid: "c", resourceVersion: "1" },
 };
 
-/** Watches for which a test plays the API server. */
 const BUDGET = new CacheBudget(1000);
 
+/** Required-object watches with a fake API server. */
 function stage({ refused = 0, failingForMs }: { refused?: number; failingForMs?: number } = {}): {
   watches: RequiredObjectWatches;
   open: Map<string, InformerHandlers | undefined>;

@@ -4,25 +4,25 @@ import { MAX_REQUIRED_BYTES } from "../functions/required-objects.ts";
 import type { RequiredWatches, Selection, WatchPurpose } from "../objects/context.ts";
 
 /**
- * Each watch is a request that stays open. A tenant can have as many as are still free, so that a new tenant gets some.
- * The objects of further selections are read at the next poll.
+ * Each watch is an open request. A tenant can have as many watches as are still free, so that a new tenant always gets
+ * some. The objects of further selections are read at the next poll.
  */
 const MAX_WATCHES = 1_000;
 
-// A watch that works shows that within a minute, by a bookmark. One that fails for longer, such as without the right,
-// would keep credentials that were replaced.
+// A working watch receives a bookmark within a minute. A watch that fails for longer, such as without the right, would
+// keep outdated credentials.
 const LASTING_MS = 2 * 60_000;
 
 interface Watch {
   readonly informer: Informer;
-  /** The XRs that need it, by UID and purpose. */
+  /** The XRs that need the watch, by UID and purpose. */
   readonly xrs: Map<string, { readonly xr: LiveObject; readonly concerns: Selection["concerns"] }>;
-  /** Whose XR needed it first. */
+  /** The tenant of the XR that started the watch. */
   readonly tenant: string;
   end(): void;
 }
 
-/** Watches on what functions require: one for each selection that an XR needs. Their caches hold nothing else. */
+/** Watches on the objects that functions require: one for each needed selection. Their caches contain nothing else. */
 export class RequiredObjectWatches implements RequiredWatches {
   readonly #informers: Informers;
   readonly #budget: CacheBudget;
@@ -34,8 +34,8 @@ export class RequiredObjectWatches implements RequiredWatches {
   readonly #counts: Map<string, number> = new Map();
 
   /**
-   * @param enqueue reconciles an XR, of which a required object has changed
-   * @param budget of all caches together
+   * @param enqueue reconciles an XR when one of its required objects has changed
+   * @param budget shared by all caches
    */
   constructor(informers: Informers, enqueue: (xr: LiveObject) => void, budget: CacheBudget) {
     this.#informers = informers;
@@ -69,7 +69,7 @@ export class RequiredObjectWatches implements RequiredWatches {
     }
   }
 
-  /** The objects for which the caches have no space. */
+  /** The number of objects for which the caches have no space. */
   get refused(): number {
     let refused = 0;
     for (const { informer } of this.#watches.values()) refused += informer.refused;
@@ -129,7 +129,7 @@ export class RequiredObjectWatches implements RequiredWatches {
 
 const PURPOSES: readonly WatchPurpose[] = ["required", "inputs"];
 
-/** The namespace of an XR or its claim. Cluster-scoped XRs without a claim share by their kind. */
+/** The namespace of an XR or its claim. Cluster-scoped XRs without a claim share a tenant by their kind. */
 function tenantOf(xr: LiveObject): string {
   return xr.metadata.namespace ?? textAt(xr, "spec", "claimRef", "namespace") ?? `${xr.apiVersion}/${xr.kind}`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BurstOrder } from "./run-order.ts";
 
-/** An order with a clock, and runs that end at once. */
+/** An order with a fake clock, and runs that end at once. */
 class Burst {
   now = 1_000_000;
   readonly order = new BurstOrder(() => this.now);

@@ -1,12 +1,15 @@
 import type { RunOrder } from "../objects/context.ts";
 
-/** While other XRs run within this time, more of them are probably on their way. */
+/** If other XRs have run within this time, more of them will probably follow. */
 const QUIET_MS = 200;
 
-/** A postponed run begins after this time, however many others there are. */
+/** A postponed run begins at the latest after this time, regardless of other runs. */
 const LONGEST_MS = 5_000;
 
-/** Lets the first runs of a burst of XRs precede those that nothing waits for. Without a burst, all begin at once. */
+/**
+ * Postpones runs for which no caller waits until the first runs of a burst of XRs are done. Without a burst, all runs
+ * begin at once.
+ */
 export class BurstOrder implements RunOrder {
   readonly #now: () => number;
   readonly #running = new Set<string>();
@@ -31,9 +34,9 @@ export class BurstOrder implements RunOrder {
   postponedMs(uid: string, since: number): number | undefined {
     const now = this.#now();
     const passedMs = now - since;
-    // The clock can go back.
+    // The clock can be set back.
     if (passedMs < 0 || passedMs >= LONGEST_MS || !this.#isBusy(uid, now)) return undefined;
-    // Grows with the time that has passed, so that each XR asks a few times only.
+    // Grows with the elapsed time, so that each XR asks only a few times.
     return Math.min(LONGEST_MS - passedMs, Math.max(QUIET_MS, passedMs));
   }
 

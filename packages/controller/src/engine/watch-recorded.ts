@@ -3,7 +3,7 @@ import { type Cache, type Client, inTurns, type ResourceKind } from "@xfn/kubern
 import type { ComposedWatches } from "../objects/context.ts";
 import { recordedReferences } from "../objects/references.ts";
 
-// The objects of a kind whose list takes longer are read one by one.
+// If listing a kind takes longer, its objects are read one by one.
 const LIST_TIMEOUT_MS = 10_000;
 const CHECK_MS = 10;
 

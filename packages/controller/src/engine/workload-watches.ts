@@ -4,12 +4,12 @@ import { DEPLOYMENTS, RUNTIME_CONFIGS, SECRETS, SERVICE_ACCOUNTS, SERVICES } fro
 import { LABEL_RUNTIME } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 
-/** Reconciles one runtime; without a name, all. */
+/** Reconciles one runtime; without a name, all runtimes. */
 type EnqueueRuntime = (kind?: string, name?: string) => void;
 
 /**
- * Watches on the objects that run functions and providers. They start with the first runtime that has a Deployment:
- * without one, the controller needs no rights for these kinds.
+ * Watches on the objects that run functions and providers. They start with the first runtime that has a Deployment.
+ * Until then, the controller needs no rights for these kinds.
  */
 export class RuntimeWorkloadWatches implements WorkloadWatches {
   readonly #informers: Informers;

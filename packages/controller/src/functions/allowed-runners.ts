@@ -1,18 +1,18 @@
 import type { RunnerClient } from "@xfn/runner-grpc";
 import type { RunnerDirectory } from "../objects/context.ts";
 
-/** A runner as controllers use it: over gRPC, or in this process. */
+/** A runner that controllers call over gRPC or in this process. */
 export type CallableRunner = Omit<RunnerClient, "close">;
 
 /** The controller's own runner, which steps may always name. */
 export interface OwnRunner {
   readonly client: CallableRunner;
   readonly endpoint: string;
-  /** The default endpoint of the contract. A step that names it means this runner, even if `endpoint` is another. */
+  /** The contract's default endpoint. A step that names it uses this runner, even if `endpoint` differs. */
   readonly defaultEndpoint: string;
 }
 
-/** The runners that steps may name. Each is connected at its first call. */
+/** The runners that steps may name. Each connection is opened at its first call. */
 export class AllowedRunners implements RunnerDirectory {
   readonly #own: OwnRunner;
   readonly #allowed: ReadonlySet<string>;

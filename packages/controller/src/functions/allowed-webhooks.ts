@@ -1,15 +1,15 @@
 import type { WebhookCaller } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
 
-/** URLs leave it out. */
+/** URLs omit the default port. */
 const HTTPS_PORT = "443";
 
 /**
- * Calls webhooks of the hosts that the operator names. Otherwise the author of a Composition could make the controller
- * send requests to any server that it reaches.
+ * Calls webhooks only on hosts that the operator names. Otherwise the author of a Composition could make the controller
+ * send requests to any reachable server.
  *
- * @param hosts names of hosts, or `*.` and a domain for all hosts below it; with `:PORT`, at this port only
- * @param inner absent if there are none
+ * @param hosts host names, or `*.` and a domain for all hosts below it. With `:PORT`, only this port is allowed
+ * @param inner absent if webhooks are disabled
  */
 export function allowedWebhooks(hosts: readonly string[], inner: WebhookCaller | undefined): WebhookCaller {
   return {

@@ -6,10 +6,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { DialledFunction } from "./dialled-function.ts";
 
-// A message without fields: a byte for no compression, and a length of 0.
+// A message without fields: one byte for no compression, and the length 0.
 const EMPTY = Buffer.alloc(5);
 
-/** A gRPC server whose calls wait for the test. */
+/** A gRPC server whose answers the test controls. */
 async function serve(): Promise<{ path: string; calls: ServerHttp2Stream[]; sessions: ServerHttp2Session[] }> {
   const folder = temporaryFolder();
   const path = join(folder, "fn.sock");

@@ -12,10 +12,10 @@ import { untilAborted } from "@xfn/lifetime";
 /** A server of the same cluster accepts a connection within milliseconds. */
 const DIAL_MS = 10_000;
 
-/** How long an unused connection stays open. Closing it lets a Service choose another pod for the next call. */
+/** Idle timeout of a connection. Closing it lets a Service choose another pod for the next call. */
 const IDLE_MS = 30_000;
 
-/** What a user should do about a certificate. */
+/** The way out of a problem with a certificate. */
 export interface CertificateAdvice {
   readonly server: string;
   readonly client: string;
@@ -26,10 +26,10 @@ const FILES_ADVICE: CertificateAdvice = {
   client: "set --function-tls-cert and --function-tls-key to one of its authority",
 };
 
-/** A connection, or the attempt to make one. */
+/** A connection, or the attempt to open it. */
 interface SharedConnection {
   readonly connected: Promise<FunctionConnection>;
-  /** Calls that wait for the connection or use it. */
+  /** The number of calls that wait for the connection or use it. */
   calls: number;
   /** Whether a call was sent over it. */
   isUsed: boolean;
@@ -37,8 +37,8 @@ interface SharedConnection {
 }
 
 /**
- * Calls a function at an address for as long as the process runs: connects for the first call, again after the
- * connection was lost, and closes a connection that no call uses.
+ * Calls a function at an address. Connects for the first call, reconnects after the connection was lost, and closes an
+ * idle connection.
  */
 export class DialledFunction implements UnaryCaller {
   readonly #target: FunctionTarget;
@@ -47,7 +47,7 @@ export class DialledFunction implements UnaryCaller {
   readonly #closed = new AbortController();
   #current: SharedConnection | undefined;
 
-  /** @param certificates called for each connection with TLS, so that renewed files are used */
+  /** @param certificates called for each TLS connection, so that renewed files are used */
   constructor(
     target: FunctionTarget,
     certificates: () => Promise<TargetCertificates>,
@@ -64,13 +64,13 @@ export class DialledFunction implements UnaryCaller {
     try {
       return await this.#callOver(shared, path, message, options);
     } catch (error) {
-      // The server ended a used connection before it got the request, such as when its pod was replaced.
+      // The server ended a used connection before it received the request, such as when its pod was replaced.
       if (!isUsed || !(error instanceof FunctionCallError) || !error.retryable) throw error;
       return await this.#callOver((this.#current ??= this.#open()), path, message, options);
     }
   }
 
-  /** Closes the connection after its calls. */
+  /** Closes the connection after its last call. */
   retire(): void {
     const shared = this.#current;
     this.#current = undefined;
@@ -98,7 +98,7 @@ export class DialledFunction implements UnaryCaller {
       shared.isUsed = true;
       return await connection.call(path, message, options);
     } catch (error) {
-      // A server that disappeared without closing its connection never answers, so the next call connects again.
+      // A server that disappeared without closing its connection never answers, so the next call reconnects.
       const isDoubtful = error instanceof FunctionCallError && DOUBTFUL.has(error.code);
       if (isDoubtful && this.#current === shared) this.#current = undefined;
       throw refusesCertificate(error) ? this.#refused(error) : error;
@@ -143,7 +143,10 @@ export class DialledFunction implements UnaryCaller {
   }
 }
 
-/** Whether a server's TLS alert about the client's certificate ended a call. With TLS 1.3 it follows the handshake. */
+/**
+ * Whether the server ended a call with a TLS alert about the client's certificate. With TLS 1.3, the alert follows the
+ * handshake.
+ */
 function refusesCertificate(error: unknown): error is Error {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ("code" in cause && /^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/.test(String(cause.code)))
@@ -151,7 +154,7 @@ function refusesCertificate(error: unknown): error is Error {
   return false;
 }
 
-/** Whether OpenSSL or Node refused the server's certificate, or the server speaks no TLS. */
+/** Whether OpenSSL or Node refused the server's certificate, or the server does not use TLS. */
 function isTlsError(error: unknown): boolean {
   return error instanceof Error && "code" in error && /CERT|SSL|TLS/.test(String(error.code));
 }

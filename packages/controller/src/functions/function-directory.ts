@@ -12,16 +12,16 @@ import type { RegistryAuth } from "@xfn/pipeline";
 import type { DeployedFunction, FunctionDirectory, PackageUse } from "../objects/context.ts";
 import { type CertificateAdvice, DialledFunction } from "./dialled-function.ts";
 
-/** A Function of the operator: `NAME=ENDPOINT` or `NAME=PACKAGE`. */
+/** A Function that the operator configures: `NAME=ENDPOINT` or `NAME=PACKAGE`. */
 export interface NamedFunction {
   readonly name: string;
   /** An endpoint or a package. */
   readonly source: string;
 }
 
-/** Files in PEM for functions whose endpoint is `https://`. They are read for each connection. */
+/** Files in PEM format for functions with an `https://` endpoint. They are read for each connection. */
 export interface FunctionCertificateFiles {
-  /** Default: the authorities of Node. */
+  /** Default: Node's certificate authorities. */
   readonly ca: string | undefined;
   readonly cert: string | undefined;
   readonly key: string | undefined;
@@ -43,12 +43,12 @@ export interface PackageHost {
 }
 
 /**
- * The endpoint that a source names; undefined if it is a package.
+ * The endpoint that a source names; undefined if the source is a package.
  *
  * @throws {TypeError} if it is neither
  */
 export function endpointOf(source: string): FunctionTarget | undefined {
-  // A package has a slash. Sockets and addresses with a scheme are endpoints.
+  // A package has a slash. Sockets, and addresses with a scheme, are endpoints.
   const isPackage = !/^(unix|dns|https?):/.test(source) && (source.includes("/") || source.startsWith("oci:"));
   if (isPackage && isPackageReference(source)) return undefined;
   const target = isPackage ? undefined : parseTarget(source);
@@ -59,7 +59,7 @@ export function endpointOf(source: string): FunctionTarget | undefined {
   );
 }
 
-/** The connection to a function that a Deployment runs. */
+/** The connection to a function that runs in a Deployment. */
 interface DeployedCaller {
   readonly runtime: string;
   readonly endpoint: string;
@@ -72,12 +72,12 @@ const SECRETS_ADVICE: CertificateAdvice = {
   client: "restart its pods, which read their Secret when they start",
 };
 
-/** The functions that the process can call, for as long as it runs. */
+/** The functions that the process can call. */
 export class ConnectedFunctions implements FunctionDirectory {
   readonly #host: PackageHost;
   readonly #named: ReadonlyMap<string, (use: PackageUse) => FunctionCaller>;
   readonly #dialled: DialledFunction[] = [];
-  /** By package. */
+  /** Keyed by package. */
   readonly #deployed: Map<string, DeployedCaller> = new Map();
 
   constructor(host: PackageHost, functions: readonly NamedFunction[], files: FunctionCertificateFiles) {
@@ -122,7 +122,6 @@ export class ConnectedFunctions implements FunctionDirectory {
     }
   }
 
-  /** Closes the connections. */
   close(): void {
     for (const { dialled } of this.#deployed.values()) dialled.close();
     for (const one of this.#dialled) one.close();

@@ -9,27 +9,27 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, queueKey } from "../objects/references.ts";
 import type { RequiredSchemas } from "./required-schemas.ts";
 
-/** The objects that the functions of one run can require. Each is read, encoded and sent. */
+/** The number of objects that the functions of one run can require. Each object is read, encoded and sent. */
 const MAX_OBJECTS = 10_000;
 
 /**
- * The bytes of the objects that the functions of one run can require. Several runs at once read and encode theirs in
- * the memory of the controller, of which deploy/ allows 512 MiB. By default, a gRPC server in Go accepts 4 MiB.
+ * The bytes of the objects that the functions of one run can require. Concurrent runs read and encode their objects in
+ * the memory of the controller, for which deploy/ allows 512 MiB. By default, a gRPC server in Go accepts 4 MiB.
  */
 export const MAX_REQUIRED_BYTES: number = 8 * 1024 * 1024;
 
 type Selector = Parameters<RequirementsSource["resources"]>[0];
 type Found = Awaited<ReturnType<RequirementsSource["resources"]>>;
 
-/** What a run needs to find what its functions require. */
+/** Input of {@link RequiredObjects}. */
 export interface RequiredObjectsInput extends Pick<Context, "client" | "required" | "allowComposedSecrets"> {
   readonly signal: AbortSignal;
   readonly schemas: RequiredSchemas;
 }
 
 /**
- * Finds what the functions of one run require, with the rights of its client: in the caches of the controller's
- * watches, or live. A run sees one state of each selection.
+ * Finds the objects that the functions of one run require, with the rights of its client: in the caches of the
+ * controller's watches, or live. A run sees one state of each selection.
  */
 export class RequiredObjects implements RequirementsSource {
   readonly #input: RequiredObjectsInput;
@@ -39,13 +39,16 @@ export class RequiredObjects implements RequirementsSource {
   #count = 0;
   #bytes = 0;
 
-  /** @param reader the service account whose rights the client has, in a message; undefined: the controller's own */
+  /**
+   * @param reader names the service account whose rights the client has, for messages; undefined for the controller's
+   *   own
+   */
   constructor(input: RequiredObjectsInput, reader?: string) {
     this.#input = input;
     this.#reader = reader;
   }
 
-  /** What was read so far, as far as it can be watched. */
+  /** The selections that were read so far and can be watched. */
   get selections(): readonly Selection[] {
     return this.#selections;
   }
@@ -87,7 +90,7 @@ export class RequiredObjects implements RequirementsSource {
     const { match } = selector;
     if ("name" in match) return await this.#readOne(kind, match.name, namespace);
     const labels = [...match.labels];
-    // No object can have such labels, and a selector would read them as something else.
+    // No object can have such labels, and a selector would interpret them differently.
     if (labels.some(([key, value]) => !LABEL_KEY.test(key) || !LABEL_VALUE.test(value))) return [];
     const labelSelector = labels.length === 0 ? undefined : selectorText(Object.fromEntries(labels));
     const selection: Selection = { kind, namespace, labelSelector };

@@ -3,13 +3,13 @@ import { type Client, isApiError } from "@xfn/kubernetes";
 import { findSchema } from "@xfn/pipeline";
 import { hasElapsed } from "../objects/elapsed.ts";
 
-/** A schema changes with its CRD, or with a new version of the API server. */
+/** A schema changes only with its CRD or with a new version of the API server. */
 const FRESH_MS = 60_000;
 
-/** Schemas of built-in kinds have up to a megabyte. */
+/** A schema of a built-in kind can have up to a megabyte. */
 const MAX_SCHEMAS = 64;
 
-/** The OpenAPI schemas that functions required lately. */
+/** The OpenAPI schemas that functions required recently. */
 export class RequiredSchemas {
   readonly #now: () => number;
   readonly #schemas: Map<string, { readonly schema: JsonObject | undefined; readonly at: number }> = new Map();

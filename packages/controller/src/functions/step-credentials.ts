@@ -9,7 +9,7 @@ import { findLive } from "../objects/read-objects.ts";
  * Reads the Secret of a step's credentials; undefined if it does not exist.
  *
  * @throws {CompositeError} `CredentialsNotAllowed` in a namespace that the operator did not name. Otherwise the author
- *   of a Composition could send any Secret of the cluster to a function of their own
+ *   of a Composition could send any Secret of the cluster to their own function
  */
 export async function stepCredentials(
   context: Pick<Context, "client" | "credentialsSecretNamespaces">,

@@ -10,7 +10,7 @@ function liveObject(kind: string, name: string, rest: JsonObject): LiveObject {
   return { apiVersion: "pkg.crossplane.io/v1", kind, metadata: { name, uid: name, resourceVersion: "1" }, ...rest };
 }
 
-/** The packages that the runner is asked for, when an ImageConfig requires a signature and a revision has an image. */
+/** The packages that the runner receives if an ImageConfig requires a signature and a revision has an image. */
 async function packagesOf(image: string): Promise<string[]> {
   const revision = liveObject("FunctionRevision", "greeting-1", {
     spec: { image, desiredState: "Active", revision: 1 },

@@ -10,15 +10,15 @@ import { isLayout } from "../package/pinned-packages.ts";
 import { imageSettings } from "../package/registry/image-configs.ts";
 import { runtimePackage } from "../package/runtime-of-step.ts";
 
-/** A message names this many Functions. */
+/** The number of Functions that a message names. */
 const MAX_NAMED = 10;
 
-/** What the steps of a run need to find their functions. */
+/** The data with which the steps of a run find their functions. */
 export type FunctionsInput = Reader &
   Pick<Context, "functions" | "functionPackages" | "functionRuntimes" | "namespace">;
 
 /**
- * Connects the steps of a run to their functions. The connections stay open: they belong to the process. The operator's
+ * Connects the steps of a run to their functions. The connections belong to the process, and stay open. The operator's
  * `--function` wins over a Function of the API server.
  *
  * @param revision the CompositionRevision that runs
@@ -31,7 +31,7 @@ export function stepFunctions(
 ): FunctionConnector {
   const { functions, functionPackages = false, functionRuntimes = false } = input;
   const deployed = async (image: string): Promise<FunctionCaller | undefined> => {
-    // Its modules read references to images, and are loaded with the first runtime.
+    // Loaded with the first runtime, because its modules parse references to images.
     const { deployedFunction } = await import("../runtime/deployed-function.ts");
     const found = await deployedFunction(input, image);
     return found && functions?.byEndpoint(image, found);
@@ -62,7 +62,7 @@ export function stepFunctions(
       if (functionPackages) {
         const { image, pullSecrets } = await activePackage(input, functionRef.name);
         const { verification } = imageSettings(input, image);
-        // Revisions that Crossplane created name a tag, which the runner would resolve again.
+        // Revisions that Crossplane created contain a tag, which the runner would resolve again.
         if (verification !== undefined && !image.includes("@"))
           throw new CompositeError("FunctionNotReady", withoutDigest(image, verification.config, functionRef.name));
         return (functionRuntimes ? await deployed(image) : undefined) ?? packaged(image, pullSecrets);

@@ -8,17 +8,17 @@ import { CRDS, referenceOf } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { findLive } from "../objects/read-objects.ts";
 
-/** A cache returns the same CRD until it changes, so each is compiled once. */
+/** A cache returns the same CRD object until it changes, so each CRD is compiled once. */
 const compiled = new WeakMap<LiveObject, Map<string, Schema | undefined>>();
 
-/** What a run needs to find the schemas for `schema: Strict`. */
+/** Input of {@link StrictSchemas}. */
 export interface StrictSchemasInput extends Pick<Context, "client" | "informers"> {
   readonly signal: AbortSignal;
 }
 
 /**
- * The schemas of the cluster for steps with `schema: Strict`: those of CRDs, and of Kubernetes' own kinds. A CRD is
- * read once and then watched by its name, so a steady state makes no requests, and a change reconciles the XR.
+ * The schemas of the cluster for steps with `schema: Strict`: those of CRDs and of Kubernetes' own kinds. A CRD is read
+ * once and then watched by name. So a steady state makes no requests, and a change reconciles the XR.
  */
 export class StrictSchemas implements KindSchemas {
   readonly #input: StrictSchemasInput;
@@ -76,7 +76,7 @@ function compile(crd: LiveObject, name: string): Schema | undefined {
   try {
     return compileSchema(schema);
   } catch (error) {
-    // The schema is larger than any in use. The API server checks the object when it is applied.
+    // The schema exceeds the size of any schema in use. The API server checks the object when it is applied.
     if (error instanceof SchemaError) return undefined;
     throw error;
   }
@@ -88,7 +88,7 @@ async function builtinKind(apiVersion: string, kind: string): Promise<Schema | u
   const key = `${apiVersion}/${kind}`;
   const known = builtin.get(key);
   if (known !== undefined || (apiVersion.includes(".") && !apiVersion.includes(".k8s.io/"))) return known;
-  // Loaded on demand, with the schemas of all kinds.
+  // Loaded on demand, because the module contains the schemas of all kinds.
   const { builtinSchema } = await import("@xfn/kubernetes/builtin-kinds");
   const schema = await builtinSchema(apiVersion, kind);
   if (schema === undefined) return undefined;

@@ -5,14 +5,14 @@ import { nativeJson } from "@xfn/json/text";
 export interface AppliedFields {
   /** The version of the last apply, such as `example.org/v1`. */
   readonly apiVersion: JsonValue | undefined;
-  /** In the form of `metadata.managedFields`: FieldsV1 of structured-merge-diff. */
+  /** In the format of `metadata.managedFields`: FieldsV1 of structured-merge-diff. */
   readonly fields: JsonObject;
 }
 
 /**
- * The fields that a field manager has applied to an object and still owns (Kubernetes, "Server-Side Apply"). The
- * server has one entry for all applies of a manager, whatever their version: an apply removes the fields of the last
- * one that it leaves out.
+ * The fields that a field manager has applied to an object and still owns (Kubernetes, "Server-Side Apply"). The server
+ * keeps one entry for all applies of a manager, in any version: an apply removes the fields of the last one that it
+ * omits.
  *
  * @param subresource "" for the object itself
  * @returns undefined if the manager has not applied
@@ -46,8 +46,8 @@ export function appliedFields(
 }
 
 /**
- * The part of a value that a set of fields names. A field without inner fields covers its whole value. Items of a
- * list are matched by their keys, and stay in the order of the list.
+ * The part of a value that a set of fields names. A field without inner fields covers its whole value. List items are
+ * matched by their keys, and stay in the order of the list.
  */
 export function project(value: JsonValue, fields: JsonObject): JsonValue {
   const names = Object.keys(fields).filter((name) => name !== ".");
@@ -72,7 +72,7 @@ export function project(value: JsonValue, fields: JsonObject): JsonValue {
   return part;
 }
 
-/** Whether a set of fields has this path, or covers it. */
+/** Whether a set of fields contains or covers this path. */
 export function owns(fields: JsonObject | undefined, path: readonly string[]): boolean {
   let at: JsonObject | undefined = fields;
   for (const key of path) {
@@ -100,7 +100,7 @@ function itemMatcher(name: string): (item: JsonValue, index: number) => boolean 
   if (name.startsWith("v:")) return (item) => sameJson(item, wanted);
   if (!name.startsWith("k:") || !isObject(wanted)) return () => false;
   const keys = Object.entries(wanted);
-  // An intent may leave out a key that has a default; the stored object has them all.
+  // An intent may omit a key that has a default. The stored object has all keys.
   return (item) =>
     isObject(item) &&
     keys.some(([key]) => item[key] !== undefined) &&

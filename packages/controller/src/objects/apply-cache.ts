@@ -15,7 +15,7 @@ export interface ApplyOptions {
 /** The result of {@link ApplyCache.apply}. */
 export interface ApplyResult {
   readonly object: LiveObject;
-  /** False if the object was as desired, so that no request was sent. */
+  /** False if the object was already as desired, so that no request was sent. */
   readonly written: boolean;
 }
 
@@ -24,13 +24,13 @@ export interface ApplyResult {
  *
  * The decision is safe because it uses `managedFields` of the observed object. An apply changes an object only if it
  * sets a field to another value, takes over a field, or gives one up. It changes nothing if the manager owns exactly
- * the fields of the intent, and they have its values. A writer that changes such a field changes its value; a writer
- * that removes one removes it from the manager's entry. Both are visible here. A stale cache shows an older object,
- * and the event that updates the cache reconciles again.
+ * the fields of the intent, with its values. If another writer changes such a field, its value changes. If another
+ * writer removes it, the manager's entry loses it. Both are visible here. A stale cache shows an older object, and the
+ * event that updates the cache reconciles again.
  *
- * A server may store a value in another form (the quantity "1000m" becomes "1"), or drop a field that the schema
- * lacks. The comparison then always fails. Therefore the last intent is recorded with the values that the server
- * stored for it: the same intent on the same stored values has the same result.
+ * A server may store a value in another form (the quantity "1000m" becomes "1"), or drop a field that the schema lacks.
+ * The comparison then always fails. Therefore the last intent is recorded with the values that the server stored for
+ * it: the same intent on the same stored values has the same result.
  */
 export class ApplyCache {
   readonly #sent: Map<string, { intent: string; owned: string }> = new Map();
@@ -38,7 +38,8 @@ export class ApplyCache {
   /**
    * @param intent every field that the manager must own, and no other
    * @param observed the object as last read; undefined to create it
-   * @throws {ApiError} `Conflict` also if the observed object was deleted or replaced by another one of its name
+   * @throws {ApiError} also `Conflict` if the observed object was deleted, or replaced by another one with the same
+   *   name
    */
   async apply(
     client: Client,
@@ -88,7 +89,7 @@ export class ApplyCache {
 /** Whether the manager owns exactly the fields of the intent, in its version, with its values. */
 function isAsOwned(intent: KubernetesObject, object: LiveObject, options: ApplyOptions): boolean {
   const owned = lastApplied(object, options.fieldManager, options.subresource ?? "");
-  // Fields that were applied in another version are applied again: the server drops them with that version.
+  // The server drops fields of another version with that version, so they must be applied again.
   if (owned === undefined || owned.apiVersion !== object.apiVersion) return false;
   const { fields } = owned;
   const wanted = withoutIdentity(intent);
@@ -99,7 +100,7 @@ function keyOf({ metadata }: LiveObject, { subresource = "" }: { subresource?: s
   return `${metadata.uid}/${subresource}`;
 }
 
-/** The UID keeps the apply from creating a deleted object again, and from changing another object of the name. */
+/** The UID prevents the apply from recreating a deleted object, and from changing another object with the same name. */
 function pinned(
   intent: KubernetesObject,
   { metadata: { uid, resourceVersion } }: LiveObject,
@@ -108,7 +109,7 @@ function pinned(
   return { ...intent, metadata: { ...intent.metadata, uid, ...(onlyIfUnchanged && { resourceVersion }) } };
 }
 
-/** Fields that `managedFields` never names. */
+/** Fields that never appear in `managedFields`. */
 const IDENTITY: readonly string[] = ["name", "namespace", "uid", "resourceVersion"];
 
 function withoutIdentity(intent: KubernetesObject): JsonObject {
@@ -128,7 +129,7 @@ function ownedText(object: LiveObject, options: ApplyOptions): string | undefine
   return fields === undefined ? undefined : digestOf([fields, project(object, fields)]);
 }
 
-/** Recorded in place of values, which are long and may be secrets. */
+/** Recorded in place of values, which may be long or secret. */
 export function digestOf(value: JsonValue): string {
   return createHash("sha256").update(canonicalJson(value)).digest("base64");
 }

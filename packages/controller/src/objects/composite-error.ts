@@ -1,13 +1,13 @@
 import { CodedError } from "@xfn/errors";
 import { ApiError } from "@xfn/kubernetes";
 
-/** Why a composite resource is not composed: the reason of its `Synced` condition. */
+/** The reason why a composite resource is not composed, for its `Synced` condition. */
 export type CompositeErrorCode =
-  /** A function returned a fatal result. Do what its message says. */
+  /** A function returned a fatal result. Follow its message. */
   | "FatalResult"
   /**
-   * The Composition has functions, and functions are disabled: `--enable-composition-functions`, or
-   * `--enable-function-runtimes` for `functionRef.package`.
+   * The Composition has functions, but functions are disabled. Enable them with `--enable-composition-functions`, or
+   * with `--enable-function-runtimes` for `functionRef.package`.
    */
   | "FunctionsDisabled"
   /**
@@ -21,21 +21,21 @@ export type CompositeErrorCode =
    */
   | "FunctionNotFound"
   /**
-   * The package of a step is not installed, or its runtime does not serve. Do what the message says, and see the
-   * conditions of the Function.
+   * The package of a step is not installed, or its runtime is not healthy. Follow the message, and see the conditions
+   * of the Function.
    */
   | "FunctionNotReady"
   /**
-   * The functions require more than 10,000 objects or 8 MiB. Or the EnvironmentConfigs that the Composition names have
-   * more than 8 MiB, or all if it selects by labels. Select fewer, or name them.
+   * The functions require more than 10,000 objects or 8 MiB. Or the EnvironmentConfigs of the Composition exceed 8 MiB:
+   * the named ones, or all of the cluster if it selects by labels. Select fewer, or name them.
    */
   | "TooManyRequired"
   /**
-   * A step names a Secret in a namespace from which functions get none. Move it, or allow the namespace with
+   * A step names a Secret in a namespace from which functions may not get Secrets. Move it, or allow the namespace with
    * `--credentials-secret-namespaces`.
    */
   | "CredentialsNotAllowed"
-  /** A step calls a webhook on a host that the operator did not name: `--webhook-hosts`. */
+  /** A step calls a webhook on a host that the operator has not allowed. Allow the host with `--webhook-hosts`. */
   | "WebhookNotAllowed"
   /**
    * The Composition has an environment, and `mode: Pipeline`. Remove `spec.environment`, and add a step with
@@ -43,14 +43,15 @@ export type CompositeErrorCode =
    */
   | "EnvironmentUnsupported"
   /**
-   * The Composition composes itself: four ancestors of the XR use it already. Remove what composes the kind of the XR.
+   * The Composition composes itself: four ancestors of the XR already use it. Remove the composed resource that leads
+   * back to the XR's kind.
    */
   | "Recursive"
   /** The API server does not serve the kind of a composed resource. Install its CRD, or fix `apiVersion` and `kind`. */
   | "KindNotServed"
   /**
-   * The API server refuses an object as invalid; or its namespace is missing, two entries are one object, or a field of
-   * the XR is not in the schema of its definition. The message names it.
+   * The API server rejects an object as invalid. Or its namespace is missing, two entries are the same object, or a
+   * field of the XR is not in the schema of its definition. The message names it.
    */
   | "InvalidResource"
   /**
@@ -59,7 +60,7 @@ export type CompositeErrorCode =
    */
   | "OutsideNamespace"
   /**
-   * Infrastructure composes a namespaced kind, and nothing is written. Compose a cluster-scoped kind, or set
+   * Infrastructure composes a namespaced kind, so nothing was written. Compose a cluster-scoped kind, or set
    * `composedScope: Any` of its definition.
    */
   | "NamespacedResource"
@@ -76,29 +77,29 @@ export type CompositeErrorCode =
    */
   | "UnnamedResources"
   /**
-   * RBAC, a quota or admission refuses. Grant the kind, or the right to impersonate, to the controller or to the
-   * service account that the message names.
+   * RBAC, a quota or an admission controller refuses a request. Grant the right on the kind, or the right to
+   * impersonate. The message names the controller or the service account that needs it.
    */
   | "Forbidden"
   /**
-   * The service account of the definition or of the Composition does not exist; nothing was written. Create it again,
-   * or name another one.
+   * The service account of the definition or of the Composition does not exist, so nothing was written. Create it
+   * again, or name another one.
    */
   | "ServiceAccountNotFound"
   /**
-   * A pull secret is in a namespace from which none may be read. Move it, or allow the namespace with
+   * A pull secret is in a namespace from which pull secrets may not be read. Move it, or allow the namespace with
    * `--pull-secret-namespaces`.
    */
   | "PullSecret"
   /**
-   * The API server is busy, unreachable, or failed; the message contains its answer. Wait, and check it if that
-   * persists.
+   * The API server is busy, unreachable, or failed. The message contains its answer. Wait, and check the server if the
+   * error persists.
    */
   | "ApiServer";
 
 /**
- * A composite resource that cannot be composed. The message contains no value of a Secret: conditions, events and
- * logs show it.
+ * A composite resource that cannot be composed. The message contains no value of a Secret, because conditions, events
+ * and logs show it.
  */
 export class CompositeError extends CodedError<CompositeErrorCode> {
   override readonly name = "CompositeError";
@@ -116,12 +117,12 @@ export function combineFailures(failures: readonly CompositeError[]): CompositeE
 }
 
 /**
- * Describes an error of the API server as a failure of one object. Other errors are thrown again.
+ * Describes an error of the API server as a failure of one object. Rethrows other errors.
  *
- * @param action what failed, such as `cannot apply composed resource "bucket"`
- * @param isSecret the object contains secrets: the server may quote a refused value, so its message and the cause are
- *   left out
- * @param about the object, which follows the cause: names are long, and readers see the first 200 characters
+ * @param action the failed action, such as `cannot apply composed resource "bucket"`
+ * @param isSecret whether the object contains secrets. The server may quote a refused value, so the message and the
+ *   cause are omitted
+ * @param about the object. It follows the cause, because names are long and readers see only the first 200 characters
  */
 export function asCompositeError(error: unknown, action: string, isSecret: boolean, about?: string): CompositeError {
   if (error instanceof CompositeError) return error;
@@ -131,7 +132,7 @@ export function asCompositeError(error: unknown, action: string, isSecret: boole
   return new CompositeError(compositeErrorCode(error), message, isSecret ? undefined : { cause: error });
 }
 
-/** What the server says of fields or rights, without the names of the object and its kind that it begins with. */
+/** The server's message about fields or rights, without the name and the kind of the object at its beginning. */
 function causeOf({ code, message, causes }: ApiError): string {
   const fields = causes.map((one) => (one.field === undefined ? one.message : `${one.field}: ${one.message}`));
   if (code === "Invalid" && fields.length > 0) return fields.join("; ");
@@ -139,7 +140,7 @@ function causeOf({ code, message, causes }: ApiError): string {
   return forbidden === undefined ? message : `forbidden: ${forbidden}`;
 }
 
-/** The reason that a condition gives for an error of the API server. */
+/** The reason in a condition for an error of the API server. */
 export function compositeErrorCode({ code }: ApiError): CompositeErrorCode {
   switch (code) {
     case "Forbidden":
@@ -148,7 +149,7 @@ export function compositeErrorCode({ code }: ApiError): CompositeErrorCode {
     case "KindNotServed":
       return "KindNotServed";
     case "Invalid":
-    // The namespace of an object that is created does not exist.
+    // The namespace of a new object does not exist.
     case "NotFound":
       return "InvalidResource";
     default:

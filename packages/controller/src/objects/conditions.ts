@@ -3,10 +3,10 @@ import { shortened } from "./shortened.ts";
 
 /** A condition without its time and generation, which {@link withConditions} adds. */
 export interface Condition {
-  /** Such as `Ready` or `Synced`. */
+  /** For example `Ready` or `Synced`. */
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
-  /** One word in camel case. */
+  /** One word in CamelCase. */
   readonly reason: string;
   readonly message?: string | undefined;
 }
@@ -15,9 +15,9 @@ export interface Condition {
 const MAX_MESSAGE_LENGTH = 4096;
 
 /**
- * Sets conditions of an object and leaves those of other types in their order. The transition time changes only with
- * the status (Kubernetes API conventions, "Typical status properties"). `observedGeneration` is the generation of the
- * object, so that clients such as kstatus recognize a condition that is older than the spec.
+ * Sets conditions of an object, and leaves conditions of other types in their order. The transition time changes only
+ * with the status (Kubernetes API conventions, "Typical status properties"). `observedGeneration` is the generation of
+ * the object, so that clients such as kstatus recognize a condition that is older than the spec.
  *
  * @param object the object as last read
  * @param now milliseconds since the epoch
@@ -52,7 +52,7 @@ export function conditionOf(object: JsonObject, type: string): JsonObject | unde
   return conditions.filter(isObject).find((condition) => condition["type"] === type);
 }
 
-/** The condition that an object of a list of conditions is, without its time; undefined if it is none. */
+/** Parses an entry of a list of conditions, without its time; undefined if it is not a valid condition. */
 export function conditionIn({ type, status, reason, message }: JsonObject): Condition | undefined {
   if (typeof type !== "string" || typeof reason !== "string") return undefined;
   if (status !== "True" && status !== "False" && status !== "Unknown") return undefined;
@@ -64,14 +64,14 @@ export function isTrue(object: JsonObject, type: string): boolean {
   return conditionOf(object, type)?.["status"] === "True";
 }
 
-/** Whether an object has exactly this condition, so that an event about it would only repeat another. */
+/** Whether an object has exactly this condition, so that an event about it would be a duplicate. */
 export function hasCondition(object: JsonObject, { type, status, reason, message = "" }: Condition): boolean {
   const current = conditionOf(object, type);
   const isSameText = (current?.["message"] ?? "") === shortened(message, MAX_MESSAGE_LENGTH);
   return current?.["status"] === status && current["reason"] === reason && isSameText;
 }
 
-/** A time as `metav1.Time` prints it: in seconds. */
+/** A time in the format of `metav1.Time`: in seconds. */
 export function timestamp(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }

@@ -16,7 +16,7 @@ export interface SecretReference {
 }
 
 /**
- * The Secret that an XR publishes its connection details in: `spec.writeConnectionSecretToRef`. Only XRs of Crossplane
+ * The Secret in which an XR publishes its connection details: `spec.writeConnectionSecretToRef`. Only XRs of Crossplane
  * 1 have one.
  */
 export function secretReferenceOf(xr: LiveObject, layout: Layout): SecretReference | undefined {
@@ -26,7 +26,7 @@ export function secretReferenceOf(xr: LiveObject, layout: Layout): SecretReferen
   return name === undefined || namespace === undefined ? undefined : { name, namespace };
 }
 
-/** The warning for an XR or claim that wants its details in an external secret store; undefined if it does not. */
+/** The warning for an XR or claim that requests an external secret store; undefined if it does not. */
 export function unsupportedPublishing({ spec }: LiveObject, layout: Layout): string | undefined {
   if (!publishesDetails(layout) || !isObject(spec) || spec["publishConnectionDetailsTo"] === undefined)
     return undefined;

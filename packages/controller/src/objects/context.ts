@@ -5,21 +5,24 @@ import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from 
 import type { Callers } from "@xfn/pipeline/recording";
 import type { Logger } from "./logger.ts";
 
-/** What every reconciler uses. */
+/** The dependencies and settings that all reconcilers share. */
 export interface Context {
   readonly client: Client;
   readonly informers: Informers;
   readonly events: EventRecorder;
   readonly log: Logger;
-  /** Watches on the kinds of composed resources. Absent in tests: changes are seen at the next poll. */
+  /** Watches on the kinds of composed resources. Absent in tests: changes are noticed at the next poll. */
   readonly composed?: ComposedWatches | undefined;
-  /** Watches on what functions require. Absent in tests: changes are seen at the next poll. */
+  /** Watches on the objects that functions require. Absent in tests: changes are noticed at the next poll. */
   readonly required?: RequiredWatches | undefined;
-  /** Why the instances of a definition cannot be listed, by its `definitionKey`. Absent in tests: they can. */
+  /**
+   * Why the instances of a definition cannot be listed, by its `definitionKey`. Absent in tests, where they can be
+   * listed.
+   */
   readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
   /** Defers the ClusterRoles of definitions during a burst. Absent in tests: they are written at once. */
   readonly bursts?: DefinitionBursts | undefined;
-  /** Runs functions. Absent: functions are disabled, and a Composition that has functions is not composed. */
+  /** Runs functions. Absent: functions are disabled, and Compositions with functions are not composed. */
   readonly runner?: FunctionRunner | undefined;
   /** Calls functions of type Webhook. Absent: functions are disabled, and a step with a webhook fails. */
   readonly webhooks?: WebhookCaller | undefined;
@@ -32,39 +35,44 @@ export interface Context {
   /** Whether steps can name Functions of the API server (`--enable-packages`). Default: false. */
   readonly functionPackages?: boolean | undefined;
   /**
-   * Whether each version of a function that steps or Functions name has a FunctionRuntime
+   * Whether each version of a function named by steps or Functions has a FunctionRuntime
    * (`--enable-function-runtimes`). Default: false.
    */
   readonly functionRuntimes?: boolean | undefined;
-  /** What runs the FunctionRuntimes that name no DeploymentRuntimeConfig (`--function-substrate`). Default: Runner. */
+  /**
+   * The substrate of FunctionRuntimes that name no DeploymentRuntimeConfig (`--function-substrate`). Default: Runner.
+   */
   readonly functionSubstrate?: FunctionSubstrate | undefined;
-  /** Watches on what runs functions and providers. Absent in tests: changes are seen at the next poll. */
+  /** Watches on the objects that run functions and providers. Absent in tests: changes are noticed at the next poll. */
   readonly workloads?: WorkloadWatches | undefined;
-  /** How long the runtimes of a CompositionRevision stay after its last use, in milliseconds. Default: 10 minutes. */
+  /**
+   * The time in milliseconds for which the runtimes of a CompositionRevision stay after its last use. Default: 10
+   * minutes.
+   */
   readonly runtimeGraceMs?: number | undefined;
   /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). Default: false. */
   readonly rollouts?: boolean | undefined;
   /** Hosts the functions of packages. Absent: functions are disabled, and no package has a runtime. */
   readonly functionHost?: FunctionHost | undefined;
   /**
-   * The types of conditions that functions show on the claim too, by the UID of the XR. The next reconcile of an XR
-   * finds them again after a restart.
+   * The types of conditions that functions also show on the claim, by the UID of the XR. After a restart, the next
+   * reconcile of an XR restores them.
    */
   readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
-  /** Responses of functions that can be used again. Absent: each run calls every function. */
+  /** Function responses that can be reused. Absent: each run calls every function. */
   readonly responses?: ResponseCache | undefined;
-  /** Postpones runs of XRs that nothing waits for. Absent: each run begins at once. */
+  /** Postpones runs of XRs for which no caller waits. Absent: each run begins at once. */
   readonly runOrder?: RunOrder | undefined;
-  /** Recordings of runs (`--debug-recordings`). Absent: none. */
+  /** Recordings of runs (`--debug-recordings`). Absent: no runs are recorded. */
   readonly recordings?: RunRecordings | undefined;
   /**
-   * Whether Compositions may compose core Secrets, and read Secrets that no controller owns
-   * (`--allow-composed-secrets`). Default: false.
+   * Whether Compositions may compose core Secrets, and read Secrets without a controller (`--allow-composed-secrets`).
+   * Default: false.
    */
   readonly allowComposedSecrets?: boolean | undefined;
   /** The controller's own namespace, from which pull secrets may be read. */
   readonly namespace: string;
-  /** The controller's own service account, whose pull secrets apply to every image. Absent: there are none. */
+  /** The controller's own service account, whose pull secrets apply to every image. Absent: it has no pull secrets. */
   readonly serviceAccount?: string | undefined;
   /** Other namespaces from which pull secrets may be read (`--pull-secret-namespaces`). */
   readonly pullSecretNamespaces: readonly string[];
@@ -76,14 +84,14 @@ export interface Context {
   readonly now: () => number;
 }
 
-/** The order of the runs of all XRs, each named by its UID. */
+/** The order in which the runs of all XRs begin. The UID identifies an XR. */
 export interface RunOrder {
   began(uid: string): void;
   ended(uid: string): void;
   /**
-   * How long to postpone a run that nothing waits for, in milliseconds; undefined: begin now.
+   * The delay in milliseconds of a run for which no caller waits; undefined if it must begin now.
    *
-   * @param since the end of the run before, in milliseconds since the epoch
+   * @param since the end of the previous run, in milliseconds since the epoch
    */
   postponedMs(uid: string, since: number): number | undefined;
 }
@@ -92,17 +100,17 @@ export interface RunOrder {
 export interface DefinitionBursts {
   /** Reports whether a definition waits for its CRDs. */
   report(key: string, isPending: boolean): void;
-  /** How long the roles of a definition must wait, in milliseconds. 0: they can be written now. */
+  /** The time in milliseconds for which the roles of a definition must wait; 0 if they can be written now. */
   deferralMs(key: string): number;
-  /** Forgets a definition that is deleted. */
+  /** Forgets a deleted definition. */
   forget(key: string): void;
 }
 
-/** Keeps what the functions of chosen XRs receive and return. */
+/** Records the requests and responses of functions for selected XRs. */
 export interface RunRecordings {
   /** Whether the runs of an XR are recorded. */
   wants(xr: LiveObject): boolean;
-  /** Runs something with callers that are recorded, and writes the recording, also of a run that fails. */
+  /** Runs a function with recorded callers, and writes the recording even if the run fails. */
   record<T>(
     run: { readonly xr: LiveObject; readonly composition: string | undefined },
     callers: Callers,
@@ -110,7 +118,7 @@ export interface RunRecordings {
   ): Promise<T>;
 }
 
-/** A function that a Deployment runs. */
+/** A function that runs in a Deployment. */
 export interface DeployedFunction {
   /** The name of its FunctionRuntime. */
   readonly runtime: string;
@@ -119,14 +127,14 @@ export interface DeployedFunction {
   readonly certificates: () => Promise<TargetCertificates>;
 }
 
-/** What runs functions: the runner on demand, or a Deployment for each version. */
+/** The substrate that runs functions: the runner on demand, or a Deployment for each version. */
 export type FunctionSubstrate = "Runner" | "Deployment";
 
 /** Watches on the objects that run functions and providers, in the controller's namespace. */
 export interface WorkloadWatches {
-  /** Starts the watches, unless they run. */
+  /** Starts the watches, unless they are already running. */
   watch(): void;
-  /** The caches by kind; undefined until all are listed. */
+  /** The caches by kind; undefined until all kinds are listed. */
   caches(): ((kind: ResourceKind) => Cache | undefined) | undefined;
 }
 
@@ -140,17 +148,17 @@ export interface RunnerDirectory {
 export interface FunctionDirectory {
   /** The names of all Functions. */
   readonly names: readonly string[];
-  /** The function of a name; undefined if there is none. */
+  /** The function with a name; undefined if it does not exist. */
   byName(name: string, use: PackageUse): FunctionCaller | undefined;
-  /** The function of a package, which a runner serves. With a digest, responses of other versions are not reused. */
+  /** The function of a package that a runner serves. With a digest, responses of other versions are not reused. */
   byPackage(reference: string, use: PackageUse): FunctionCaller;
   /**
-   * The function of a package that a Deployment runs. The calls of a package share a connection with mTLS.
+   * The function of a package that runs in a Deployment. All calls of a package share one mTLS connection.
    *
    * @param reference with a digest
    */
   byEndpoint(reference: string, deployed: DeployedFunction): FunctionCaller;
-  /** Closes the connections to runtimes that are gone, after their calls. @param exists called with their names */
+  /** Closes the connections to deleted runtimes after their calls. @param exists called with the names of runtimes */
   closeUnused(exists: (runtime: string) => boolean): void;
 }
 
@@ -161,16 +169,16 @@ export interface PackageUse {
   readonly auth: (image: string) => Promise<RegistryAuth | undefined>;
 }
 
-/** Reads packages at registries. Every method throws `ImageError`, `read` also `PackageError`. */
+/** Reads packages from registries. Every method throws `ImageError`; `read` also throws `PackageError`. */
 export interface PackageRegistry {
-  /** The digest that a reference names now. */
+  /** The digest that a reference currently has. */
   digestOf(reference: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<string>;
   /** The tags of a repository that are versions. */
   versions(source: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Verifies that one of the keys signed an image.
    *
-   * @param check the image with its digest, as it is pulled, and the name of it that users know
+   * @param check the image with its digest, as it is pulled, and its name for users
    * @throws SignatureError
    */
   verify(
@@ -191,7 +199,7 @@ export interface PackageRegistry {
 export interface FunctionHost {
   /** The address of its gRPC server. */
   readonly endpoint: string;
-  /** Connects. @throws Error if it does not answer within this time */
+  /** Connects. @throws {Error} if the runner does not answer within this time */
   ready(timeoutMs: number): Promise<void>;
 }
 
@@ -201,48 +209,50 @@ export interface InstanceProblems {
   readonly claims?: string | undefined;
 }
 
-/** Objects that a run reads: one by its name, or all with some labels. */
+/** Objects that a run reads: one by name, or all with some labels. */
 export interface Selection {
   readonly kind: ResourceKind;
   /** Absent: cluster-scoped objects, or those of all namespaces. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Whether a change of an object concerns the XR. Default: of each object. */
+  /** Whether a change of an object concerns the XR. Default: always. */
   readonly concerns?: ((object: LiveObject) => boolean) | undefined;
 }
 
 /** Why an XR needs selections: its functions require them (the default), or its reconciles read them by name. */
 export type WatchPurpose = "required" | "inputs";
 
-/** Watches on what functions require, shared by all XRs. */
+/** Watches on the objects that functions require, shared by all XRs. */
 export interface RequiredWatches {
   /**
-   * Sets what an XR requires. A change of a selected object then reconciles the XR.
+   * Sets the selections that an XR requires. A change of a selected object then reconciles the XR.
    *
-   * @param purpose a name for these selections. Those of another purpose stay
+   * @param purpose the purpose of these selections. Selections with another purpose stay
    */
   watch(xr: LiveObject, selections: readonly Selection[], purpose?: WatchPurpose): void;
   forget(xrUid: string): void;
-  /** The cache of a selection that is watched, listed and complete; undefined otherwise: read the objects live. */
+  /** The cache of a selection that is watched, listed and complete. Otherwise undefined: read the objects live. */
   cache(selection: Selection): Cache | undefined;
 }
 
 /** The cache of a kind of composed resources. */
 export interface ComposedCache extends Pick<Cache, "get"> {
-  /** Whether an object of the cache is whole. Otherwise it has its identity, version and controller: read it live. */
+  /**
+   * Whether the cache has the whole object. Otherwise it has only its identity, version and controller: read it live.
+   */
   isWhole(object: LiveObject): boolean;
-  /** Offers an object that was read because the cache has it not whole. @returns whether there is space for it */
+  /** Offers an object that was read because the cache lacks its content. @returns whether the cache has space for it */
   complete(object: LiveObject): boolean;
 }
 
-/** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as one XR needs it. */
+/** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as any XR needs it. */
 export interface ComposedWatches {
   /**
    * Sets the kinds of an XR's composed resources; an empty list forgets the XR. A change of a resource that the XR
    * controls then reconciles the XR at once.
    */
   watch(xrUid: string, kinds: readonly ResourceKind[]): void;
-  /** The cache of a kind that is watched and listed; undefined otherwise: read the object live. */
+  /** The cache of a watched and listed kind. Otherwise undefined: read the object live. */
   cache(kind: ResourceKind): ComposedCache | undefined;
 }

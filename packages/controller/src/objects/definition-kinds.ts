@@ -3,19 +3,19 @@ import { textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 
 /**
- * The kind of a definition's composites, in the referenceable version: Compositions name it, and the server stores
- * it.
+ * The kind of a definition's composites, in the referenceable version: Compositions name this version, and the server
+ * stores it.
  */
 export function compositeKindOf(definition: Definition): ResourceKind {
   return kindOf(definition, definition.spec.names, isNamespaced(definition.spec.scope));
 }
 
-/** The kind of composites that a definition names, in any form. A check of the definition takes much longer. */
+/** The kind of composites that a definition names, in any format. Much faster than a full check of the definition. */
 export function definedKind(object: LiveObject): string | undefined {
   return textAt(object, "spec", "names", "kind") ?? textAt(object, "spec", "crdSpecTemplate", "names", "kind");
 }
 
-/** The kind of a definition's claims, in the same version; undefined if it offers none. */
+/** The kind of a definition's claims, in the same version; undefined if the definition offers none. */
 export function claimKindOf(definition: Definition): ResourceKind | undefined {
   const { claimNames } = definition.spec;
   return claimNames && kindOf(definition, claimNames, true);

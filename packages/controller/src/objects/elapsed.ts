@@ -1,6 +1,6 @@
 /**
- * Whether a time has passed since a moment. All are in milliseconds. The wall clock can go back, such as when it is
- * corrected: then the time counts as passed, because what is known may be of any age.
+ * Whether a time has elapsed since a moment. All values are in milliseconds. If the wall clock was set back, the time
+ * counts as elapsed, because the age of the known state is unknown.
  */
 export function hasElapsed(since: number, now: number, ms: number): boolean {
   const age = now - since;

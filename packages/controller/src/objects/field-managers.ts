@@ -3,13 +3,13 @@
  * Crossplane v1.13 uses these names, so that its objects can be taken over without a conflict.
  */
 export const FIELD_MANAGERS = {
-  /** Leases, events, and whatever names no other manager. */
+  /** Leases, events, and all other writes without a specific manager. */
   program: "xfn-controller",
   composed: "apiextensions.crossplane.io/composed",
   composite: "apiextensions.crossplane.io/composite",
   /** Writes composites from claims, and claims from composites. */
   claim: "apiextensions.crossplane.io/claim",
-  /** CRDs and roles of definitions, and the definitions' status. */
+  /** CRDs and roles of definitions, and the status of definitions. */
   definition: "apiextensions.crossplane.io/definition",
   /** Revisions, and the status of Compositions. */
   composition: "apiextensions.crossplane.io/composition",

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@xfn/json";
 
-// Finalizers, with the names of Crossplane v1.13.
+// Finalizers, with the names that Crossplane v1.13 uses.
 export const FINALIZER_COMPOSITE = "composite.apiextensions.crossplane.io";
 export const FINALIZER_CLAIM = "finalizer.apiextensions.crossplane.io";
 /** On a definition that offers claims. */

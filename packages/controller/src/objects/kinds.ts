@@ -13,7 +13,7 @@ export const DEFINITIONS: ResourceKind = {
   kind: "CompositeResourceDefinition",
   plural: "compositeresourcedefinitions",
 };
-/** Data that Compositions read. The version is the one that the API server stores. */
+/** Data that Compositions read, in the version that the API server stores. */
 export const ENVIRONMENT_CONFIGS: ResourceKind = {
   ...CROSSPLANE,
   version: "v1beta1",
@@ -37,7 +37,7 @@ export const PUBLICATIONS: ResourceKind = {
   kind: "InfrastructurePublication",
   plural: "infrastructurepublications",
 };
-/** The kinds of `--enable-resource-composition`. */
+/** The kinds that `--enable-resource-composition` enables. */
 export const RESOURCE_COMPOSITION_KINDS: readonly ResourceKind[] = [
   INFRASTRUCTURE_DEFINITIONS,
   APPLICATION_DEFINITIONS,
@@ -49,7 +49,7 @@ export function definitionKindOf({ kind }: { readonly kind?: string | undefined 
   return RESOURCE_COMPOSITION_KINDS.find((one) => one.kind === kind) ?? DEFINITIONS;
 }
 
-/** Identifies a definition among those of all kinds: the name alone for a CompositeResourceDefinition. */
+/** Identifies a definition among definitions of all kinds. It is only the name for a CompositeResourceDefinition. */
 export function definitionKey(kind: Pick<ResourceKind, "kind">, name: string): string {
   return kind.kind === DEFINITIONS.kind ? name : `${kind.kind}/${name}`;
 }
@@ -72,7 +72,7 @@ export const CONFIGURATION_REVISIONS: ResourceKind = {
   kind: "ConfigurationRevision",
   plural: "configurationrevisions",
 };
-/** Crossplane's design "Controlled Rollout of Composition Functions (v2)" names no version. */
+/** Crossplane's design "Controlled Rollout of Composition Functions (v2)" specifies no version. */
 export const FUNCTION_RUNTIMES: ResourceKind = {
   ...PACKAGES,
   version: "v1alpha1",
@@ -88,7 +88,7 @@ export const PROVIDER_RUNTIMES: ResourceKind = {
 const PACKAGE_SETTINGS = { ...PACKAGES, version: "v1beta1" } as const;
 
 export const LOCKS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "Lock", plural: "locks" };
-/** The name of the one Lock, as Crossplane names it. */
+/** The name of the only Lock, as in Crossplane. */
 export const LOCK_NAME = "lock";
 export const IMAGE_CONFIGS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "ImageConfig", plural: "imageconfigs" };
 export const RUNTIME_CONFIGS: ResourceKind = {
@@ -96,7 +96,7 @@ export const RUNTIME_CONFIGS: ResourceKind = {
   kind: "DeploymentRuntimeConfig",
   plural: "deploymentruntimeconfigs",
 };
-/** The kinds of `--enable-packages`. */
+/** The kinds that `--enable-packages` enables. */
 export const PACKAGE_KINDS: readonly ResourceKind[] = [
   FUNCTIONS,
   FUNCTION_REVISIONS,
@@ -160,7 +160,7 @@ export const DEPLOYMENTS: ResourceKind = {
   namespaced: true,
 };
 
-/** Whether a kind is that of core Secrets, in any version. */
+/** Whether a kind is the core kind Secret, in any version. */
 export function isSecretKind({ group, kind }: Pick<ResourceKind, "group" | "kind">): boolean {
   return group === SECRETS.group && kind === SECRETS.kind;
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * On the CRDs and ClusterRoles of definitions: the controller watches these and not the thousands that a cluster may
- * have.
+ * On the CRDs and ClusterRoles of definitions. The controller watches only these, because a cluster may have thousands
+ * of others.
  */
 export const LABEL_DEFINED = "apiextensions.crossplane.io/defined";
 /** Selects the objects that have {@link LABEL_DEFINED}. */
@@ -19,11 +19,11 @@ export const LABEL_RUNTIME = "pkg.crossplane.io/runtime";
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
 /** `"true"` on an XR: its runs are recorded (`--debug-recordings`). */
 export const ANNOTATION_RECORD = "apiextensions.crossplane.io/record-runs";
-/** `"true"` on a CompositionRevision: XRs use it once its rollout lets them. Without it, all may use it. */
+/** `"true"` on a CompositionRevision: XRs use it only as far as its rollout allows. Without it, all XRs may use it. */
 export const ANNOTATION_ROLLOUT = "apiextensions.crossplane.io/rollout";
 /**
  * On an XR without a claim: the namespaces whose claims may be bound to it, separated by commas, or `*` for all. On a
- * definition, the same for all of its XRs.
+ * definition, it applies to all of its XRs.
  */
 export const ANNOTATION_CLAIMABLE_BY = "apiextensions.crossplane.io/claimable-by";
 export const ANNOTATION_EXTERNAL_NAME = "crossplane.io/external-name";
@@ -31,14 +31,14 @@ export const ANNOTATION_EXTERNAL_NAME = "crossplane.io/external-name";
 /** The maximum length of a label value (Kubernetes, "Labels and Selectors"). */
 export const MAX_LABEL_LENGTH = 63;
 
-/** The label value by which objects of an object with this name are listed: the name, shortened if necessary. */
+/** The label value that selects the objects of the object with this name: the name, shortened if necessary. */
 export function labelValue(name: string): string {
   if (name.length <= MAX_LABEL_LENGTH) return name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 12);
   return `${name.slice(0, MAX_LABEL_LENGTH - hash.length - 1).replace(/[.-]{1,50}$/, "")}-${hash}`;
 }
 
-/** A label selector in the form of the API server: `a=b,c=d`. */
+/** A label selector in the API server's format: `a=b,c=d`. */
 export function selectorText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)

@@ -1,4 +1,4 @@
-/** A structured log in pino's shape: fields first. No field contains a value of a Secret. */
+/** A structured logger with pino's interface: fields first. No field contains a value of a Secret. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

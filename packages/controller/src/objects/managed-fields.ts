@@ -2,8 +2,8 @@ import { isObject, type JsonObject, type KubernetesObject, objectAt } from "@xfn
 import type { LiveObject } from "@xfn/kubernetes";
 
 /**
- * An object as functions see it. Managed fields are left out: they only concern the server, and are longer than the
- * object.
+ * An object as functions receive it. Managed fields are omitted: only the server uses them, and they are longer than
+ * the object.
  */
 export function withoutManagedFields(object: LiveObject): KubernetesObject {
   const { managedFields: _, ...metadata } = object.metadata;
@@ -11,8 +11,8 @@ export function withoutManagedFields(object: LiveObject): KubernetesObject {
 }
 
 /**
- * The fields of an object that some field managers own, merged over all their entries of `metadata.managedFields`.
- * FieldsV1 writes `f:name` for a field, `.` for the object itself, and `k:`, `v:` and `i:` for items of a list.
+ * The fields of an object that the given field managers own, merged over all entries of `metadata.managedFields`.
+ * FieldsV1 uses `f:name` for a field, `.` for the object itself, and `k:`, `v:` and `i:` for list items.
  */
 export function fieldsOf(object: LiveObject, isManager: (manager: string) => boolean): JsonObject {
   const entries = object.metadata["managedFields"];
@@ -26,7 +26,7 @@ export function fieldsOf(object: LiveObject, isManager: (manager: string) => boo
   return all;
 }
 
-/** The names of the fields that a manager owns within one object of an object, such as its labels. */
+/** The names of the fields that a manager owns within a nested object, such as the labels. */
 export function ownedKeys(object: LiveObject, manager: string, ...path: readonly string[]): string[] {
   const fields = objectAt(
     fieldsOf(object, (name) => name === manager),
@@ -35,7 +35,7 @@ export function ownedKeys(object: LiveObject, manager: string, ...path: readonly
   return Object.keys(fields).flatMap((key) => (key.startsWith("f:") ? [key.slice(2)] : []));
 }
 
-/** Adds fields to others, in place. */
+/** Merges fields into others, in place. */
 export function mergeFields(into: JsonObject, from: JsonObject): void {
   for (const key of Object.keys(from)) {
     const part = from[key];
@@ -45,11 +45,11 @@ export function mergeFields(into: JsonObject, from: JsonObject): void {
   }
 }
 
-/** The fields in the first set and not in the second, compared down to the leaves. */
+/** The fields in the first set but not in the second, compared down to the leaves. */
 export function exclusiveFields(ours: JsonObject, theirs: JsonObject): JsonObject {
   const exclusive: JsonObject = {};
   for (const key of Object.keys(ours)) {
-    // An object exists while a field of it does. Items of lists are not compared.
+    // Skip `.`: an object exists while one of its fields does. List items are not compared.
     if (!key.startsWith("f:")) continue;
     const own = objectAt(ours, key);
     const other = objectAt(theirs, key);

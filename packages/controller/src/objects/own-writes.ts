@@ -2,15 +2,17 @@ import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { hasElapsed } from "./elapsed.ts";
 import { objectKey, referenceTo } from "./references.ts";
 
-/** An informer with a working watch shows a write within this time. After it, the cache wins. */
+/** An informer with a working watch receives a write within this time. After it, the cache wins. */
 const LAG_MS = 5_000;
 
-/** A broken watch may show a deleted object for this long. After it, the cost is a write that the server refuses. */
+/**
+ * A broken watch may show a deleted object for this time. After it, the worst case is a write that the server rejects.
+ */
 const GONE_MS = 10 * 60_000;
 
 /**
  * The server's answers to the controller's own writes, until the caches show them. Without them, a reconcile that
- * follows at once reads the state before the write, writes the same again, and gets a conflict.
+ * follows at once would read the old state, repeat the write, and get a conflict.
  */
 export class OwnWrites {
   readonly #now: () => number;
@@ -25,7 +27,7 @@ export class OwnWrites {
     this.#now = now;
   }
 
-  /** Starts a reconcile: drops expired entries. */
+  /** Starts a reconcile, and drops expired entries. */
   begin(): void {
     this.#ahead = false;
     for (const [key, { at }] of this.#objects) if (this.#isLate(at)) this.#objects.delete(key);
@@ -37,13 +39,12 @@ export class OwnWrites {
     this.#objects.set(objectKey(referenceTo(object)), { object, at: this.#now() });
   }
 
-  /** Records a deletion. */
   sawGone(uid: string): void {
     this.#deleted.set(uid, this.#now());
     for (const [key, { object }] of this.#objects) if (object.metadata.uid === uid) this.#objects.delete(key);
   }
 
-  /** The newer of the cached and the recorded state; undefined if there is neither. */
+  /** The newer of the cached and the recorded state; undefined if neither exists. */
   newest(reference: ObjectReference, cached: LiveObject | undefined): LiveObject | undefined {
     const known = cached !== undefined && this.#deleted.has(cached.metadata.uid) ? undefined : cached;
     const key = objectKey(reference);
@@ -63,8 +64,8 @@ export class OwnWrites {
   }
 
   /**
-   * The time in milliseconds after which the next reconcile must run, because this one used an object that no cache
-   * shows: it may have been deleted since. Undefined if there was no such object.
+   * The time in milliseconds after which the next reconcile must run. It must if this reconcile used an object that no
+   * cache shows, because the object may have been deleted since. Otherwise undefined.
    */
   get requeueAfterMs(): number | undefined {
     return this.#ahead ? LAG_MS : undefined;
@@ -75,7 +76,7 @@ export class OwnWrites {
   }
 }
 
-/** Resource versions of one server are growing numbers (Kubernetes API concepts, "Resource versions"). */
+/** Resource versions of one server are increasing numbers (Kubernetes API concepts, "Resource versions"). */
 export function isNewer(a: LiveObject, b: LiveObject): boolean {
   const [mine, theirs] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
   if (!/^\d{1,20}$/.test(mine) || !/^\d{1,20}$/.test(theirs)) return false;

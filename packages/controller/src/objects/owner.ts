@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 
-/** The controller of an object, as its owner references name it (Kubernetes, "Owners and Dependents"). */
+/** The controller of an object according to its owner references (Kubernetes, "Owners and Dependents"). */
 export interface ControllerReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,13 +9,13 @@ export interface ControllerReference {
   readonly uid: string;
 }
 
-/** The owner references of an object. Values of other types are left out. */
+/** The owner references of an object. Skips values of other types. */
 export function ownerReferencesOf({ metadata }: LiveObject): JsonObject[] {
   const references = metadata["ownerReferences"];
   return Array.isArray(references) ? references.filter(isObject) : [];
 }
 
-/** The owner reference with `controller: true`; undefined if there is none or it is incomplete. */
+/** The owner reference with `controller: true`; undefined if it is missing or incomplete. */
 export function controllerOf(object: LiveObject): ControllerReference | undefined {
   for (const reference of ownerReferencesOf(object)) {
     if (reference["controller"] !== true) continue;

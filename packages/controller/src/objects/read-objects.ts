@@ -3,7 +3,7 @@ import type { Context } from "./context.ts";
 import { referenceOf } from "./kinds.ts";
 import { ANNOTATION_PAUSED, selectorText } from "./labels.ts";
 
-/** Reads objects of kinds that are watched from their caches, and others from the API server. */
+/** Reads objects of watched kinds from their caches, and other objects from the API server. */
 export type Reader = Pick<Context, "client" | "informers">;
 
 /**
@@ -36,14 +36,14 @@ export async function findCached(
 /**
  * Reads an object from the API server; undefined if it does not exist.
  *
- * @throws {ApiError} also `KindNotServed`: discovery may lag, so the object may exist
+ * @throws {ApiError} also `KindNotServed`: the object may exist, because discovery may lag
  */
 export async function findLive(
   { client }: Pick<Context, "client">,
   reference: ObjectReference,
   signal?: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  // An invalid name refers to no object. Failing here would block deletions until a user fixes the name.
+  // No object has an invalid name. Throwing here would block deletions until a user fixes the name.
   if (namingProblem(reference) !== undefined) return undefined;
   try {
     return await client.get(reference, { signal });

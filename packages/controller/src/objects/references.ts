@@ -7,7 +7,8 @@ import { groupKind } from "./kinds.ts";
  * The composed resources that an XR has recorded (`resourceRefs`). Skips entries without a name, which Crossplane
  * leaves behind, and entries with an invalid name: neither refers to an object.
  *
- * Those of a namespaced XR are in its namespace, whatever they say: users of the namespace can write them.
+ * References of a namespaced XR always use its namespace and ignore their own, because users of the namespace can write
+ * them.
  */
 export function recordedReferences(xr: LiveObject, layout: Layout): ObjectReference[] {
   const list = machineryOf(xr, layout)["resourceRefs"];
@@ -33,8 +34,8 @@ export function objectKey({ apiVersion, kind, namespace = "", name }: ObjectRefe
 }
 
 /**
- * The references as an XR records them: one for each object, in its last version, in a stable order. Those of a
- * namespaced XR have no namespace, which its schema lacks.
+ * The references as an XR records them: one per object, in its last version, in a stable order. References of a
+ * namespaced XR have no namespace, because its schema lacks the field.
  */
 export function recordOf({ metadata }: LiveObject, references: Iterable<ObjectReference>): JsonObject[] {
   const byKey = new Map<string, ObjectReference>();
@@ -51,7 +52,7 @@ export function recordOf({ metadata }: LiveObject, references: Iterable<ObjectRe
     });
 }
 
-/** An object in a message: `Kind namespace/name`. */
+/** The format of an object in messages: `Kind namespace/name`. */
 export function describeReference({ kind, namespace, name }: ObjectReference): string {
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

@@ -1,36 +1,36 @@
 import type { Outcome } from "@xfn/kubernetes";
 
 /**
- * When a reconciler looks again by itself, in milliseconds, for changes that no watch reports. Every other reconcile
- * is due to an event, to the back-off of the queue, or to the poll.
+ * The requeue delays of reconcilers, in milliseconds, for changes that no watch reports. All other reconciles are
+ * caused by an event, by the back-off of the queue, or by the poll.
  */
 export const REQUEUE_AFTER_MS = {
-  /** A CRD was written: the API server establishes it within some tens of milliseconds. */
+  /** A CRD was written: the API server establishes it within tens of milliseconds. */
   crdPending: 50,
-  /** The same, and a watch reports it, unless the watch is broken. Of hundreds of CRDs the last one takes seconds. */
+  /** The same, but a watch reports it unless the watch is broken. The last CRD of several hundred takes seconds. */
   watchedCrdPending: 5_000,
   /** A CRD without instances is being deleted. */
   crdDeletion: 100,
-  /** Instances of a definition are being deleted, which takes as long as their composed resources take. */
+  /** Instances of a definition are being deleted, which takes as long as the deletion of their composed resources. */
   instancesDeletion: 1_000,
   /** The composite of a claim is being deleted. Its watch reports the end, unless the watch is broken. */
   compositeDeletion: 2_000,
   /** Composed resources are being deleted, perhaps of a kind that cannot be watched. */
   composedDeletion: 10_000,
-  /** A function lets its response be used for a shorter time. */
+  /** The lower bound for the time for which a function lets its response be used. */
   shortestTtl: 1_000,
-  /** A user must act first, and not everything that a user can do is watched. */
+  /** A user must act first, and not all actions of users are watched. */
   userAction: 10_000,
 } as const;
 
-/** The result of a reconcile of an object that is polled. */
+/** The result of a reconcile of a polled object. */
 export interface PolledOutcome extends Outcome {
   /**
    * Set if events report every change that the next reconcile could see, so that polls can be rare. `again`: the
-   * previous reconcile saw the same.
+   * previous reconcile was settled with the same inputs.
    */
   readonly settled?: "first" | "again";
 }
 
-/** A reconciler of objects that are polled. */
+/** A reconciler of polled objects. */
 export type PolledReconcile = (key: string, signal: AbortSignal) => Promise<PolledOutcome | undefined>;

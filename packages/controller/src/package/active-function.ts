@@ -11,15 +11,15 @@ import { secretNames } from "./registry/pull-secrets.ts";
 
 /** The package that serves a Function. */
 export interface ActivePackage {
-  /** With its digest. */
+  /** The image with its digest. */
   readonly image: string;
   /** The names of its `packagePullSecrets`, in the controller's namespace. */
   readonly pullSecrets: readonly string[];
 }
 
 /**
- * The package of a Function, with its digest: that of the newest revision that is active and healthy. During an
- * upgrade, the older revision serves until the newer one is healthy.
+ * The package of a Function, with its digest, from the newest active and healthy revision. During an upgrade, the older
+ * revision serves until the newer one is healthy.
  *
  * @throws {CompositeError} `FunctionNotFound` or `FunctionNotReady`
  * @throws {ApiError}

@@ -42,7 +42,7 @@ const COMPOSITION: LiveObject = {
   spec: { compositeTypeRef: { apiVersion: "example.org/v1", kind: "Thing" } },
 };
 
-/** @param instances their number by plural, or why they cannot be listed */
+/** @param instances the number of instances by plural, or why they cannot be listed */
 const problemOf = (
   object: LiveObject,
   instances: Readonly<Record<string, number | "Forbidden">>,

@@ -11,9 +11,10 @@ import { controllerOf, ownerReferencesOf } from "../objects/owner.ts";
 import { servedVersions } from "../objects/served-versions.ts";
 
 /**
- * Decides whether a revision may adopt an object of its package that exists and that nothing controls. It may if a
- * package installed the object, if its owner hands it over with the label of the package, or if nothing uses it: the
- * package would change it for its users, and its deletion would delete the object with all instances.
+ * Decides whether a revision may adopt an existing object of its package that has no controller. It may in three cases:
+ * a package installed the object, its owner handed it over with the label of the package, or the object has no users.
+ * The package would otherwise change the object for its users, and deleting the package would delete the object with
+ * all instances.
  *
  * @returns why it may not; undefined if it may
  * @throws {ApiError}
@@ -48,13 +49,13 @@ function packageName(revision: LiveObject): string {
   return controllerOf(revision)?.name ?? revision.metadata.name;
 }
 
-/** Whether a package installed an object: one that owns it still, or that was deleted with orphans. */
+/** Whether a package installed an object: a package still owns it, or was deleted with orphans. */
 function isOfPackage(object: LiveObject): boolean {
   const isOwned = ownerReferencesOf(object).some((owner) => groupOf(textAt(owner, "apiVersion")) === PACKAGE_GROUP);
   return isOwned || appliedFields(object, FIELD_MANAGERS.packageRevision, "") !== undefined;
 }
 
-/** The kinds whose instances use an object; undefined for an object whose use cannot be seen. */
+/** The kinds whose instances use an object; undefined if its users cannot be determined. */
 async function usersOf(
   { client }: Pick<Context, "client">,
   object: LiveObject,
@@ -77,8 +78,8 @@ async function usersOf(
 }
 
 /**
- * The kinds that a CRD or a definition names, in a version that is served: a list has the objects of all versions.
- * Undefined if none is served.
+ * The kinds that a CRD or a definition names, in a served version: a list contains the objects of all versions.
+ * Undefined if no version is served.
  */
 function kindsOf(
   object: LiveObject,

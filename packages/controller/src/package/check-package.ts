@@ -11,29 +11,29 @@ import { verifyPackage } from "./registry/verify-package.ts";
 /** A runner in the same pod accepts a connection within milliseconds. */
 const READY_MS = 5_000;
 
-/** A package that is one of its kind. */
+/** A package that was checked against its expected kind. */
 export interface CheckedPackage {
   /** The package with its digest. */
   readonly resolved: string;
   readonly capabilities: readonly string[];
   readonly dependencies: readonly Dependency[];
-  /** All but the metadata. */
+  /** All objects except the metadata. */
   readonly objects: readonly JsonObject[];
   /** The ImageConfig that required a signature, which was verified. */
   readonly verifiedBy: string | undefined;
 }
 
-/** A package, and what it must be. */
+/** A package and its requirements. */
 export interface WantedPackage {
   readonly image: string;
   readonly kind: PackageKind;
-  /** Whether it may be for another version of Crossplane. */
+  /** Whether the package may be for another version of Crossplane. */
   readonly anyCrossplane: boolean;
 }
 
 /**
- * Reads and checks the package of an object. What an ImageConfig wants signed is verified first: the digest that is
- * verified is the one that is read and run, whatever its tag names later.
+ * Reads and checks the package of an object. If an ImageConfig requires a signature, it is verified first. The verified
+ * digest is then read and run, even if its tag moves later.
  *
  * @throws {PackageInstallError} `Unavailable`, `Unverified` or `InvalidPackage`
  * @throws {ApiError} if a pull secret cannot be read
@@ -50,7 +50,7 @@ export async function checkPackage(
     object,
     { image, action },
     async (registry, auth, pulled, { verification }) => {
-      // Revisions that Crossplane created name a tag.
+      // Revisions that Crossplane created contain a tag.
       const digest = digestIn(image) ?? (await registry.digestOf(pulled, auth, signal));
       const pinned = pinnedReference(pulled, digest);
       if (verification !== undefined)
@@ -76,7 +76,7 @@ function requireCompatible(contents: PackageContents, image: string): void {
 }
 
 /**
- * Waits until the runner can serve functions: it starts each with its first call.
+ * Waits until the runner can serve functions. The runner starts each function at its first call.
  *
  * @returns the endpoint
  * @throws {PackageInstallError} `NoRuntime`

@@ -14,7 +14,7 @@ import { PackageInstallError } from "./registry/install-error.ts";
 import { claimOf, withoutControl } from "./revision-owners.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
 
-/** A message names this many objects. */
+/** The number of objects that a message names. */
 const MAX_NAMED = 5;
 
 /** An object that a revision writes. */
@@ -23,7 +23,7 @@ interface Planned {
   readonly existing: LiveObject | undefined;
 }
 
-/** For whom objects are established. */
+/** The owner of the established objects, and its webhooks. */
 interface Establishing {
   readonly revision: LiveObject;
   readonly siblings: readonly LiveObject[];
@@ -32,14 +32,12 @@ interface Establishing {
 
 /**
  * Creates or updates the objects of a revision's package, and makes the revision their controller. Checks all of them
- * before the first write: a package with an object that another owner controls, or that the API server rejects, changes
- * nothing.
+ * before the first write. If another owner controls one of the objects, or the API server rejects one, nothing changes.
  *
- * An object without a controller becomes the revision's if a package installed it or nothing uses it: see
- * {@link adoptionProblem}.
+ * An object without a controller is adopted if a package installed it or it has no users: see {@link adoptionProblem}.
  *
  * @param siblings the other revisions of the package
- * @param webhooks where the package's own runtime serves webhooks; undefined if nothing does
+ * @param webhooks where the package's own runtime serves webhooks; undefined if no runtime does
  * @returns `status.objectRefs`
  * @throws {PackageInstallError} `NameTaken` or `NotEstablished`
  * @throws {ApiError}
@@ -89,8 +87,8 @@ export async function establishObjects(
 }
 
 /**
- * Gives up control of the objects that a revision established. It stays an owner of them, so that they live as long as
- * one revision or the package does.
+ * Gives up control of the objects that a revision established. The revision remains an owner, so that the objects live
+ * as long as a revision or the package exists.
  *
  * @throws {ApiError}
  */
@@ -105,7 +103,7 @@ export async function releaseObjects(context: Context, revision: LiveObject, sig
   });
 }
 
-/** The objects that the status of a revision has; undefined if none were established yet. */
+/** The established objects according to a revision's status; undefined if none were established yet. */
 export function objectRefsOf(revision: LiveObject): readonly JsonObject[] | undefined {
   const { objectRefs } = objectAt(revision, "status");
   return Array.isArray(objectRefs) ? (objectRefs as JsonObject[]) : undefined;
@@ -118,7 +116,7 @@ function establishedBy(revision: LiveObject): ObjectReference[] {
   });
 }
 
-/** What the package says of an object, without fields that the API server sets. */
+/** The object as the package defines it, without fields that the API server sets. */
 function intentOf(object: JsonObject, revision: LiveObject): KubernetesObject {
   const { status: _, metadata: __, ...rest } = object;
   const labels = { ...textsAt(object, "metadata", "labels"), ...textsAt(revision, "spec", "commonLabels") };
@@ -173,7 +171,7 @@ function recordOf({ apiVersion, kind, metadata: { name, uid } }: LiveObject): Js
   return { apiVersion, kind, name, uid };
 }
 
-/** @throws {PackageInstallError} `NotEstablished` if the API server serves the kind of a new CRD already */
+/** @throws {PackageInstallError} `NotEstablished` if the API server already serves the kind of a new CRD */
 async function requireUnserved({ client }: Context, crd: KubernetesObject, signal: AbortSignal): Promise<void> {
   const version = await servedElsewhere(client, crd, signal);
   if (version === undefined) return;
@@ -190,7 +188,7 @@ function takenMessage(taken: readonly string[]): string {
   );
 }
 
-/** @throws {PackageInstallError} if the object is at fault, otherwise the error */
+/** @throws {PackageInstallError} if the object is the cause, otherwise the original error */
 function refused(intent: KubernetesObject, error: unknown): never {
   const what = describeReference(referenceTo(intent));
   const options = { cause: error, retryable: true };

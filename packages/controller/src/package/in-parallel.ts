@@ -1,7 +1,7 @@
-/** Requests at a time: providers have hundreds of CRDs. */
+/** The number of concurrent requests: providers have hundreds of CRDs. */
 const PARALLEL = 8;
 
-/** Maps in the order of the items. After a failure, no further items begin. */
+/** Maps items concurrently and returns the results in their order. After a failure, no further items begin. */
 export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let failed = false;

@@ -3,12 +3,12 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 
-/** Where the API server reaches the webhooks of a package's own runtime. */
+/** The address at which the API server reaches the webhooks of a package's own runtime. */
 export interface WebhookService {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
-  /** Certificates in PEM, as base64. */
+  /** Certificates in PEM, encoded as base64. */
   readonly caBundle: string;
   /** Identifies the Service and its authority: see {@link WebhookServices.markOf}. */
   readonly mark: string;
@@ -17,15 +17,15 @@ export interface WebhookService {
 /** The Services of packages' own runtimes. */
 export interface WebhookServices {
   /**
-   * The Service of a revision; undefined if nothing serves webhooks of its package.
+   * The Service of a revision; undefined if no runtime serves webhooks of its package.
    *
-   * @throws {PackageInstallError} `NameTaken` if another object has the Service
+   * @throws {PackageInstallError} `NameTaken` if another object controls the Service
    * @throws {ApiError}
    */
   of(revision: LiveObject, signal: AbortSignal): Promise<WebhookService | undefined>;
   /**
-   * Identifies the Service of a revision and its authority, as the caches show them; undefined if they do not. A
-   * DeploymentRuntimeConfig can rename the Service, and the authority is replaced after years.
+   * Identifies the Service of a revision and its authority according to the caches; undefined if the caches lack them.
+   * A DeploymentRuntimeConfig can rename the Service, and the authority is replaced after several years.
    */
   markOf(revision: LiveObject): string | undefined;
 }
@@ -40,9 +40,9 @@ export function convertsByWebhook(object: JsonObject): boolean {
 /**
  * The CRD of a package with its conversion webhook at the package's own runtime, as in Crossplane. The API server sends
  * all objects of the kind to the webhook, and stores what it returns. Authors of packages do not know the Service, so
- * they leave it out, or name one that is replaced. Other objects are returned unchanged.
+ * they omit it, or name one that is replaced. Returns other objects unchanged.
  *
- * @param own undefined if nothing serves webhooks of the package
+ * @param own undefined if no runtime serves webhooks of the package
  * @throws {PackageInstallError} `NotEstablished` for a webhook elsewhere
  */
 export function withOwnConversion(object: JsonObject, own: WebhookService | undefined): JsonObject {

@@ -3,28 +3,28 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import { CONFIGURATION_REVISIONS } from "../objects/kinds.ts";
 
-// Types and reasons of conditions are Crossplane's.
+// Types and reasons of conditions are those of Crossplane.
 
 export function isActive(revision: LiveObject): boolean {
   return textAt(revision, "spec", "desiredState") === "Active";
 }
 
-/** The number of a revision; 0 if it has none. */
+/** The number of a revision; 0 if it is not set. */
 export function numberOf(revision: LiveObject): number {
   return Number(objectAt(revision, "spec")["revision"] ?? 0);
 }
 
-/** Whether the content of a revision is valid and its runtime serves. */
+/** Whether the content of a revision is valid and its runtime is healthy. */
 export function isHealthy(revision: LiveObject): boolean {
   return isTrue(revision, "RevisionHealthy") && (!hasRuntime(revision) || isTrue(revision, "RuntimeHealthy"));
 }
 
-/** Whether a program of a revision's package runs. */
+/** Whether the package of a revision has a runtime. */
 function hasRuntime({ kind }: LiveObject): boolean {
   return kind !== CONFIGURATION_REVISIONS.kind;
 }
 
-/** Why a revision is not healthy; undefined if it is, or if nothing is known yet. */
+/** Why a revision is not healthy; undefined if it is healthy or its health is unknown. */
 export function problemOf(revision: LiveObject): string | undefined {
   for (const type of ["RevisionHealthy", "RuntimeHealthy"]) {
     const condition = conditionOf(revision, type);
@@ -33,12 +33,12 @@ export function problemOf(revision: LiveObject): string | undefined {
   return undefined;
 }
 
-/** Whether a revision is asked to do without its dependencies. */
+/** Whether a revision skips the resolution of its dependencies. */
 export function skipsDependencies(revision: LiveObject): boolean {
   return objectAt(revision, "spec")["skipDependencyResolution"] === true;
 }
 
-/** What a user should know of an installed revision. */
+/** A note about an installed revision: missing dependencies, after the given note. */
 function noteOn(revision: LiveObject, note: string | undefined): string | undefined {
   const { foundDependencies = 0, installedDependencies = 0 } = objectAt(revision, "status");
   const missing = Number(foundDependencies) - Number(installedDependencies);

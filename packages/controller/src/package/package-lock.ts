@@ -20,8 +20,8 @@ export function entryOf(
 }
 
 /**
- * The installed packages, as far as the caches of the Lock and the revisions show. One that skips the resolution of its
- * dependencies has none.
+ * The installed packages, as far as the caches of the Lock and the revisions show. A package that skips the resolution
+ * of its dependencies is not among them.
  */
 export function lockedPackages(context: Context): LockedPackage[] {
   const lock = context.informers.peek(LOCKS)?.get(LOCK_NAME);
@@ -29,8 +29,8 @@ export function lockedPackages(context: Context): LockedPackage[] {
 }
 
 /**
- * Writes the entry of a revision into the Lock, in place of those of the other revisions of its package. Also removes
- * entries whose revision is gone.
+ * Writes the entry of a revision into the Lock, and replaces the entries of the other revisions of its package. Also
+ * removes entries whose revision is gone.
  *
  * @param siblings the names of the other revisions
  * @returns all packages
@@ -91,7 +91,7 @@ async function write(
   const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
   if (lock === undefined) {
     const body = { ...typeMeta(LOCKS), metadata: { name: LOCK_NAME }, packages: entries };
-    // If another revision created it meanwhile, the retry reads that one.
+    // If another revision has created it in the meantime, the retry reads it.
     await client.create(body, options);
     return;
   }

@@ -1,17 +1,20 @@
 import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 
-/** A package of a CompositionRevision, with the digest that it had when the revision was created. */
+/** A package of a CompositionRevision, with its digest at the creation of the revision. */
 export interface PinnedPackage {
-  /** As the step names it. */
+  /** The reference as in the step. */
   readonly package: string;
-  /** With its digest. */
+  /** The reference with its digest. */
   readonly resolvedPackage: string;
   /** The name of its FunctionRuntime. */
   readonly runtime: string;
 }
 
-/** The packages that the steps of a revision name, each once. Those in OCI layouts have no registry and no runtime. */
+/**
+ * The distinct packages that the steps of a revision name. Packages in OCI layouts are omitted: they have no registry
+ * and no runtime.
+ */
 export function packagesOf(revision: LiveObject): string[] {
   const { pipeline } = objectAt(revision, "spec");
   const named = (Array.isArray(pipeline) ? pipeline : []).flatMap((step) => {
@@ -26,7 +29,7 @@ export function isLayout(reference: string): boolean {
   return reference.startsWith("oci:");
 }
 
-/** The packages that the status of a revision has. */
+/** The packages in the status of a revision. */
 export function pinnedPackages(revision: LiveObject): PinnedPackage[] {
   const { functions } = objectAt(revision, "status");
   return (Array.isArray(functions) ? functions : []).filter(isObject).flatMap((one: JsonObject) => {

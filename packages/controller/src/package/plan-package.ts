@@ -9,7 +9,7 @@ import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } f
 import type { ImageSettings } from "./registry/image-configs.ts";
 import { pinnedReference } from "./registry/package-names.ts";
 
-/** Fields of a package that its revision has too. */
+/** Fields that a package and its revision share. */
 const SHARED_FIELDS = [
   "packagePullSecrets",
   "packagePullPolicy",
@@ -20,21 +20,20 @@ const SHARED_FIELDS = [
   "runtimeConfigRef",
 ] as const;
 
-/** Input of {@link planPackage}. */
 export interface PlanInput {
   readonly object: LiveObject;
   readonly revisionKind: ResourceKind;
-  /** Of the package that `spec.package` names. */
+  /** The digest of the package that `spec.package` names. */
   readonly digest: string;
-  /** All with the label of the package. */
+  /** All revisions with the label of the package. */
   readonly revisions: readonly LiveObject[];
-  /** Why the registry could not be asked for a newer package. */
+  /** Why the registry did not answer a request for a newer package. */
   readonly note?: string | undefined;
-  /** What ImageConfigs say of the package. Default: nothing. */
+  /** The settings from ImageConfigs for the package. Default: no settings. */
   readonly settings?: ImageSettings | undefined;
 }
 
-/** What a reconcile of a package writes, in this order. Empty if everything is as desired. */
+/** The writes of a reconcile of a package, in this order. Empty if everything is as desired. */
 export interface PackagePlan {
   readonly create: KubernetesObject | undefined;
   readonly changes: readonly { readonly revision: LiveObject; readonly spec: JsonObject }[];
@@ -44,11 +43,11 @@ export interface PackagePlan {
 }
 
 /**
- * Plans the revisions and the status of a package. Each digest has one revision, and the highest number belongs to the
- * one that `spec.package` names.
+ * Plans the revisions and the status of a package. Each digest has one revision, and the revision that `spec.package`
+ * names has the highest number.
  *
- * An older revision stays active until the current one is active and healthy, unlike in Crossplane: XRs that work go on
- * working when an upgrade does not.
+ * Unlike in Crossplane, an older revision stays active until the current one is active and healthy. A failed upgrade
+ * then does not break working XRs.
  */
 export function planPackage({ object, revisionKind, digest, revisions, note, settings }: PlanInput): PackagePlan {
   const source = textAt(object, "spec", "package") ?? "";
@@ -84,7 +83,10 @@ export function planPackage({ object, revisionKind, digest, revisions, note, set
   };
 }
 
-/** Whether a revision can do without the older one. The controller calls functions, so only those must run first. */
+/**
+ * Whether a revision can replace the older one. The controller calls functions, so only functions must be running
+ * first.
+ */
 function canReplace(revision: LiveObject): boolean {
   return revision.kind === FUNCTION_REVISIONS.kind ? isHealthy(revision) : isTrue(revision, "RevisionHealthy");
 }
@@ -112,7 +114,7 @@ function numberFor(current: LiveObject | undefined, others: readonly LiveObject[
   return current !== undefined && numberOf(current) > highest ? numberOf(current) : highest + 1;
 }
 
-/** The merge patch of a revision's spec. Leaves fields that the package does not have, such as those of TLS. */
+/** The merge patch of a revision's spec. Leaves fields that the package lacks, such as the TLS fields, unchanged. */
 function changeOf(revision: LiveObject, wanted: JsonObject): JsonObject | undefined {
   const spec = objectAt(revision, "spec");
   const managed: JsonObject = {};
@@ -135,7 +137,10 @@ function revisionOf(object: LiveObject, kind: ResourceKind, name: string, spec: 
   };
 }
 
-/** The oldest inactive revisions beyond the history limit. As in Crossplane, the limit is beside the current one. */
+/**
+ * The oldest inactive revisions beyond the history limit. As in Crossplane, the current revision does not count towards
+ * the limit.
+ */
 function expired(object: LiveObject, count: number, others: readonly LiveObject[]): LiveObject[] {
   const limit = Number(objectAt(object, "spec")["revisionHistoryLimit"] ?? 1);
   if (limit === 0) return [];
@@ -143,7 +148,7 @@ function expired(object: LiveObject, count: number, others: readonly LiveObject[
   return oldest.slice(0, Math.max(0, count - limit - 1));
 }
 
-/** The digest that a status has for the package of its spec; undefined if the spec names another package. */
+/** The digest in the status of a package for its `spec.package`; undefined if that has changed since. */
 export function knownDigest(object: LiveObject): string | undefined {
   const source = textAt(object, "spec", "package");
   if (textAt(object, "status", "currentIdentifier") !== source) return undefined;

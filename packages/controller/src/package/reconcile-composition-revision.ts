@@ -15,11 +15,11 @@ import { setPackageStatus } from "./set-status.ts";
 
 /**
  * Reconciles the runtimes of CompositionRevisions (Crossplane's design "Controlled Rollout of Composition Functions
- * (v2)"): one FunctionRuntime for each `functionRef.package`, of which the revision is an owner. The key is the name.
+ * (v2)"): the revision is an owner of one FunctionRuntime for each `functionRef.package`. The key is the name.
  *
- * The digest of each package is recorded once, before its runtime exists: a rollback runs what ran before, also if the
- * tag has moved. The garbage collector deletes a runtime with the last revision that owns it. A revision that no XR
- * uses gives its runtimes up after a grace period, and gets them back with its next use.
+ * The digest of each package is recorded once, before its runtime exists. A rollback then runs the same image, even if
+ * the tag has moved. The garbage collector deletes a runtime with the last revision that owns it. A revision that no XR
+ * uses gives up its runtimes after a grace period, and gets them back with its next use.
  */
 export function compositionRevisionReconciler(context: Context): Reconcile {
   return async (name, signal) => {
@@ -54,7 +54,7 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
   };
 }
 
-/** When a revision was found unused, in milliseconds since the epoch; undefined if it is used. */
+/** When a revision was first found unused, in milliseconds since the epoch; undefined if it is used. */
 function unusedSince(revision: LiveObject): number | undefined {
   const text = textAt(revision, "status", "unusedSince");
   return text === undefined ? undefined : Date.parse(text);
@@ -62,12 +62,12 @@ function unusedSince(revision: LiveObject): number | undefined {
 
 const DEFAULT_GRACE_MS = 600_000;
 
-/** The time until an unused revision gives its runtimes up, in milliseconds; not positive when it is over. */
+/** The time in milliseconds until an unused revision gives up its runtimes; zero or negative if it has passed. */
 function graceLeft({ now, runtimeGraceMs = DEFAULT_GRACE_MS }: Context, revision: LiveObject): number {
   return (unusedSince(revision) ?? now()) + runtimeGraceMs - now();
 }
 
-/** Whether a revision is an owner of a runtime, as far as the cache shows. */
+/** Whether a revision is an owner of a runtime, according to the cache. */
 function owns(context: Context, revision: LiveObject): boolean {
   const runtimes = pinnedPackages(revision).map(({ resolvedPackage }) =>
     knownRuntime(context, resolvedPackage, revision),
@@ -78,15 +78,15 @@ function owns(context: Context, revision: LiveObject): boolean {
 }
 
 /**
- * Gives up the runtimes of a revision that no XR uses, once it was unused for the grace period. The start of the
- * period is in the status, so that a restart does not extend it.
+ * Gives up the runtimes of a revision that no XR has used for the grace period. The start of the period is in the
+ * status, so that a restart does not extend it.
  */
 async function release(context: Context, revision: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
   const since = textAt(revision, "status", "unusedSince") ?? timestamp(context.now());
   const recorded = await setPackageStatus(context, revision, [], { unusedSince: since }, signal);
   const left = graceLeft(context, recorded);
   if (left > 0) return { requeueAfterMs: left };
-  // First the condition: an XR that uses the revision again gets the reason.
+  // Set the condition first, so that an XR that uses the revision again gets the reason.
   await setPackageStatus(context, recorded, [RELEASED], {}, signal);
   for (const { resolvedPackage } of pinnedPackages(revision))
     await disownRuntime(context, resolvedPackage, revision, signal);
@@ -109,7 +109,7 @@ function isSettled(context: Context, revision: LiveObject): boolean {
   return withConditions(revision, [runtimesCondition(owned, [])], context.now()) === undefined;
 }
 
-/** Resolves the packages whose digests the revision does not have yet. */
+/** Resolves the packages whose digests are not recorded in the revision yet. */
 async function pin(
   context: Context,
   revision: LiveObject,

@@ -19,15 +19,17 @@ import { asInstallError, PackageInstallError } from "./registry/install-error.ts
 import { digestIn } from "./registry/package-names.ts";
 import { changedFields, setPackageStatus } from "./set-status.ts";
 
-/** How often a registry is asked whether a tag moved, with the pull policy Always: as often as Crossplane asks. */
+/**
+ * With the pull policy Always, a registry is asked at this interval whether a tag has moved, as often as in Crossplane.
+ */
 const PULL_MS = 60_000;
 
 /**
  * Reconciles the revisions of packages (https://docs.crossplane.io/latest/packages/functions/). The key is the
  * package's name.
  *
- * A tag is resolved to a digest once with the pull policy IfNotPresent, and every minute with Always. Whatever the
- * registry does, revisions that exist are not touched until the package's digest is known.
+ * A tag is resolved to a digest once with the pull policy IfNotPresent, and every minute with Always. Existing
+ * revisions are not changed until the package's digest is known, even if the registry fails.
  */
 export function packageReconciler(context: Context, kinds: PackageKinds): Reconcile {
   const answers = new Map<string, Answer>();
@@ -62,7 +64,10 @@ export function packageReconciler(context: Context, kinds: PackageKinds): Reconc
   };
 }
 
-/** What a registry answered for a package with the pull policy Always. Events do not ask it again before it is due. */
+/**
+ * A registry's answer for a package with the pull policy Always. Events do not query the registry before the next query
+ * is due.
+ */
 interface Answer {
   readonly uid: string;
   readonly source: string;
@@ -83,7 +88,7 @@ function dueIn({ now }: Context, answer: Answer | undefined): { requeueAfterMs: 
   return restMs > 0 ? { requeueAfterMs: restMs } : undefined;
 }
 
-/** Whether the caches of packages and revisions show that a reconcile would change nothing. */
+/** Whether a reconcile would change nothing, according to the caches of packages and revisions. */
 function isPackageSettled(
   context: Context,
   { kind, revisionKind }: PackageKinds,
@@ -139,7 +144,7 @@ async function resolve(context: Context, object: LiveObject, signal: AbortSignal
     );
     return { ...asked, digest };
   } catch (error) {
-    // The package is installed, and only its registry does not answer now.
+    // The package is installed; only its registry does not answer now.
     if (!(error instanceof PackageInstallError) || known === undefined) throw error;
     return { ...asked, digest: known, note: `cannot check for a newer package: ${error.message}` };
   }
@@ -154,7 +159,7 @@ function pinnedIn(source: string, action: string): string | undefined {
   }
 }
 
-/** Writes in an order in which a crash between two writes leaves a revision that serves. */
+/** Executes the plan in an order that leaves a serving revision after a crash between two writes. */
 async function execute(context: Context, object: LiveObject, plan: PackagePlan, signal: AbortSignal): Promise<void> {
   const { client, events } = context;
   const options = { fieldManager: FIELD_MANAGERS.package, signal };
@@ -165,7 +170,7 @@ async function execute(context: Context, object: LiveObject, plan: PackagePlan, 
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;
       const existing = await findLive(context, referenceTo(plan.create), signal);
-      // Another controller was faster, or the cache of the server's list lags: the next reconcile sees it.
+      // Another controller was faster, or the server's list for the cache lags. The next reconcile sees the revision.
       if (existing !== undefined && isControlledBy(existing, object)) return;
       const message = `the ${plan.create.kind ?? ""} ${name} exists and does not belong to it; delete that object`;
       throw new PackageInstallError("NameTaken", message, { cause: error });
@@ -199,7 +204,7 @@ function unlessGone(error: unknown): void {
 
 function failedConditions(message: string, serving: LiveObject | undefined): Condition[] {
   const installed: Condition = { type: "Installed", status: "False", reason: "UnpackingPackage", message };
-  // The health of a revision that still serves is unchanged.
+  // The health of a revision that still serves has not changed.
   if (serving !== undefined) return [installed];
   return [installed, { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message }];
 }

@@ -18,7 +18,7 @@ import { changedFields, setPackageStatus } from "./set-status.ts";
 
 const SERVED: Condition = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" };
 
-/** The CRDs of a provider are of use without its program, so it is installed. */
+/** A provider without its program counts as installed, because its CRDs are useful. */
 const NO_PROVIDER_RUNTIME: Condition = {
   type: "RuntimeHealthy",
   status: "False",
@@ -29,19 +29,19 @@ const NO_PROVIDER_RUNTIME: Condition = {
 
 const UNVERIFIED: Condition = { type: "Verified", status: "False", reason: "SignatureVerificationFailed" };
 
-/** A package that is not valid. */
+/** The refusal of an invalid package. */
 interface Refusal {
-  /** What was checked: see {@link subjectOf}. */
+  /** The checked subject: see {@link subjectOf}. */
   readonly subject: string;
   readonly part: Part;
 }
 
 /**
- * Reconciles revisions of packages: checks the package, installs what it depends on, establishes its objects, and makes
+ * Reconciles revisions of packages: checks the package, installs its dependencies, establishes its objects, and makes
  * its function callable. The key is the revision's name. With `--enable-function-runtimes`, an active revision of a
  * Function owns a FunctionRuntime.
  *
- * The package of a digest never changes, so each is read once. A registry that is down later changes nothing.
+ * The package of a digest never changes, so each is read once. A later outage of the registry has no effect.
  */
 export function packageRevisionReconciler(
   context: Context,
@@ -50,7 +50,7 @@ export function packageRevisionReconciler(
   webhooks?: WebhookServices,
 ): Reconcile {
   const contents = new RevisionContents(context, kinds, resolver, webhooks);
-  /** Packages that are not valid, by revision: they are not read again with each poll. */
+  /** Invalid packages by revision, so that polls do not read them again. */
   const refused = new Map<string, Refusal>();
   return async (name, signal) => {
     await whenConfigsListed(context, signal);
@@ -86,19 +86,19 @@ export function packageRevisionReconciler(
     const runtime = await serve(context, revision, signal).catch((error) => failed("RuntimeHealthy", error));
     const fields = { ...checked.fields, endpoint: null, ...runtime.fields };
     await setPackageStatus(context, revision, [...checked.conditions, ...runtime.conditions], fields, signal);
-    // The same package is refused again, so a retry is of no use.
+    // The same package would be refused again, so do not retry.
     if (failure !== undefined && failure.code !== "InvalidPackage") throw failure;
     return undefined;
   };
 }
 
-/** What decides whether a revision's package is valid. */
+/** Everything that determines whether a revision's package is valid. */
 function subjectOf(context: Context, revision: LiveObject): string {
   return `${imageSettings(context, imageOf(revision)).image}${ignoresConstraints(revision) ? ", for any Crossplane" : ""}`;
 }
 
 /**
- * Whether a reconcile would change nothing, as far as the cache shows.
+ * Whether a reconcile would change nothing, according to the cache.
  *
  * @param refusal of a package that the revision had or has
  */
@@ -149,7 +149,7 @@ async function serve(context: Context, revision: LiveObject, signal: AbortSignal
   return { conditions: [SERVED], fields: { endpoint: await hostEndpoint(context) } };
 }
 
-/** The state of a runtime as that of its revision. */
+/** The state of a runtime, as the state of its revision. */
 function mirrored(runtime: LiveObject): Part {
   const endpoint = textAt(runtime, "status", "endpoint");
   if (isTrue(runtime, "Healthy") && endpoint !== undefined) return { conditions: [SERVED], fields: { endpoint } };

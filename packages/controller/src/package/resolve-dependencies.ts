@@ -17,9 +17,9 @@ import { findLive } from "../objects/read-objects.ts";
 import { PACKAGES } from "./package-kinds.ts";
 import { KnownVersions } from "./registry/known-versions.ts";
 
-/** The dependencies of a revision, and what keeps them from being installed. */
+/** The dependencies of a revision, and the problems of their installation. */
 export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "installed" | "invalid"> {
-  /** Empty if all of them are installed in versions that the package wants. */
+  /** Empty if all dependencies are installed in versions that the package accepts. */
   readonly problems: readonly string[];
 }
 
@@ -33,11 +33,11 @@ export class DependencyResolver {
   }
 
   /**
-   * Creates the packages that a package depends on and that are not installed, in the newest version that all packages
-   * want. What is installed is never changed.
+   * Creates the packages of missing dependencies, in the newest version that all dependents accept. Never changes
+   * installed packages.
    *
    * @param packages all installed packages
-   * @param source the one that the revision is of
+   * @param source the package of the revision
    * @throws {PackageInstallError} `Unavailable` if a registry cannot list versions
    * @throws {ApiError}
    */
@@ -53,7 +53,7 @@ export class DependencyResolver {
     const isOwn = (sources: readonly string[]): boolean => sources.includes(source);
     const missing = new Set(status.problems.flatMap((one) => (one.code === "Missing" ? [one.package] : [])));
     const problems = status.problems.filter(({ package: one }) => !missing.has(one)).map(({ message }) => message);
-    // Those that another package needs are installed by the reconcile of that package's revision.
+    // Dependencies that another package needs are installed by the reconcile of its revision.
     const own = [...missing].filter((one) => isOwn(wantersOf(packages, one)));
     const present = new Map(own.map((one) => [one, this.#pendingPackage(one)]));
     const tags = new Map<string, readonly string[]>();
@@ -86,8 +86,8 @@ export class DependencyResolver {
   }
 
   /**
-   * Whether the package of a revision is gone or being deleted. The garbage collector deletes the revision later, and
-   * a dependency that a user deletes meanwhile must not return.
+   * Whether the package of a revision is gone or being deleted. The garbage collector deletes the revision later. A
+   * dependency that a user deletes in the meantime must not return.
    */
   async #isLeaving(revision: LiveObject, signal: AbortSignal): Promise<boolean> {
     const owner = controllerOf(revision);
@@ -130,7 +130,7 @@ function sourceOf(object: LiveObject): string | undefined {
   try {
     return parseReference(textAt(object, "spec", "package") ?? "").location;
   } catch {
-    // The condition of that object says so.
+    // The condition of that object reports it.
     return undefined;
   }
 }

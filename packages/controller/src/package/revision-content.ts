@@ -22,7 +22,7 @@ import { changedFields } from "./set-status.ts";
 
 export const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
 
-/** An event names this many problems. */
+/** The number of problems that an event names. */
 const MAX_NAMED = 5;
 
 /** A part of a revision's status. */
@@ -46,7 +46,7 @@ export class RevisionContents {
     this.#resolver = resolver;
   }
 
-  /** Whether the status of a healthy revision and the caches show that {@link install} would change nothing. */
+  /** Whether {@link install} would change nothing, according to the status of a healthy revision and the caches. */
   isSettled(revision: LiveObject): boolean {
     if (!this.#isKnown(revision)) return false;
     if (!isActive(revision)) return objectRefsOf(revision) === undefined;
@@ -63,8 +63,8 @@ export class RevisionContents {
   }
 
   /**
-   * Installs the content of a revision, as far as its status does not say that this was done. An inactive one gives up
-   * control of its objects.
+   * Installs the content of a revision, except the parts that its status already shows as done. An inactive revision
+   * gives up control of its objects.
    *
    * @throws {PackageInstallError}
    * @throws {ApiError}
@@ -108,7 +108,7 @@ export class RevisionContents {
     return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, ...established } };
   }
 
-  /** Checks the package of a revision whose objects belong to a newer one, or to none. */
+  /** Checks the package of a revision whose objects belong to a newer revision, or to none. */
   async #checked(revision: LiveObject, signal: AbortSignal): Promise<Part> {
     if (this.#isKnown(revision)) return { conditions: [VALID], fields: {} };
     const contents = await (isValid(revision) ? this.#readAgain(revision, signal) : this.#read(revision, signal));
@@ -124,9 +124,9 @@ export class RevisionContents {
   }
 
   /**
-   * Reads the package of a valid revision: for its entry in the Lock, for other common labels, or from another place of
-   * an ImageConfig. A revision that works must not become unhealthy because the registry is down. Its next poll reads
-   * again. A missing signature does make it unhealthy.
+   * Reads the package of a valid revision again: for its entry in the Lock, for changed common labels, or from the new
+   * location of an ImageConfig. A working revision must not become unhealthy because the registry is down. Its next
+   * poll tries again. A missing signature does make it unhealthy.
    */
   async #readAgain(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage | undefined> {
     try {
@@ -155,7 +155,9 @@ export class RevisionContents {
     return textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
   }
 
-  /** Whether the objects of a revision exist, with the labels that its package adds and where its webhooks are now. */
+  /**
+   * Whether the objects of a revision exist, with the labels of its package and the current location of its webhooks.
+   */
   #isEstablished(revision: LiveObject): boolean {
     const marked = textAt(revision, "status", "commonMetadataHash");
     const before = marked?.split(WEBHOOK_MARK)[1];
@@ -165,15 +167,15 @@ export class RevisionContents {
   }
 
   /**
-   * Identifies what the controller adds to the objects of a revision; undefined if that is nothing. Versions before
-   * conversion webhooks were served left the part of the webhooks out, so each Provider has one, also if it is empty.
+   * Identifies the additions of the controller to the objects of a revision; undefined if there are none. Versions
+   * without conversion webhooks left out the webhook part. So each Provider has that part, even if it is empty.
    */
   #additionsOf(revision: LiveObject, webhooks: string | undefined): string | undefined {
     const hash = commonMetadataHash(revision);
     return this.#kinds.packageKind === "Provider" ? `${hash ?? ""}${WEBHOOK_MARK}${webhooks ?? ""}` : hash;
   }
 
-  /** Definitions and Compositions are watched. The controller does not look for changes of CRDs. */
+  /** Definitions and Compositions are watched. The controller does not detect changes of CRDs. */
   #arePresent(revision: LiveObject): boolean {
     const siblings = siblingsOf(this.#context, this.#kinds, revision).map(({ metadata }) => metadata.uid);
     return (
@@ -194,7 +196,7 @@ export class RevisionContents {
     return packages.find(({ kind, name }) => kind === packageKind && name === revision.metadata.name);
   }
 
-  /** A dependency that goes missing later does not stop what is installed. */
+  /** A dependency that is removed later does not affect an installed revision. */
   #warnOf(revision: LiveObject, { problems }: ResolvedDependencies, counts: JsonObject): void {
     if (problems.length === 0 || Object.keys(changedFields(revision, counts)).length === 0) return;
     const message = someOf([...problems], MAX_NAMED);
@@ -202,7 +204,10 @@ export class RevisionContents {
   }
 }
 
-/** Crossplane's conditions of signatures. A revision that needs none has no condition, unless it needed one before. */
+/**
+ * Crossplane's conditions for signatures. A revision that needs no signature has no condition, unless it needed one
+ * before.
+ */
 function signatureConditions(revision: LiveObject, { verifiedBy }: CheckedPackage): Condition[] {
   const type = "Verified";
   if (verifiedBy !== undefined) {
@@ -213,7 +218,7 @@ function signatureConditions(revision: LiveObject, { verifiedBy }: CheckedPackag
   return known === undefined ? [] : [{ type, status: "True", reason: "SignatureVerificationSkipped" }];
 }
 
-/** Whether the package of a revision was read and is valid, wherever it was. */
+/** Whether the package of a revision was read from any location and is valid. */
 function isValid(revision: LiveObject): boolean {
   const resolved = textAt(revision, "status", "resolvedImage");
   return isTrue(revision, "RevisionHealthy") && resolved?.split("@")[1] === imageOf(revision).split("@")[1];
@@ -224,7 +229,7 @@ export function imageOf(revision: LiveObject): string {
   return textAt(revision, "spec", "image") ?? "";
 }
 
-/** Whether the package of a revision may be for another version of Crossplane. */
+/** Whether a revision accepts a package for another version of Crossplane. */
 export function ignoresConstraints(revision: LiveObject): boolean {
   return objectAt(revision, "spec")["ignoreCrossplaneConstraints"] === true;
 }
@@ -236,7 +241,7 @@ function commonMetadataHash(revision: LiveObject): string | undefined {
   return createHash("sha256").update(canonicalJson(added)).digest("hex").slice(0, 16);
 }
 
-/** Separates the hash of metadata from the mark of the Service of webhooks. */
+/** Separates the hash of common metadata from the mark of the webhook Service. */
 const WEBHOOK_MARK = "+";
 
 function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {
@@ -248,7 +253,7 @@ function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObje
   };
 }
 
-/** The Lock reports the installation of a dependency, so this is no failure to retry. */
+/** The Lock reports the installation of a dependency, so no retry is needed. */
 function waiting({ problems }: ResolvedDependencies, counts: JsonObject): Part {
   const message = `cannot resolve dependencies: ${problems.join("; ")}`;
   const condition: Condition = {
@@ -260,7 +265,9 @@ function waiting({ problems }: ResolvedDependencies, counts: JsonObject): Part {
   return { conditions: [condition], fields: counts };
 }
 
-/** The webhooks of a provider need its runtime: without one, the API server would reject each write they check. */
+/**
+ * A provider's admission webhooks need its runtime. Without it, the API server would reject each write that they check.
+ */
 function isEstablishable({ apiVersion }: JsonObject): boolean {
   return typeof apiVersion !== "string" || !apiVersion.startsWith("admissionregistration.k8s.io/");
 }

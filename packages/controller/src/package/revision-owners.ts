@@ -6,7 +6,7 @@ import { type ControllerReference, controllerOf, controllerReferenceTo, ownerRef
 import { isActive, numberOf } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 
-/** The other revisions of a revision's package, as far as the cache has them. */
+/** The other revisions of a revision's package, according to the cache. */
 export function siblingsOf({ informers }: Context, kinds: PackageKinds, revision: LiveObject): LiveObject[] {
   const label = revision.metadata.labels?.[LABEL_PACKAGE];
   const owner = controllerOf(revision)?.uid;
@@ -18,24 +18,24 @@ export function siblingsOf({ informers }: Context, kinds: PackageKinds, revision
   );
 }
 
-/** Whether a revision is active, and another active one of its package has a higher number. */
+/** Whether a revision is active while another active revision of its package has a higher number. */
 export function isOutdated(revision: LiveObject, siblings: readonly LiveObject[]): boolean {
   return siblings.some((other) => isActive(other) && numberOf(other) > numberOf(revision));
 }
 
-/** Who may write an object of a package. */
+/** Whether a revision may write an object of its package, and the reason. */
 export type Claim =
-  /** The revision: nothing else controls the object. */
+  /** No other owner controls the object. */
   | { readonly may: true; readonly ownerReferences: JsonObject[] }
-  /** Another revision of the package, which is newer. */
+  /** A newer revision of the package controls it. */
   | { readonly may: false; readonly by: "newer" }
-  /** Another owner. */
+  /** Another owner controls it. */
   | { readonly may: false; readonly by: "other"; readonly controller: string };
 
 /**
  * Decides whether a revision may control an object of its package. Control passes from one revision to the next in a
- * single write: the garbage collector never sees an object without an owner. The package owns the object too, so that a
- * revision that leaves the object out does not delete it, as in Crossplane.
+ * single write, so that the garbage collector never sees an object without an owner. As in Crossplane, the package also
+ * owns the object, so that a revision without the object does not delete it.
  */
 export function claimOf(
   revision: LiveObject,
@@ -62,12 +62,12 @@ export function claimOf(
   };
 }
 
-/** Whether an owner was an earlier revision of this name, which is deleted: a name belongs to one object at a time. */
+/** Whether an owner is a deleted revision of the same name: only one object can have a name at a time. */
 function isNamesake({ apiVersion, kind, name }: ControllerReference, revision: LiveObject): boolean {
   return apiVersion === revision.apiVersion && kind === revision.kind && name === revision.metadata.name;
 }
 
-/** The owner references with one that is no longer the controller. */
+/** The owner references of an object, without `controller: true` for the owner with this UID. */
 export function withoutControl(object: LiveObject, uid: string): JsonObject[] {
   return ownerReferencesOf(object).map((one) => (one["uid"] === uid ? asPlainOwner(one) : one));
 }

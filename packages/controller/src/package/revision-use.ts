@@ -12,8 +12,8 @@ import { latestOf } from "../revision/read-revision.ts";
 import { isForAll, newestFirst } from "../revision/rollout-state.ts";
 
 /**
- * Whether an XR uses a CompositionRevision, or would use it with its next reconcile. That is the newest revision, the
- * one that XRs use during a rollout, and those that XRs name or select by labels. Without complete caches, a revision
+ * Whether an XR uses a CompositionRevision, or would use it in its next reconcile. XRs use the newest revision, the
+ * previous one during a rollout, and revisions that they name or select by labels. Without complete caches, a revision
  * counts as used.
  */
 export function isUsed(context: Context, revision: LiveObject): boolean {
@@ -30,7 +30,7 @@ export function isUsed(context: Context, revision: LiveObject): boolean {
   if (typeof composites === "string") return composites === "unknown";
   const { definition, xrs } = composites;
   const layout = layoutOfDefinition(definition);
-  /** Many XRs share few selectors. */
+  /** Cached by selector: many XRs share few selectors. */
   const selected = new Map<string, boolean>();
   return xrs.some((xr) => {
     const wanted = machineryOf(xr, layout);

@@ -16,11 +16,11 @@ import { digestIn } from "./registry/package-names.ts";
 import { secretNames } from "./registry/pull-secrets.ts";
 
 // FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)". Each version of a
-// function has one, however many objects need it: all of them own it, and none controls it.
+// function has one runtime for all objects that need it. All of them own it, and none controls it.
 
 /**
- * The name of the runtime of a package with a digest, for all controllers: the repository, and the start of a hash over
- * the registry and the digest. Two registries can have the same package, for other credentials.
+ * The name of the runtime of a package with a digest, shared by all controllers: the repository, and the start of a
+ * hash over the registry and the digest. Two registries can have the same package with different credentials.
  *
  * @throws {ImageError} `InvalidReference`
  */
@@ -30,13 +30,13 @@ export function runtimeName(image: string): string {
   return revisionName(repository.replaceAll("_", "-"), hash);
 }
 
-/** The kind of the runtimes that an object needs: ProviderRevisions have ProviderRuntimes. */
+/** The kind of runtime that an object needs: ProviderRevisions need ProviderRuntimes. */
 function runtimeKind({ kind }: Pick<LiveObject, "kind">): ResourceKind {
   return kind === PROVIDER_REVISIONS.kind ? PROVIDER_RUNTIMES : FUNCTION_RUNTIMES;
 }
 
 /**
- * The cached runtime of a package; undefined if there is none, or no cache.
+ * The cached runtime of a package; undefined if it does not exist or is not cached.
  *
  * @param owner an object that needs it
  */
@@ -44,13 +44,13 @@ export function knownRuntime({ informers }: Context, image: string, owner: LiveO
   return informers.peek(runtimeKind(owner))?.get(runtimeName(image));
 }
 
-/** Whether an object is an owner of a runtime. A runtime without the label was made by a user, and has no owners. */
+/** Whether an object is an owner of a runtime. A runtime without the label was created by a user, and has no owners. */
 export function isOwnedRuntime(runtime: LiveObject, owner: LiveObject): boolean {
   if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return true;
   return ownerReferencesOf(runtime).some(({ uid }) => uid === owner.metadata.uid);
 }
 
-/** Whether a runtime has an object as owner, and its pull secrets. */
+/** Whether a runtime has the object as an owner, and has its pull secrets. */
 export function isJoined(runtime: LiveObject, owner: LiveObject): boolean {
   return isOwnedRuntime(runtime, owner) && missingSecrets(runtime, owner).length === 0;
 }
@@ -59,7 +59,9 @@ function secretsOf(runtime: LiveObject): string[] {
   return secretNames(objectAt(runtime, "spec")["pullSecrets"]);
 }
 
-/** The pull secrets of an owner that a runtime of the controller lacks: an owner may get them later, or be another. */
+/**
+ * The pull secrets of an owner that the controller's runtime lacks. An owner may be new, or may get pull secrets later.
+ */
 function missingSecrets(runtime: LiveObject, owner: LiveObject): string[] {
   if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return [];
   const known = secretsOf(runtime);
@@ -67,7 +69,7 @@ function missingSecrets(runtime: LiveObject, owner: LiveObject): string[] {
 }
 
 /**
- * Creates the runtime of a package, or makes an object a further owner of it, whose pull secrets it uses too.
+ * Creates the runtime of a package, or adds an object and its pull secrets to an existing one.
  *
  * @param image with a digest
  * @throws {PackageInstallError} `NameTaken` if another package has the name
@@ -125,7 +127,7 @@ export async function disownRuntime(
     await setOwners(context, runtime, others, signal);
     return;
   }
-  // The garbage collector only deletes an object whose owners are gone, not one that has none.
+  // The garbage collector deletes only objects whose owners are gone, not objects that never had an owner.
   const { uid, resourceVersion } = runtime.metadata;
   const reference = referenceTo(runtime);
   await context.client
@@ -140,7 +142,7 @@ function isOf(runtime: LiveObject, image: string): boolean {
   try {
     return digestIn(found) === digestIn(image);
   } catch {
-    // A user's object with a package that is no reference.
+    // A user created the object with an invalid reference.
     return false;
   }
 }

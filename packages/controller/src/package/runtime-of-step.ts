@@ -8,7 +8,7 @@ import { findCached, type Reader } from "../objects/read-objects.ts";
 import { pinnedPackages } from "./pinned-packages.ts";
 
 /**
- * The package of a step with the digest that its CompositionRevision recorded, once its runtime is healthy.
+ * The package of a step, with the digest from its CompositionRevision, once its runtime is healthy.
  *
  * @param reference `functionRef.package`
  * @throws {CompositeError} `FunctionNotReady`
@@ -33,7 +33,10 @@ function notReady(reference: string, why: string): CompositeError {
   return new CompositeError("FunctionNotReady", `the package ${reference} is not ready: ${why}`);
 }
 
-/** Lets the revision get its runtimes back at once. Its next poll finds the use, too, so that a failure is harmless. */
+/**
+ * Lets the revision get its runtimes back at once. A failure is harmless, because the revision's next poll also detects
+ * the use.
+ */
 async function useAgain({ client }: Reader, revision: LiveObject): Promise<void> {
   if (textAt(revision, "status", "unusedSince") === undefined) return;
   const { name, resourceVersion } = revision.metadata;

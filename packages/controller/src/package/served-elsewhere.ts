@@ -3,10 +3,10 @@ import { type Client, isApiError } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
 
 /**
- * The version in which the API server serves the kind of a CRD that does not exist: an aggregated API server does
- * (Kubernetes, "API Aggregation"). The rights on the CRD's kind would be rights on that API.
+ * The version in which an aggregated API server serves the kind of a CRD that does not exist (Kubernetes, "API
+ * Aggregation"). Rights on the CRD's kind would then be rights on that API.
  *
- * @returns undefined if there is none, and for other objects
+ * @returns undefined if the kind is not served, and for objects that are not CRDs
  * @throws {ApiError}
  */
 export async function servedElsewhere(

@@ -6,9 +6,9 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceTo } from "../objects/references.ts";
 
 /**
- * Sets conditions and fields of a status if they differ, and emits an event for each condition that is no longer true.
+ * Sets conditions and fields of a status if they differ. Emits an event for each condition that is no longer true.
  *
- * @param fields null removes one
+ * @param fields null removes a field
  * @returns the object as the server stored it
  */
 export async function setPackageStatus(

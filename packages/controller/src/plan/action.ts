@@ -7,20 +7,19 @@ import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
  * @typeParam As the actors of the kind that is reconciled, whose rights a write can have
  */
 export type Action<As extends string = "own"> = {
-  /** The actor whose rights the write has. */
+  /** The actor whose rights the write uses. */
   readonly as: As;
   readonly on: ObjectReference;
-  /** The field manager. */
   readonly manager: string;
   /** Absent: the object itself. */
   readonly part?: "status" | undefined;
-  /** For people, such as readers of a dry run. Nothing decides by it. */
+  /** For people, such as readers of a dry run. It does not affect the execution. */
   readonly why: string;
 } & Change;
 
-/** What an action does. */
+/** The kind of write, with its content. */
 export type Change =
-  /** Sends a server-side apply. `seen` is absent for an object that it creates. */
+  /** Sends a server-side apply. `seen` is undefined if the apply creates the object. */
   | {
       readonly do: "apply";
       /** Every field that the manager must own, and no other. */
@@ -37,11 +36,11 @@ export type Change =
       readonly guard: Guard;
       readonly propagation?: "Background" | "Foreground" | undefined;
     }
-  /** Writes nothing: requires that the object on the server is the one that was seen. */
+  /** Writes nothing: requires that the object on the server is unchanged. */
   | { readonly do: "confirm"; readonly seen: LiveObject };
 
 /**
- * What must not have changed since the object was seen: nothing but its UID, so that another object of its name is left
- * alone, or its version too. An object without a guard is written whatever it is now.
+ * The precondition of a write. `none`: no precondition. `uid`: the object must have the same UID, so that another
+ * object with the same name is not changed. `version`: the object must also have the same resourceVersion.
  */
 export type Guard = "none" | "uid" | "version";

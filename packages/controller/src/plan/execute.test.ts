@@ -37,7 +37,7 @@ const deleted = (name: string): Action => ({
 });
 const confirmed = (name: string): Action => ({ ...common, do: "confirm", on: on(name), seen: object(name) });
 
-/** A server that refuses writes of some objects, and the requests that it got. */
+/** A server that refuses writes of some objects, and the requests that it received. */
 function server(refused: Readonly<Record<string, ApiError["code"]>> = {}): { client: Client; requests: unknown[] } {
   const requests: unknown[] = [];
   const answer = async (verb: string, name: string, sent: unknown): Promise<LiveObject> => {

@@ -5,7 +5,6 @@ import type { Action, Guard } from "./action.ts";
 import type { Outcome, Result } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 
-/** How a plan is executed. */
 export interface Execution<As extends string = "own"> {
   readonly actors: Readonly<Record<As, { readonly client: Client }>>;
   readonly signal: AbortSignal;
@@ -14,9 +13,9 @@ export interface Execution<As extends string = "own"> {
 }
 
 /**
- * Sends the writes of a plan in their order.
+ * Sends the writes of a plan in order.
  *
- * @throws {unknown} what is no refusal of the server, such as an abort
+ * @throws {unknown} an error that is not an answer of the server, such as an abort
  */
 export async function execute<As extends string>(
   { stages }: Plan<As>,
@@ -55,7 +54,7 @@ async function resultOf<As extends string>(
   try {
     return { is: "done", object: await send(action, client, latest, signal) };
   } catch (error) {
-    // To delete or to change an object that is gone has no effect. An apply creates it, unless its UID is required.
+    // Deleting or changing a missing object has no effect. An apply creates it, unless its UID is required.
     if (isApiError(error, "NotFound") && (action.do === "delete" || action.do === "patch")) return { is: "gone" };
     if (error instanceof ApiError) return { is: "failed", error };
     throw error;
@@ -87,7 +86,7 @@ async function send<As extends string>(
   }
 }
 
-/** @throws {ApiError} `Conflict` if the object on the server is not the one that was seen */
+/** @throws {ApiError} `Conflict` if the object on the server has changed */
 async function confirmed(client: Client, seen: LiveObject, signal: AbortSignal): Promise<LiveObject> {
   const { apiVersion, kind, metadata } = seen;
   const { name, namespace, uid, resourceVersion } = metadata;

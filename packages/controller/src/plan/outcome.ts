@@ -3,23 +3,23 @@ import type { Action } from "./action.ts";
 
 /** The result of one action. */
 export type Result =
-  /** The server stored it. `object` is undefined if it deleted the object at once. */
+  /** The server stored the write. `object` is undefined if the server deleted the object at once. */
   | { readonly is: "done"; readonly object: LiveObject | undefined }
-  /** The object does not exist any more. */
+  /** The object no longer exists. */
   | { readonly is: "gone" }
-  /** The server refused it. `Conflict`: the object is not as it was seen, so the plan is outdated. */
+  /** The server refused the write. `Conflict`: the object has changed, so the plan is outdated. */
   | { readonly is: "failed"; readonly error: ApiError }
-  /** A failure before it prevented it. */
+  /** An earlier failure prevented the action. */
   | { readonly is: "skipped" };
 
-/** What became of the actions of a plan. */
+/** The results of a plan's actions. */
 export interface Outcome<As extends string = "own"> {
   readonly results: ReadonlyMap<Action<As>, Result>;
-  /** The object as the last action on it left it; undefined if none changed it. */
+  /** The object after the last action on it; undefined if no action changed it. */
   latest(on: ObjectReference): LiveObject | undefined;
 }
 
-/** The first failed action with its error; a conflict before others, because they may be due to it. */
+/** The first failed action with its error. A conflict comes before other errors, because it may have caused them. */
 export function firstFailure<As extends string>({
   results,
 }: Pick<Outcome<As>, "results">): { readonly action: Action<As>; readonly error: ApiError } | undefined {

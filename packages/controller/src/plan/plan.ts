@@ -1,16 +1,18 @@
 import type { Action } from "./action.ts";
 
-/** Everything that a reconcile writes before it knows the answers, in order. Empty if all is as desired. */
+/** All writes of a reconcile before it knows the server's answers, in order. Empty if everything is as desired. */
 export interface Plan<As extends string = "own"> {
   readonly stages: readonly Stage<As>[];
 }
 
-/** Actions that do not depend on each other, unless they write the same object: those run in their order. */
+/** Independent actions. Actions on the same object run in order. */
 export interface Stage<As extends string = "own"> {
   readonly name: string;
   readonly actions: readonly Action<As>[];
-  /** What a failed action prevents: all later actions of the plan, or only those on the same object. */
+  /**
+   * The actions that a failed action prevents: all later actions of the plan, or only later actions on the same object.
+   */
   readonly onFailure: "stop" | "collect";
-  /** Whether it is skipped after a failure in an earlier stage. Default: no. */
+  /** Whether the stage is skipped after a failure in an earlier stage. Default: no. */
   readonly needs?: "no failure" | undefined;
 }

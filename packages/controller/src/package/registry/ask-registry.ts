@@ -9,8 +9,8 @@ import { packageAuth } from "./pull-secrets.ts";
 /**
  * Asks the registry of a package, with the credentials of the object that names it and of ImageConfigs.
  *
- * @param action what failed, such as `cannot resolve spec.package registry.example.org/a:v1`
- * @param ask gets the image as ImageConfigs rewrite it, and what else they say of it
+ * @param action the failed action in messages, such as `cannot resolve spec.package registry.example.org/a:v1`
+ * @param ask receives the image as ImageConfigs rewrite it, and their other settings for it
  * @throws {PackageInstallError} `Unavailable` or `InvalidPackage`
  * @throws {ApiError} if a pull secret cannot be read
  */

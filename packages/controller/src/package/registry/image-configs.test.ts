@@ -37,7 +37,7 @@ test.each([
   );
   expect(settings).toMatchObject({ verification: { config: "all" }, runtime: { config: "all" } });
   expect(settings.image).toMatch(/^mirror\.org\/m\/fn[:@]/);
-  // The pull secret is that of the image that is pulled.
+  // The pull secret belongs to the image that is pulled.
   expect(settings.pullSecret).toBeUndefined();
   expect(settingsOf(image, config("secret", prefix, SECRET))).toMatchObject({ pullSecret: "secret" });
 });

@@ -6,12 +6,12 @@ import type { Context } from "../../objects/context.ts";
 import { IMAGE_CONFIGS } from "../../objects/kinds.ts";
 import { PackageInstallError } from "./install-error.ts";
 
-/** A server lists a kind within a second; the role of the controller may lack it. */
+/** The time for the first list. A server needs less than a second, but the controller's role may lack the kind. */
 const LIST_MS = 30_000;
 
-/** What ImageConfigs say of an image. */
+/** The settings of ImageConfigs for an image. */
 export interface ImageSettings {
-  /** The image to pull: with another prefix if an ImageConfig rewrites it. */
+  /** The image to pull. It has another prefix if an ImageConfig rewrites it. */
   readonly image: string;
   /** The name of a pull secret in the controller's namespace. */
   readonly pullSecret: string | undefined;
@@ -24,8 +24,8 @@ export interface ImageSettings {
 }
 
 /**
- * Waits for the first list of ImageConfigs. Without it, a package would be installed without the signature that one
- * requires, or from another place.
+ * Waits for the first list of ImageConfigs. Without it, a package could be installed without a required signature, or
+ * from the wrong location.
  *
  * @throws {PackageInstallError} `Unavailable`
  */
@@ -47,11 +47,11 @@ export async function whenConfigsListed(
 }
 
 /**
- * Finds the ImageConfigs of an image (https://docs.crossplane.io/latest/packages/image-configs/): of each setting the
- * one with the longest prefix, and of two such the first by name. The pull secret is that of the rewritten image.
+ * Finds the ImageConfigs of an image (https://docs.crossplane.io/latest/packages/image-configs/). For each setting, the
+ * longest prefix wins, then the first name. The pull secret is that of the rewritten image.
  *
- * Only canonical names are matched, and the image to pull is one: no spelling of a name evades a setting. A text that
- * is no reference, such as a layout, has no settings, and no registry has it.
+ * Only canonical names are matched, and the image to pull has a canonical name, so that no spelling of a name evades a
+ * setting. A text that is not a valid reference, such as a layout, has no settings, and no registry has it.
  */
 export function imageSettings({ informers }: Pick<Context, "informers">, image: string): ImageSettings {
   const name = tryParseImageName(image);
@@ -91,7 +91,7 @@ export function imageSettings({ informers }: Pick<Context, "informers">, image: 
   };
 }
 
-/** Sources of dependencies have no tag. */
+/** Omits an implied tag, because sources of dependencies have none. */
 function withoutImpliedTag(image: Reference): string {
   return image.isTagImplied ? image.location : image.toString();
 }
@@ -114,10 +114,10 @@ function verifies(config: LiveObject): string | undefined {
   return objectAt(config, "spec")["verification"] === undefined ? undefined : config.metadata.name;
 }
 
-/** An ImageConfig with a prefix of an image. */
+/** An ImageConfig whose prefix matches an image. */
 interface Match {
   readonly config: LiveObject;
-  /** What follows the prefix in the name of the image. */
+  /** The rest of the image's name after the prefix. */
   readonly rest: string;
   readonly length: number;
 }

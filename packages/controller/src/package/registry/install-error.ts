@@ -3,19 +3,19 @@ import { isApiError } from "@xfn/kubernetes";
 
 /** Why a package cannot be installed. */
 export type PackageInstallErrorCode =
-  /** The registry does not have the package, refuses it, or does not answer. */
+  /** The registry does not have the package, denies access, or does not answer. */
   | "Unavailable"
-  /** It is no package, one of another kind, or one for another version of Crossplane. */
+  /** It is not a valid package, or a package of another kind, or for another version of Crossplane. */
   | "InvalidPackage"
   /** An ImageConfig requires a signature that the package does not have. */
   | "Unverified"
-  /** Another owner controls its revision, or an object of it. */
+  /** Another owner controls its revision or one of its objects. */
   | "NameTaken"
-  /** The API server refuses an object of the package. */
+  /** The API server rejects an object of the package. */
   | "NotEstablished"
-  /** The API server refuses a request of the controller, such as to read a pull secret. */
+  /** The API server refuses a request of the controller, such as the read of a pull secret. */
   | "Refused"
-  /** No runner can serve its function. */
+  /** No runner can serve the package's function. */
   | "NoRuntime";
 
 /** A package that cannot be installed. The message names the package, the field and the way out. */
@@ -32,8 +32,8 @@ export class PackageInstallError extends CodedError<PackageInstallErrorCode> {
 }
 
 /**
- * An error as the reason of a condition. Undefined for one that passes by itself, such as a conflict, and for one that
- * no user can correct.
+ * The error as the reason of a condition. Undefined for a transient error, such as a conflict, or an error that no user
+ * can correct.
  */
 export function asInstallError(error: unknown): PackageInstallError | undefined {
   if (error instanceof PackageInstallError) return error;

@@ -3,10 +3,10 @@ import type { Context } from "../../objects/context.ts";
 import { hasElapsed } from "../../objects/elapsed.ts";
 import { askRegistry } from "./ask-registry.ts";
 
-/** How long the versions of a package are known: packages with the same dependency resolve at the same time. */
+/** How long the versions of a package are cached: packages with the same dependency resolve it at the same time. */
 const KNOWN_MS = 10_000;
 
-/** The versions of packages at registries, for a short time. */
+/** The versions of packages in registries, cached for a short time. */
 export class KnownVersions {
   readonly #known: Map<string, { readonly at: number; readonly tags: readonly string[] }> = new Map();
 

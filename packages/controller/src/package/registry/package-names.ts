@@ -1,7 +1,7 @@
 import { parseReference } from "@xfn/oci-rootfs";
 
 /**
- * A reference with the digest that it named when it was resolved.
+ * Adds the digest to a reference that was resolved to it.
  *
  * @throws {ImageError} `InvalidReference`
  */

@@ -7,7 +7,7 @@ import { referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
 
-/** The types of pull secrets, with their keys (Kubernetes, "Pull an Image from a Private Registry"). */
+/** The types of pull secrets, with the key of each (Kubernetes, "Pull an Image from a Private Registry"). */
 const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["kubernetes.io/dockerconfigjson", ".dockerconfigjson"],
   ["kubernetes.io/dockercfg", ".dockercfg"],
@@ -41,15 +41,15 @@ export function authOf(secret: LiveObject, image: string): RegistryAuth | undefi
   return auths === undefined ? undefined : findAuth(auths, image);
 }
 
-/** The credentials for a package, and its pull secrets that do not exist. */
+/** The credentials for a package, and the names of missing pull secrets. */
 export interface PackageAuth {
   readonly auth: RegistryAuth | undefined;
   readonly missing: readonly string[];
 }
 
 /**
- * Finds the credentials for a package in Secrets: first those of its `packagePullSecrets`, in their order, then that of
- * an ImageConfig, then those of the controller's service account. All are in the controller's namespace, so that a
+ * Finds the credentials for a package in Secrets: first in its `packagePullSecrets`, in order, then in the Secret of an
+ * ImageConfig, then in those of the controller's service account. All are in the controller's namespace, so that a
  * package cannot use other Secrets.
  *
  * @throws {ApiError}

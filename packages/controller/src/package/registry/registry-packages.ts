@@ -10,7 +10,7 @@ import {
 } from "@xfn/package";
 import type { PackageRegistry } from "../../objects/context.ts";
 
-/** Packages with a version for each commit have some thousands. */
+/** A package with a version for each commit has several thousand tags. */
 const MAX_TAGS = 20_000;
 
 /** Reads packages at registries. */
@@ -18,7 +18,7 @@ export class RegistryPackages implements PackageRegistry {
   readonly #options: RegistryOptions;
 
   constructor(options: RegistryOptions) {
-    // Users who create Functions choose the registry: it must not be an http service of the controller's machine.
+    // Users who create Functions choose the registry, so it must not be an http service on the controller's machine.
     this.#options = { httpOnLoopback: false, ...options };
   }
 

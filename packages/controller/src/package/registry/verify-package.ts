@@ -8,10 +8,10 @@ import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 
-/** The keys are read from Secrets, and tried with each signature. */
+/** The keys are read from Secrets, and each key is tried with each signature. */
 const MAX_AUTHORITIES = 20;
 
-/** The image of a package: as users name it, and as it is pulled, with a digest. */
+/** The image of a package: its name for users, and its name in the pull, with a digest. */
 export interface PulledImage {
   readonly name: string;
   readonly image: string;
@@ -35,7 +35,7 @@ export async function verifyPackage(
   const { keys, problems } = await trustedKeys(context, spec, signal);
   const further = problems.length === 0 ? "" : `; ${problems.join("; ")}`;
   const refuse = (why: string, options?: ErrorOptions): PackageInstallError =>
-    // A signature or a key may be added.
+    // Retryable, because a signature or a key may be added.
     new PackageInstallError(
       "Unverified",
       `the ImageConfig ${config} requires a signature of ${name}: ${why}${further}`,
@@ -50,7 +50,7 @@ export async function verifyPackage(
   }
 }
 
-/** The keys of all authorities, and why others cannot be used. */
+/** The keys of all authorities, and why other keys cannot be used. */
 async function trustedKeys(
   context: Context,
   spec: JsonObject,
@@ -70,7 +70,7 @@ async function trustedKeys(
   return { keys, problems };
 }
 
-/** The key of an authority, or why it has none. Whatever it requires beyond a signature makes it unusable. */
+/** The key of an authority, or why it is unusable. Requirements other than a signature make it unusable. */
 async function keyOf(context: Context, authority: JsonObject, signal: AbortSignal): Promise<TrustedKey | string> {
   const { keyless, attestations } = authority;
   if (isObject(keyless)) return "keyless verification is not supported; sign with a key, and name it in key.secretRef";
