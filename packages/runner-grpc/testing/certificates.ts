@@ -1,5 +1,5 @@
-// X.509 certificates for tests, from Node's keys and signatures and the necessary DER (X.690, RFC 5280). They need no
-// installed program, and no certificate in the repository expires.
+// X.509 certificates for tests, from Node's keys and signatures and the necessary DER (X.690, RFC 5280). They require
+// no installed program, and the repository contains no certificate that could expire.
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 /** A certificate and its private key. */
@@ -10,12 +10,12 @@ export interface TestCertificate {
   readonly privateKey: KeyObject;
 }
 
-/** A certificate authority of its own. */
+/** Creates a certificate authority. */
 export function testAuthority(name: string): TestCertificate {
   return issue(name, undefined);
 }
 
-/** A certificate for `localhost` and 127.0.0.1, of an authority. */
+/** Creates a certificate for `localhost` and 127.0.0.1, issued by an authority. */
 export function testCertificate(name: string, authority: TestCertificate): TestCertificate {
   return issue(name, authority);
 }

@@ -12,7 +12,7 @@ import type { Serving } from "./serving.ts";
 
 export const PATH = `/${SERVICE_NAME}/RunFunction`;
 
-/** Connects a caller that speaks only HTTP/2, so that a test decides every byte of its messages. */
+/** Connects a caller that speaks only HTTP/2, so that a test controls every byte of its messages. */
 export function session(
   serving: Serving,
   path: string = serving.path("runner.sock"),
@@ -21,7 +21,7 @@ export function session(
   const session = connect("http://localhost", {
     ...options,
     createConnection: () => connectSocket(path),
-    // Raise Node's bounds of a sender: the tests are about those of the server.
+    // Raise Node's limits of a sender, because the tests are about the server's limits.
     maxSessionMemory: 1_000,
     maxSendHeaderBlockLength: 10_000_000,
   });
@@ -52,12 +52,12 @@ export async function statusOf(stream: ClientHttp2Stream): Promise<number> {
   let status = -1;
   stream.on("response", found);
   stream.on("trailers", found);
-  // A caller that has not ended its side is answered, and its stream stays half open.
+  // The server answers a caller that has not ended its side, and the stream stays half open.
   await new Promise((resolve) => stream.on("end", resolve).on("close", resolve));
   return status;
 }
 
-/** A message with its length prefix, which may differ from its length. */
+/** A message with its length prefix, which a test can set to another length. */
 export function frame(message: Uint8Array, length: number = message.length, compressed = 0): Buffer {
   const header = Buffer.alloc(5);
   header.writeUInt8(compressed, 0);

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { SERVICE_NAME } from "../src/index.ts";
 import type { Serving } from "./serving.ts";
 
-/** A head of a plain call, with its JSON and its length as a test wants them. */
+/** The head of a plain call. Tests choose its JSON and its length. */
 export function plainHead(json: unknown, length?: number): Buffer {
   const text = Buffer.from(typeof json === "string" ? json : JSON.stringify(json));
   const head = Buffer.concat([Buffer.from("xfncall\n"), Buffer.alloc(4), text]);
@@ -12,7 +12,7 @@ export function plainHead(json: unknown, length?: number): Buffer {
   return head;
 }
 
-/** A caller of plain calls that decides every byte. */
+/** A caller of plain calls that controls every byte. */
 export class PlainCaller {
   readonly socket: Socket;
   /** Settles at the end of the connection. */
@@ -45,7 +45,7 @@ export class PlainCaller {
     this.socket.write(plainHead({ ...defaults, ...head }));
   }
 
-  /** The next head of the server; undefined if the connection ends before. */
+  /** The next head from the server; undefined if the connection ends first. */
   async head(): Promise<Readonly<Record<string, unknown>> | undefined> {
     const prefix = await this.bytes(12);
     if (prefix === undefined) return undefined;
@@ -53,7 +53,7 @@ export class PlainCaller {
     return text === undefined ? undefined : (JSON.parse(text.toString()) as Record<string, unknown>);
   }
 
-  /** The next bytes of the server; undefined if the connection ends before. */
+  /** The next bytes from the server; undefined if the connection ends first. */
   async bytes(count: number): Promise<Buffer | undefined> {
     while (this.#received.length < count) {
       if (this.#over) return undefined;
@@ -66,7 +66,7 @@ export class PlainCaller {
     return bytes;
   }
 
-  /** Sends a message, if the server admits the call. @returns the status of gRPC; -1 if there is none */
+  /** Sends a message, if the server admits the call. @returns the gRPC status; -1 if there is none */
   async send(message: Uint8Array): Promise<number> {
     const head = await this.head();
     if (head?.["go"] !== true) return statusIn(head);

@@ -3,15 +3,15 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Serving } from "./serving.ts";
 
-/** What a proxy does with a connection that begins a plain call. */
+/** The proxy's treatment of a connection that begins with a plain call. */
 export type PlainPolicy =
   | "pass"
-  /** As a server does that serves only gRPC. */
+  /** Closes it, as a gRPC-only server does. */
   | "close"
-  /** As a firewall does. */
+  /** Ignores it, as a firewall does. */
   | "ignore";
 
-/** A socket in front of a server, which observes the protocols of its callers. */
+/** A socket in front of a server, which records the protocols of its callers. */
 export interface ProtocolProxy {
   readonly endpoint: string;
   /** The protocol of each connection so far. */

@@ -11,10 +11,10 @@ import {
   SERVICE_NAME,
 } from "../src/index.ts";
 
-/** A token as an operator would make it. */
+/** A token in the form that an operator would generate. */
 export const TOKEN = "c2VjcmV0LXRva2VuLW9mLXRlc3Rz";
 
-/** A server, its clients and its files for the time of a test. */
+/** A server, its clients and its files for the duration of a test. */
 export class Serving implements AsyncDisposable {
   /** The name of the contract's service. */
   readonly service: string = SERVICE_NAME;
@@ -33,7 +33,7 @@ export class Serving implements AsyncDisposable {
     return this.path(name);
   }
 
-  /** Starts a server, on a path socket by default, which echoes by default. */
+  /** Starts a server. By default it listens on a path socket and echoes its input. */
   async server(options: Partial<RunnerServerOptions> = {}): Promise<{ server: RunnerServer; address: string }> {
     const server = createRunnerServer({
       run: (_image, input) => Promise.resolve(input),
@@ -65,7 +65,7 @@ export function abstractName(): string {
   return `@xfn-test/${process.pid}/${crypto.randomUUID()}`;
 }
 
-/** A `run` that starts, says so, and goes on until its signal ends it. */
+/** A `run` that reports its start and continues until its signal ends it. */
 export function endless(): { run: RunnerServerOptions["run"]; started: Promise<void>; ended: Promise<unknown> } {
   const started = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<unknown>();

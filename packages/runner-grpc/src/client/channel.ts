@@ -8,9 +8,9 @@ import { MeteredCredentials } from "./metered-credentials.ts";
 
 /** How to reach a runner. */
 export interface RunnerClientOptions {
-  /** Any spelling that `parseEndpoint` reads. */
+  /** An endpoint in any form that `parseEndpoint` accepts. */
   endpoint: string;
-  /** A file whose first line is sent as bearer token. It is read for each call. */
+  /** A file whose first line is sent as bearer token. The file is read for each call. */
   tokenFile?: string | undefined;
   /** TLS: the CA of the runner's certificate and, for mTLS, the client's certificate. Only for TCP. */
   tls?:
@@ -19,23 +19,27 @@ export interface RunnerClientOptions {
         serverName?: string | undefined;
       })
     | undefined;
-  /** Sends the token without TLS over TCP to another machine. For networks that encrypt by themselves. */
+  /** Sends the token without TLS over TCP to another machine. For networks with their own encryption. */
   insecurePlaintext?: boolean | undefined;
-  /** Added to a call's timeout for its deadline, in milliseconds, to cover the queue and the pull. Default 60,000. */
+  /**
+   * Time to add to a call's timeout for its deadline, in milliseconds. Covers the queue and the pull. Default 60,000.
+   */
   marginMs?: number | undefined;
-  /** The largest output, in bytes, at most {@link MAX_PAYLOAD_BYTES}. A larger one is not received. Default 16 MiB. */
+  /**
+   * The largest output, in bytes, at most {@link MAX_PAYLOAD_BYTES}. Larger outputs are not received. Default 16 MiB.
+   */
   maxOutputBytes?: number | undefined;
-  /** How often certificate files are read again, in milliseconds. Default 10,000. */
+  /** The interval at which certificate files are read again, in milliseconds. Default 10,000. */
   refreshMs?: number | undefined;
 }
 
 // A runner that restarts is back within a second or two; grpc-js would wait for up to two minutes.
 const MAX_RECONNECT_BACKOFF_MS = 2_000;
 
-// A name has the addresses of several runners, as that of a headless Service. By default, grpc-js uses one of them.
+// A name can resolve to several runners, as the name of a headless Service does. By default, grpc-js uses one address.
 const BALANCED = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }], methodConfig: [] });
 
-// The default of 30 seconds is as long as a rollout of runners takes, and the new ones would get no calls meanwhile.
+// The default of 30 seconds is as long as a rollout of runners. The new runners would get no calls in that time.
 const MIN_RESOLUTION_INTERVAL_MS = MAX_RECONNECT_BACKOFF_MS;
 
 // Other implementations treat pings more often than every five minutes as an attack.
@@ -93,11 +97,11 @@ function channelOptions(endpoint: Endpoint, options: RunnerClientOptions): Clien
     "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_BACKOFF_MS,
     // Retries are the caller's decision, and their buffers would hold each input twice.
     "grpc.enable_retries": 0,
-    // Proxies from the environment lead to the internet; runners are on local sockets or inside the cluster.
+    // Proxies in the environment are for the internet; runners listen on local sockets or inside the cluster.
     "grpc.enable_http_proxy": 0,
     "grpc.service_config_disable_resolution": 1,
     "grpc.dns_min_time_between_resolutions_ms": MIN_RESOLUTION_INTERVAL_MS,
-    // The addresses of `localhost` are families of one runner.
+    // The addresses of `localhost` belong to one runner: IPv4 and IPv6.
     ...(endpoint.kind === "tcp" && !endpoint.loopback ? { "grpc.service_config": BALANCED } : {}),
     ...(endpoint.kind === "tcp"
       ? { "grpc.keepalive_time_ms": KEEPALIVE_MS, "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW }

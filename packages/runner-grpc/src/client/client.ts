@@ -22,17 +22,17 @@ import { errorOfCall, unconnectedMessage } from "./error-of-call.ts";
 import { CallBudget } from "./metered-credentials.ts";
 import { PlainPath } from "./plain-path.ts";
 
-/** A connection to a runner, made on demand and again after it is lost. `run` rejects with a `RunnerGrpcError`. */
+/** A connection to a runner. Connects on demand and reconnects after a loss. `run` rejects with a `RunnerGrpcError`. */
 export interface RunnerClient extends FunctionRunner {
-  /** Connects. @throws RunnerGrpcError `Unavailable` if that takes longer */
+  /** Connects. @throws RunnerGrpcError `Unavailable` if the connection takes longer */
   ready(timeoutMs: number): Promise<void>;
   /**
-   * Calls a method of a function package, which the runner serves as a gRPC server. The messages pass unread.
+   * Calls a method of a function package, which the runner serves as a gRPC server. The messages are not decoded.
    *
    * @param path `/package.Service/Method`
    */
   callFunction(image: string, path: string, message: Uint8Array, options?: FunctionCallOptions): Promise<Uint8Array>;
-  /** Ends running calls (`Closed`), then the connection. */
+  /** Ends running calls (`Closed`), then closes the connection. */
   close(): void;
 }
 
@@ -42,12 +42,12 @@ export type FunctionCallOptions = Pick<
   "timeoutMs" | "step" | "pullPolicy" | "auth" | "signal" | "onPhase" | "onStderr"
 >;
 
-/** Makes a client of a runner. It connects on the first call. @throws RunnerSetupError */
+/** Creates a client of a runner. It connects on the first call. @throws RunnerSetupError */
 export function createRunnerClient(options: RunnerClientOptions): RunnerClient {
   return new GrpcRunnerClient(options);
 }
 
-/** Makes an error that names the image and step of a call. */
+/** Creates an error that names the image and step of a call. */
 type Fail = (code: string, message: string, cause?: unknown) => RunnerGrpcError;
 
 class GrpcRunnerClient implements RunnerClient {
@@ -118,11 +118,11 @@ class GrpcRunnerClient implements RunnerClient {
       this.#errorOf(answer, image, deadline, options, fail);
     let answer = await this.#send(call);
     let error = errorOf(answer);
-    // As gRPC does: another runner, or another connection, may take the call at once. Once only, because the runner
-    // decides what it reports.
+    // Retry as gRPC does: another runner, or another connection, may accept the call at once. Retry only once, because
+    // the runner decides what it reports.
     if (error?.undelivered === true && error.retryable && !isUnconnected(answer.failure)) {
       const second = await this.#send(call);
-      // A runner that restarts refuses the call, then the connection. Only the first refusal has a time to wait.
+      // A restarting runner rejects the call, then the connection. Only the first rejection says when to retry.
       if (!isUnconnected(second.failure)) [answer, error] = [second, errorOf(second)];
     }
     const { response, trailers } = answer;
@@ -173,7 +173,7 @@ class GrpcRunnerClient implements RunnerClient {
       { deadline, credentials: budget },
       (failure, response = new Uint8Array()) => resolve({ failure, response }),
     );
-    // Emitted in the same turn as the callback, so before the promise continues.
+    // The trailers are emitted in the same turn as the callback, so before the promise continues.
     let trailers: Metadata | undefined;
     sent.on("status", (status) => {
       trailers = status.metadata;
@@ -183,7 +183,7 @@ class GrpcRunnerClient implements RunnerClient {
     return { ...answer, trailers, isExcess: budget.exceeded };
   }
 
-  /** Waits for the end of a call. Meanwhile its signal, and the end of this client, cancel it. */
+  /** Waits for the end of a call. The call's signal, and the end of this client, cancel it. */
   async #while<T>(running: RunningCall, { signal }: OutgoingCall, end: Promise<T>): Promise<T> {
     this.#calls.add(running);
     const forget = onAbort(signal, () => running.cancel());
@@ -242,7 +242,7 @@ function addRequestMetadata(
   try {
     metadata.set("authorization", `Bearer ${token.current()}`);
   } catch (cause) {
-    // The file was readable at the start, so it may be about to be replaced.
+    // The file was readable at the start, so it is probably being replaced.
     throw fail("Unavailable", cause instanceof Error ? cause.message : "the token file is not usable", cause);
   }
 }

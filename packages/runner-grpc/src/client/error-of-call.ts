@@ -12,14 +12,14 @@ export interface CallContext {
   readonly deadlinePassed: boolean;
 }
 
-/** Converts a failed call to an error: by the server's details if there are any, otherwise by the status. */
+/** Converts a failed call to an error: by the server's details if there are any, else by the status. */
 export function errorOfCall(failure: ServiceError, context: CallContext): RunnerGrpcError {
   const status = statusName(failure.code);
   const known: RunnerGrpcErrorDetails = { status, image: context.image, cause: failure };
   if (context.step !== undefined) known.step = context.step;
   const sent = failure.metadata.get(STATUS_DETAILS_KEY)[0];
   const details = Buffer.isBuffer(sent) ? decodeStatusDetails(sent) : undefined;
-  // The caller's own values win: the server may have shortened the image.
+  // The caller's own values take precedence: the server may have shortened the image.
   if (details !== undefined) {
     return new RunnerGrpcError(details.code, details.message, { ...details.details, ...known });
   }
@@ -33,7 +33,8 @@ function withoutDetails(
   { image, endpoint, deadlinePassed }: CallContext,
 ): RunnerGrpcError {
   const { code, retryable } = codeOf(status);
-  // The socket of another user. gRPC reports every connection failure as UNAVAILABLE, but no retry fixes this one.
+  // The socket belongs to another user. gRPC reports every connection failure as UNAVAILABLE, but no retry fixes this
+  // one.
   if (status === "UNAVAILABLE" && /\b(?:EACCES|EPERM)\b/.test(text)) {
     const message = `this user may not open the runner's socket ${endpoint}: ${text}`;
     return new RunnerGrpcError("PermissionDenied", message, { ...known, status: "PERMISSION_DENIED" });
@@ -68,9 +69,9 @@ function withoutDetails(
   });
 }
 
-/** The message for a runner to which there is no connection; undefined if grpc-js reports another failure. */
+/** The message for a lost or missing connection to a runner; undefined if grpc-js reports another failure. */
 export function unconnectedMessage(text: string, endpoint: string): string | undefined {
-  // grpc-js reports what it tried, and an empty note on how it resolved the name. With several addresses it repeats the
+  // grpc-js reports its attempts, and an empty note on the name resolution. With several addresses it repeats the
   // beginning.
   const cause =
     /^(?:(?:round_robin: )?No connection established\. Last error: )+(?:Error: )?(.*?)\.? Resolution note:/s.exec(

@@ -2,8 +2,8 @@ import dns, { type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 
 /**
- * Looks up names for connections, which take turns among the addresses of a name. Node tries the next address if it
- * cannot connect to the first.
+ * Looks up names for connections, which use the addresses of a name in turn. Node tries the next address if it cannot
+ * connect to the first one.
  */
 export function lookupInTurns(): LookupFunction {
   let turn = 0;
@@ -18,7 +18,7 @@ export function lookupInTurns(): LookupFunction {
   };
 }
 
-// The system sorts the preferred family to the front (RFC 6724), and only its addresses take turns. They are sorted
+// The system puts the preferred address family first (RFC 6724), and only its addresses take turns. They are sorted
 // because DNS servers shuffle their answers.
 function rotate(found: readonly LookupAddress[], turn: number): LookupAddress[] {
   const preferred = found[0]?.family;

@@ -7,8 +7,8 @@ type Connector = ReturnType<ChannelCredentials["_createSecureConnector"]>;
 type MetadataOptions = Parameters<CallCredentials["generateMetadata"]>[0];
 
 /**
- * Credentials of a channel whose connections each have a budget, and end once their server exceeds it. grpc-js makes
- * connections by its credentials, and has no other place for a stream of one's own.
+ * Credentials of a channel that give each connection a budget. A connection ends once its server exceeds the budget.
+ * grpc-js creates connections through their credentials, and does not accept a caller's stream in another way.
  */
 export class MeteredCredentials extends ChannelCredentials {
   readonly #credentials: ChannelCredentials;
@@ -22,7 +22,7 @@ export class MeteredCredentials extends ChannelCredentials {
     return this.#credentials._isSecure();
   }
 
-  /** Never equal to others: channels with equal ones share connections, which end with the first excess. */
+  /** Never equal to others: channels with equal credentials share connections, which end with the first excess. */
   override _equals(other: ChannelCredentials): boolean {
     return this === other;
   }
@@ -38,7 +38,7 @@ export class MeteredCredentials extends ChannelCredentials {
         const metered = new MeteredStream(socket, budget);
         // grpc-js keeps the process running while there are calls, but cannot reach this socket.
         metered.unref();
-        // grpc-js hands it to node:http2, which takes any Duplex.
+        // grpc-js passes it to node:http2, which accepts any Duplex.
         return { socket: metered as Duplex as Socket, secure };
       },
       waitForReady: () => connector.waitForReady(),
@@ -74,20 +74,20 @@ class ConnectionCredentials extends CallCredentials {
 
 /**
  * The credentials of one call, which find the budget of the connection that carries it. grpc-js composes them with
- * those of a connection once it has picked it, and reports the pick in no other way.
+ * those of a connection once it has picked the connection, and reports the pick in no other way.
  */
 export class CallBudget extends CallCredentials {
   readonly #maxContent: number;
   #budget: PeerBudget | undefined;
   #end: () => void = () => undefined;
 
-  /** @param maxContent bytes that the answer may have */
+  /** @param maxContent largest answer, in bytes */
   constructor(maxContent: number) {
     super();
     this.#maxContent = maxContent;
   }
 
-  /** Whether the connection of the call has ended because its server exceeded the budget. */
+  /** Whether the call's connection ended because its server exceeded the budget. */
   get exceeded(): boolean {
     return this.#budget?.exceeded === true;
   }

@@ -5,7 +5,7 @@ import { statusName } from "../wire/status-codes.ts";
 import { type Answer, failed, type OutgoingCall, type RunningCall } from "./answer.ts";
 import { type Connect, PlainConnection } from "./plain-connection.ts";
 
-// A server answers the head at once. One without plain calls closes the connection, or does not answer.
+// A server answers the head at once. A server without plain calls closes the connection, or does not answer.
 const HANDSHAKE_MS = 2_000;
 
 /** Open connections that wait for their next call. */
@@ -17,8 +17,8 @@ export interface IdleConnections {
 /** One plain call. */
 export class PlainCall implements RunningCall {
   /**
-   * Resolves with undefined if no server of plain calls answers. No message was sent then, and the call can be made in
-   * another way.
+   * Resolves with undefined if the server does not support plain calls. The message was not sent then, and the call can
+   * be made in another way.
    */
   readonly answer: Promise<Answer | undefined>;
   readonly #settle: (answer: Answer | undefined) => void;
@@ -37,8 +37,8 @@ export class PlainCall implements RunningCall {
   #ended = false;
 
   /**
-   * @param maxBytes of the answer's message
-   * @param idle where the connection may come from, and go after the call; by default it ends with the call
+   * @param maxBytes limit of the answer's message
+   * @param idle connections to reuse, and to return the connection to; by default the connection ends with the call
    */
   constructor(connect: Connect, call: OutgoingCall, maxBytes: number, idle?: IdleConnections) {
     const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
@@ -95,7 +95,7 @@ export class PlainCall implements RunningCall {
   }
 
   #lost(why: string): void {
-    // Making an error is expensive, and the end of the connection follows each answer.
+    // Creating an error is expensive, and the end of the connection follows each answer.
     if (this.#ended) return;
     if (this.#sending) return this.#end(failed("UNAVAILABLE", why));
     if (!this.#isUsed) return this.#end(undefined);

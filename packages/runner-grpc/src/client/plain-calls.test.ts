@@ -101,7 +101,7 @@ describe("calls of function packages", () => {
   test("are sent once more on a new connection, if the server closed the last one before it had the message", async () => {
     await using serving = new Serving();
     const messages: string[] = [];
-    // Serves a first call, and closes the connection at the head of a second one.
+    // Serves the first call, and closes the connection at the head of the second call.
     const endpoint = await fakeServer(serving, (socket) => {
       socket.once("data", () => {
         socket.write(GO);
@@ -134,13 +134,13 @@ describe("calls of function packages", () => {
     const call = (): Promise<Uint8Array> => client.callFunction("x", PATH, SMALL, { timeoutMs: 10_000 });
     await call();
     const second = call();
-    // The end of a socket with unread bytes resets its connection.
+    // Destroying a socket with unread bytes resets its connection.
     connections[0]?.destroy();
     await second;
     expect(connections).toHaveLength(2);
     const third = call();
     connections[1]?.destroy();
-    // Calls by gRPC go on with a fourth connection, and this is no server of gRPC.
+    // gRPC calls continue on a fourth connection, and this is not a gRPC server.
     await expect(third).rejects.toMatchObject({ code: "Unavailable" });
     expect(connections.length).toBeGreaterThan(2);
     client.close();
@@ -378,7 +378,7 @@ describe("errors and ends of plain calls", () => {
 });
 
 describe("a hostile or broken server", () => {
-  /** Answers plain calls: with bytes on their heads, and then on their messages. */
+  /** Answers plain calls: writes bytes after a head, and then answers the message. */
   const fake = (serving: Serving, onHead: Uint8Array, onMessage: (socket: Socket) => void): Promise<string> =>
     fakeServer(serving, (socket) => {
       socket.once("data", () => {
@@ -435,7 +435,7 @@ async function fakeServer(serving: Serving, serve: (socket: Socket) => void): Pr
   });
   await once(server.listen(serving.path("fake.sock")), "listening");
   onTestFinished(async () => {
-    // The client must have closed its connections, whatever the server did.
+    // The client must have closed its connections, no matter what the server did.
     await expect.poll(() => sockets.size).toBe(0);
     server.close();
   });

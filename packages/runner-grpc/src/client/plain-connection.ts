@@ -20,7 +20,7 @@ export class PlainConnection {
     this.#socket = connect({
       buffer,
       callback: (bytes, memory) => {
-        // The lengths of an answer bound its bytes, but a byte at a time takes long to read.
+        // The lengths in an answer limit its bytes, but reading single bytes takes long.
         if (this.#budget.spendRead(bytes, 0)) return callback(bytes, memory);
         this.#lost(new PeerLimitError().message);
         return false;

@@ -5,16 +5,16 @@ import type { OutgoingCall } from "./answer.ts";
 import { type IdleConnections, PlainCall } from "./plain-call.ts";
 import type { Connect, PlainConnection } from "./plain-connection.ts";
 
-// A smaller message takes as long by gRPC, on the connection that is there.
+// A smaller message takes as long over the existing gRPC connection.
 const MIN_BYTES = 64 * 1024;
 
 // After a server without plain calls, try again at this interval: it may have been replaced.
 const RETRY_MS = 60_000;
 
-// As many calls as a controller makes at a time.
+// The number of calls that a controller makes at a time.
 const MAX_IDLE = 16;
 
-/** Makes the calls that are faster without HTTP/2 as plain calls, to servers that serve them. */
+/** Makes calls that are faster without HTTP/2 as plain calls, if the server supports them. */
 export class PlainPath {
   readonly #connect: Connect;
   readonly #maxBytes: number;
@@ -22,34 +22,34 @@ export class PlainPath {
   readonly #idle = new IdlePlainConnections();
   #notBefore = 0;
 
-  /** @param maxBytes of an answer's message */
+  /** @param maxBytes limit of an answer's message */
   constructor({ kind }: Endpoint, connect: Connect, maxBytes: number) {
     this.#isLocal = kind !== "tcp";
     this.#connect = connect;
     this.#maxBytes = maxBytes;
   }
 
-  /** Starts a call if it is worth it. */
+  /** Starts a plain call if it is faster. */
   start(call: OutgoingCall): PlainCall | undefined {
     if (performance.now() < this.#notBefore) return undefined;
-    // The server of a function answers in a fraction of a millisecond. In a burst, gRPC's client and server take longer
-    // than that.
+    // A function's server answers in a fraction of a millisecond. In a burst, gRPC's client and server take longer than
+    // that.
     const isQuick = this.#isLocal && call.path !== RUN_FUNCTION.path;
     if (!isQuick && lengthOf(call.message) < MIN_BYTES) return undefined;
     try {
       return new PlainCall(this.#connect, call, this.#maxBytes, isQuick ? this.#idle : undefined);
     } catch {
-      // Certificate files that do not match at the moment, for which gRPC keeps the last good ones.
+      // The certificate files do not match at the moment. gRPC uses the last good ones.
       return undefined;
     }
   }
 
-  /** Records that no server of plain calls has answered. */
+  /** Records that the server does not support plain calls. */
   unsupported(): void {
     this.#notBefore = performance.now() + RETRY_MS;
   }
 
-  /** Closes the connections that wait for a call. */
+  /** Closes the idle connections. */
   close(): void {
     this.#idle.close();
   }

@@ -18,7 +18,7 @@ type Found = (cause: Error | null, addresses: LookupAddress[]) => void;
 class Fleet {
   /** The calls of each runner. */
   readonly calls: number[] = [];
-  /** What the name of the fleet resolves to. */
+  /** The addresses to which the name of the fleet resolves. */
   addresses: string[] = [];
   /** The port of all runners. */
   port = 0;
@@ -26,7 +26,7 @@ class Fleet {
 
   constructor(serving: Serving) {
     this.#serving = serving;
-    // grpc-js and plain calls look names up in two ways.
+    // grpc-js and plain calls look up names in different ways.
     const { lookup } = dns;
     const byCallback = (host: string, options: dns.LookupAllOptions, found: Found): void =>
       host === NAME ? found(null, this.#found()) : lookup(host, options, found);
@@ -163,11 +163,11 @@ test("a runner that floods its client ends its own connection and calls, and no 
   await expect
     .poll(() => {
       calls.push(client.run("x", SMALL).then(String, (error: Error) => error.message));
-      // Only headers of a call have so many bytes.
+      // Only the headers of a call have this many bytes.
       return fleet.calls[0]! > 0 && received > 200;
     })
     .toBe(true);
-  // The client cannot connect to it again, which would hide that other connections have ended.
+  // The client cannot connect to this server again, which would hide that other connections have ended.
   server.close();
   hostile?.write(FLOOD);
   await expect.poll(() => hostile?.destroyed).toBe(true);

@@ -11,7 +11,7 @@ import { encodeStatusDetails } from "../wire/status-details.ts";
 
 type Answer = (stream: ServerHttp2Stream) => void;
 
-/** Listens as a server of gRPC that answers one call after another as the test says, and the last way from then on. */
+/** Listens as a gRPC server that answers successive calls as listed. The last answer repeats. */
 async function scripted(serving: Serving, ...answers: Answer[]): Promise<{ endpoint: string; calls: () => number }> {
   let calls = 0;
   const server = createServer();

@@ -132,7 +132,7 @@ test("a full queue has room for a caller with fewer calls: the newest of the cal
   const free = await running.slot(never);
   for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) enter(name);
   expect(displaced).toEqual(["a4", "a3"]);
-  // A caller with its share displaces no other call, and neither does the caller with most.
+  // A caller that has its share displaces no other call. Neither does the caller with the most calls.
   for (const name of ["b3", "a5"]) expect(() => enter(name)).toThrow(expect.objectContaining({ code: "QueueFull" }));
   enter("c1");
   expect(displaced).toEqual(["a4", "a3", "a2"]);
@@ -151,7 +151,7 @@ test("a call whose message is arriving is displaced too, but none that has a slo
   const running = admission.admit("a", undefined, onDisplaced);
   await running.slot(never);
   const arriving = admission.admit("a", undefined, onDisplaced);
-  // It has but one call in the queue, so another caller may not have it.
+  // Its only call is in the queue, so another caller cannot take its place.
   expect(() => admission.admit("b")).toThrow(expect.objectContaining({ code: "QueueFull" }));
   answered.leave();
   const newest = admission.admit("a", undefined, onDisplaced);
@@ -191,7 +191,7 @@ test("messages of waiting calls take bounded memory, and a call over the bound c
     ticket.input(bytes);
     return ticket;
   };
-  // The first call finds a free slot, and the second one waits alone.
+  // The first call takes a free slot, and the second one waits alone.
   const running = admit(1_000);
   const free = await running.slot(never);
   running.input(1_000);
@@ -210,11 +210,11 @@ test("messages of waiting calls take bounded memory, and a call over the bound c
       ),
     }),
   );
-  // Also for the calls that were there first.
+  // The limit also applies to the calls that were admitted first.
   expect(() => waiting.input(1)).toThrow(expect.objectContaining({ code: "QueueFull" }));
   refused.leave();
   second.input(10);
-  // A call that gets a slot, and one that leaves, make room.
+  // A call that gets a slot, and a call that leaves, both free memory.
   const started = waiting.slot(never);
   free();
   await started;
@@ -242,7 +242,7 @@ test("a call that would start after its deadline is refused at once, with the qu
   };
   const wait = (caller: string, timeoutMs: number): Promise<unknown> =>
     admission.admit(caller, Date.now() + timeoutMs).slot(never);
-  // A run that pulls an image takes longer than the others, and bounds nothing.
+  // A run that pulls an image takes longer than the others, and does not affect the estimate.
   for (const ms of [60_000, 4_000, 5_000]) await run(ms);
   for (let slot = 0; slot < 2; slot++) await admission.admit().slot(never);
   for (let call = 0; call < 6; call++) void wait("a", 65_000);

@@ -2,26 +2,26 @@ import { onAbort } from "@xfn/lifetime";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { TurnLines } from "./turn-lines.ts";
 
-/** An admitted call. Calls are admitted by their headers, so that no message is read for a rejected call. */
+/** An admitted call. Calls are admitted by their headers, so that the message of a rejected call is not read. */
 export interface Ticket {
   /**
-   * Acquires a slot for a run. Callers take turns; calls of one caller are in the order of requests.
+   * Acquires a slot for a run. Callers take turns; the calls of one caller are in the order of their requests.
    *
-   * @returns releases the slot
+   * @returns a function that releases the slot
    * @throws RunnerGrpcError `QueueFull` if the queue is too long for the call's deadline
    * @throws the signal's reason
    */
   slot(signal: AbortSignal): Promise<() => void>;
   /**
-   * Counts bytes of the call's message, until it acquires a slot or leaves. Call it before they take memory, or as they
-   * arrive.
+   * Counts bytes of the call's message, until the call acquires a slot or leaves. Call it before the bytes take memory,
+   * or as they arrive.
    *
    * @throws RunnerGrpcError `QueueFull` if the messages of waiting calls take too much memory
    */
   input(bytes: number): void;
   /** Counts an answer until the call leaves. Call it before the slot is released. @param bytes its size */
   answer(bytes: number): void;
-  /** Ends the admission. An acquired slot stays acquired: an aborted run lasts until its container is gone. */
+  /** Ends the admission. An acquired slot stays acquired: an aborted run lasts until its container has ended. */
   leave(): void;
 }
 
@@ -31,7 +31,7 @@ export interface AdmissionCounts {
   waiting: number;
 }
 
-// Duration of a run in the retry hint before the first run has ended.
+// Assumed duration of a run in the retry hint before the first run has ended.
 const FIRST_GUESS_MS = 1_000;
 const MIN_HINT_MS = 100;
 const MAX_HINT_MS = 30_000;
@@ -39,25 +39,25 @@ const MAX_HINT_MS = 30_000;
 // Weight of the latest run in the moving average.
 const WEIGHT = 0.2;
 
-// Functions differ, and a run may pull an image. The quickest of so many runs is a bound for the next ones.
+// Functions differ, and a run may pull an image. The quickest of this many runs is a lower bound for the next ones.
 const RECENT_RUNS = 16;
 
-/** What an {@link Admission} bounds. */
+/** The limits of an {@link Admission}. */
 export interface AdmissionLimits {
-  /** Runs at a time. */
+  /** The largest number of concurrent runs. */
   readonly maxConcurrent: number;
-  /** Calls beyond them. */
+  /** The largest number of waiting calls. */
   readonly maxQueued: number;
-  /** No run starts while the answers of earlier ones take more. Default: no bound. */
+  /** Unreceived answers, in bytes, above which no run starts. Default: no limit. */
   readonly maxUnreceivedBytes?: number;
   /**
-   * Memory for the messages of calls without a slot. A call that waits alone may exceed it, and so may calls for which
-   * slots are free. Default: no bound.
+   * Memory for the messages of calls without a slot, in bytes. A call that waits alone may exceed it, and so may calls
+   * for which slots are free. Default: no limit.
    */
   readonly maxQueuedBytes?: number;
 }
 
-/** Bounds concurrent runs, waiting calls and their messages, and the answers that callers have not received yet. */
+/** Limits concurrent runs, waiting calls and their messages, and the answers that callers have not received yet. */
 export class Admission {
   readonly #maxConcurrent: number;
   readonly #maxQueued: number;
@@ -68,9 +68,9 @@ export class Admission {
   #admitted = 0;
   #running = 0;
   #unreceivedBytes = 0;
-  /** Calls without a slot, whose messages are arriving or wait: each function ends one. */
+  /** Calls without a slot, whose messages are arriving or wait. Each function ends one call. */
   readonly #slotless = new TurnLines<() => void>();
-  /** The bytes of their messages. */
+  /** The size of the messages of {@link #slotless} calls. */
   #queuedBytes = 0;
   #averageMs = FIRST_GUESS_MS;
   readonly #recentMs: number[] = [];
@@ -86,7 +86,7 @@ export class Admission {
     this.#onLeave = onLeave;
   }
 
-  /** Whether no call is admitted, not even one whose message is still arriving. */
+  /** Whether there is no admitted call, including calls whose message is still arriving. */
   get empty(): boolean {
     return this.#admitted === 0;
   }
@@ -101,12 +101,12 @@ export class Admission {
   }
 
   /**
-   * Admits a call. If the queue is full, a caller with fewer waiting calls takes the place of the newest call of the
-   * caller with most.
+   * Admits a call. If the queue is full, a caller with fewer waiting calls displaces the newest call of the caller with
+   * the most.
    *
    * @param caller identifies the caller
    * @param deadline of the call, in milliseconds since the epoch
-   * @param onDisplaced called if another call takes its place before it has a slot. It has left then.
+   * @param onDisplaced called if another call takes this call's place before it has a slot. The call has then left.
    * @throws RunnerGrpcError `QueueFull`, or the reason given to `close`
    */
   admit(
@@ -154,7 +154,7 @@ export class Admission {
         this.#queuedBytes += bytes;
       },
       answer: (bytes) => {
-        // The answer to a caller that has gone is dropped.
+        // If the caller has gone, its answer is dropped.
         if (left) return;
         unreceived += bytes;
         this.#unreceivedBytes += bytes;
@@ -165,7 +165,8 @@ export class Admission {
 
   #makeRoom(caller: string): boolean {
     const most = this.#slotless.longest;
-    // Afterwards the other caller still has as many, so that the two do not displace each other in turn.
+    // After a displacement the other caller must still have at least as many calls. Otherwise the two would displace
+    // each other in turn.
     if (most === undefined || this.#slotless.count(most) < this.#slotless.count(caller) + 2) return false;
     this.#slotless.newest(most)?.();
     return true;
@@ -204,7 +205,7 @@ export class Admission {
     if (this.#recentMs.length > RECENT_RUNS) this.#recentMs.shift();
   }
 
-  /** Refuses a call that would start after its deadline even if each run were as short as the quickest recent one. */
+  /** Rejects a call that would start after its deadline even if each run were as short as the quickest recent one. */
   #checkDeadline(caller: string, deadline: number): void {
     const ahead = this.#waiting.ahead(caller);
     const rounds = Math.floor(ahead / this.#maxConcurrent);
@@ -218,7 +219,7 @@ export class Admission {
     return this.#running < this.#maxConcurrent && this.#unreceivedBytes <= this.#maxUnreceivedBytes;
   }
 
-  /** @param own what the call itself takes already */
+  /** @param own bytes that the call itself already takes */
   #checkQueuedBytes(own: number, more: number): void {
     const willWait = this.#slotless.size > this.#maxConcurrent - this.#running;
     const isAlone = this.#queuedBytes === own;

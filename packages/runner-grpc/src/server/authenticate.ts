@@ -20,14 +20,14 @@ export function authenticate(metadata: Metadata, token: TokenFile): string {
   return given;
 }
 
-/** The error of a caller that sends no message, and must not occupy its admission. */
+/** The error of a caller that sends no message and so must not keep its admission. */
 export function messageMissing(ms: number): RunnerGrpcError {
   return new RunnerGrpcError("Timeout", `the request did not arrive within ${ms} ms of its headers`, {
     phase: "start",
   });
 }
 
-/** The error of a run whose caller is gone. */
+/** The error of a run whose caller has gone. */
 export function gone(deadline: number): RunnerGrpcError {
   return deadline - DEADLINE_SLACK_MS <= Date.now()
     ? new RunnerGrpcError("Timeout", "the caller's deadline has passed", { phase: "timeout" })

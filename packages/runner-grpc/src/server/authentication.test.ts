@@ -52,7 +52,7 @@ test("rotates a token without a pause: accepts both while the file has both", as
   const { address } = await serving.server({ addresses: [abstractName()], tokenFile: serving.file("token", TOKEN) });
   const client = serving.client(address, { tokenFile: serving.file("client-token", TOKEN) });
   await client.run("x", INPUT);
-  // As Kubernetes replaces what is mounted: by a rename.
+  // Kubernetes also replaces mounted files by a rename.
   renameSync(serving.file("new", `${OTHER_TOKEN}\n${TOKEN}\n`), serving.path("token"));
   await client.run("x", INPUT);
   serving.file("client-token", OTHER_TOKEN);
@@ -181,7 +181,7 @@ describe("mTLS", () => {
         unavailable,
       );
       await expect(serving.client(address).run("x", INPUT)).rejects.toMatchObject(unavailable);
-      // The server is not what the client expects.
+      // The server is not the one that the client expects.
       const misled = files(serving, "misled", testCertificate("client", authority), otherAuthority);
       await expect(serving.client(address, { tls: misled }).run("x", INPUT)).rejects.toMatchObject(unavailable);
       const renamed = { ...good, serverName: "runner.example.org" };
@@ -197,12 +197,12 @@ describe("mTLS", () => {
     const clientTls = files(serving, "client", testCertificate("client", authority));
     const before = serving.client(address, { tls: clientTls, refreshMs: 20 });
     await before.run("x", INPUT);
-    // Half a change: the certificate of a new CA beside the old key.
+    // Half of the change: the certificate of a new CA, but still the old key.
     const next = testCertificate("server", otherAuthority);
     serving.file("server.pem", next.cert);
     await expect.poll(() => onWarning.mock.calls).toEqual([[expect.stringContaining(tls.certFile)]]);
     await serving.client(address, { tls: clientTls }).run("x", INPUT);
-    // All of it.
+    // The rest of the change.
     serving.file("server.key", next.key);
     serving.file("server-ca.pem", otherAuthority.cert);
     const nextTls = files(serving, "next", testCertificate("client", otherAuthority), otherAuthority);
@@ -235,7 +235,7 @@ describe("mTLS", () => {
     serving.file("server.key", next.key);
     refresh();
     expect(warnings).toHaveLength(2);
-    // A repaired problem is reported again if it recurs.
+    // A problem that was repaired is reported again if it recurs.
     rmSync(tls.caFile);
     refresh();
     expect(warnings).toHaveLength(3);

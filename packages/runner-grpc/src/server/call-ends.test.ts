@@ -104,7 +104,7 @@ describe("an aborted call", () => {
   });
 });
 
-// As grpc-go does at a deadline, where its clock is the first to see it.
+// grpc-go resets a call at its deadline if its own clock reaches the deadline first.
 test("a server's reset at the deadline is a timeout, not a cancellation", async () => {
   await using serving = new Serving();
   const server = createServerHttp2().listen(serving.path("other.sock"));

@@ -16,12 +16,12 @@ import { failureOf } from "./failure.ts";
 import { encodingOf, streamOf } from "./grpc-js-internals.ts";
 import { identifyCaller } from "./identify-caller.ts";
 
-/** What a listener requires of its calls. */
+/** The requirements of a listener for its calls. */
 export interface CallInterceptorOptions {
   readonly admission: Admission;
   /** Required of every call except health checks. */
   readonly token: TokenFile | undefined;
-  /** How long a caller may take to send its message, and to receive its answer, in milliseconds. */
+  /** The time that a caller may take to send its message, and to receive its answer, in milliseconds. */
   readonly messageTimeoutMs: number;
   /** Called for each rejected call. */
   readonly onRefused: (error: RunnerGrpcError) => void;
@@ -38,16 +38,16 @@ UNCOMPRESSED.set("grpc-accept-encoding", "identity");
 export interface Admitted {
   readonly ticket: Ticket;
   /**
-   * Aborted when the caller cancels, when its deadline passes, when its connection is lost, and when the call is
-   * over. The handler's own `cancelled` event is not emitted if that happens before the handler is called.
+   * Aborted when the caller cancels, when its deadline passes, when its connection is lost, and when the call ends. The
+   * handler's own `cancelled` event is not emitted if that happens before the handler is called.
    */
   readonly aborter: AbortController;
 }
 
-/** Admitted calls, by the metadata object that the handler receives too. */
+/** Admitted calls, by the metadata object that the handler also receives. */
 export type AdmittedCalls = WeakMap<Metadata, Admitted>;
 
-/** Authenticates and admits calls by their headers, before it reads a byte of a message, which may be 100 MiB. */
+/** Authenticates and admits calls by their headers, before it reads their messages, which may have 100 MiB. */
 export function callInterceptor(options: CallInterceptorOptions, admitted: AdmittedCalls): ServerInterceptor {
   return (method, call) => {
     const intercepted = new InterceptedCall(method.path, call, options, admitted);
@@ -106,19 +106,19 @@ class InterceptedCall {
         .withOnReceiveMetadata((metadata, next) => {
           if (this.#admit(metadata)) next(metadata);
         })
-        // The handler waits for the half-close, not only for the message.
+        // The handler waits for the half-close in addition to the message.
         .withOnReceiveHalfClose((next) => {
           clearTimeout(this.#timer);
           this.#hasMessage = true;
           next();
         })
-        // Called at the end of every call, however it ended.
+        // Called at the end of every call, however the call ended.
         .withOnCancel(() => this.#end())
         .build()
     );
   }
 
-  /** Whether the call may go on; otherwise it has been answered. */
+  /** Whether the call may continue; otherwise it has been answered. */
   #admit(metadata: Metadata): boolean {
     const { token, admission, messageTimeoutMs, onRefused } = this.#options;
     try {
@@ -144,7 +144,7 @@ class InterceptedCall {
     }
   }
 
-  /** Counts the message as it arrives. One that takes too much memory is refused in the middle. */
+  /** Counts the message as it arrives. Rejects a message that takes too much memory before it is complete. */
   #countInput(ticket: Ticket): void {
     streamOf(this.#call)?.on("data", (chunk: Buffer) => {
       if (this.#answering) return;
@@ -160,11 +160,11 @@ class InterceptedCall {
     this.#answer();
     this.#call.sendStatus(failureOf(error));
     this.#options.onRefused(error);
-    // Frees what has arrived, whether or not the caller goes on sending. The status leaves first.
+    // Frees the received bytes, whether or not the caller continues to send. The status is sent first.
     setImmediate(() => streamOf(this.#call)?.close(constants.NGHTTP2_NO_ERROR));
   }
 
-  /** Ends a call that another one has displaced. The handler answers a call whose message has arrived. */
+  /** Ends a call that another call has displaced. The handler answers a call whose message has arrived. */
   #displaced(error: RunnerGrpcError): void {
     this.#aborter.abort(error);
     if (!this.#hasMessage && !this.#answering) this.#refuseMessage(error);
@@ -178,7 +178,7 @@ class InterceptedCall {
   #end(): void {
     clearTimeout(this.#timer);
     if (this.#ticket === undefined) return;
-    // Making an error is expensive, and no run of an answered call would see it.
+    // Creating an error is expensive, and no run of an answered call would read it.
     this.#aborter.abort(this.#answering ? ANSWERED : gone(Number(this.#call.getDeadline())));
     this.#ticket.leave();
   }
@@ -195,14 +195,14 @@ function refuseCompression(encoding: string | undefined): void {
   );
 }
 
-// A caller that sends no message must not occupy its admission.
+// A caller that sends no message must not keep its admission.
 function messageTimer(call: ServerInterceptingCallInterface, ms: number): NodeJS.Timeout {
   return setTimeout(() => {
     call.sendStatus(failureOf(messageMissing(ms)));
   }, ms);
 }
 
-// A caller that does not receive its answer, of up to 100 MiB, must not occupy memory and its admission.
+// A caller that does not receive its answer, of up to 100 MiB, must not keep memory and its admission.
 function endAfter(stream: ServerHttp2Stream | undefined, ms: number): void {
   if (stream === undefined || stream.closed) return;
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ms);

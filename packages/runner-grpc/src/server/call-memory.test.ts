@@ -12,7 +12,7 @@ test("the memory of a message is used again, but not while its run goes on", asy
   await serving.server({
     run: async (image, input) => {
       inputs.push(input);
-      // A run that ignores that its caller is gone.
+      // A run that does not stop when its caller has gone.
       if (image === "slow") await barrier.promise;
       return Buffer.from("output");
     },
@@ -59,7 +59,7 @@ test("the memory of a message that is forwarded is not used again", async () => 
   });
   const path = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
   for (let count = 1; count <= 5; count++) {
-    // The server refuses it until it has noticed the end of the call before.
+    // The server rejects it until it has noticed the end of the previous call.
     await expect
       .poll(async () => {
         const caller = new PlainCaller(serving, { path, length: 2 * MEGABYTE, metadata: { "xfn-package": "x" } });
@@ -98,7 +98,7 @@ test("the memory of an output is offered once its answer has left, to one run", 
   slow.socket.pause();
   await expect.poll(() => outputs.length).toBe(2);
   await (await send("looks")).closed;
-  // The answer is on its way.
+  // The answer is being sent.
   expect(offered).toEqual([undefined, undefined]);
   slow.socket.resume();
   await slow.closed;

@@ -79,8 +79,8 @@ test.each(PROTOCOLS)("returns 20 MB unchanged by %s", async (_, policy) => {
   expect(Buffer.compare(input, output)).toBe(0);
 });
 
-// Node stops to read a connection while a write of its own waits for the other end: two that wait for each other wait
-// for ever.
+// Node does not read from a connection while its own write waits for the peer: two peers that wait for each other would
+// wait for ever.
 test.each(["a path socket", "TCP"])(
   "large messages both ways at once on one connection over %s do not deadlock",
   async (transport) => {
@@ -124,7 +124,7 @@ test("a client receives no output over its own limit, 16 MiB by default", async 
   const client = serving.client(address);
   expect(client.maxOutputBytes).toBe(DEFAULT_OUTPUT_BYTES);
   expect((await client.run("x", new Uint8Array(DEFAULT_OUTPUT_BYTES))).length).toBe(DEFAULT_OUTPUT_BYTES);
-  // The envelope of a message may be larger than the output's own bound.
+  // A message may exceed the limit of its output by the size of the envelope, so exceed the limit by more.
   const more = client.run("x", new Uint8Array(DEFAULT_OUTPUT_BYTES + 1024 * 1024));
   await expect(more).rejects.toMatchObject({ code: "OutputTooLarge", phase: "output" });
 });

@@ -27,7 +27,7 @@ export interface RunnerServer {
   /**
    * Listens on all addresses, or on none.
    *
-   * @returns the addresses, with the chosen port where it was 0
+   * @returns the addresses, with the chosen port for port 0
    * @throws RunnerSetupError
    */
   start(): Promise<string[]>;
@@ -36,7 +36,7 @@ export interface RunnerServer {
   /** Running and waiting calls. */
   counts(): AdmissionCounts;
   /**
-   * Rejects new calls, waits for running ones, and ends those that are left after `graceMs` (`Closed`). Resolves once
+   * Rejects new calls, waits for running calls, and ends those still running after `graceMs` (`Closed`). Resolves once
    * `run` has settled for all of them, or a few seconds after its signal was aborted.
    */
   stop(graceMs: number): Promise<void>;
@@ -44,12 +44,12 @@ export interface RunnerServer {
   endGrace(): void;
 }
 
-// Time for the last answers to leave, and for callers to disconnect.
+// Time to send the last answers, and for callers to disconnect.
 const LAST_ANSWERS_MS = 1_000;
 
 const OPEN = "it listens without authentication, so a function in its network could call it";
 
-/** Makes a server for anything that can run functions. @throws RunnerSetupError */
+/** Creates a server for any implementation of `run`. @throws RunnerSetupError */
 export function createRunnerServer(options: RunnerServerOptions): RunnerServer {
   return new GrpcRunnerServer(options);
 }
@@ -139,7 +139,7 @@ class GrpcRunnerServer implements RunnerServer {
     const server = new Server({ ...serverOptions(this.#options), interceptors: [interceptor] });
     const runFunction: RunFunction = (call, callback) => {
       const found = admitted.get(call.metadata);
-      // The interceptor admits every call; a call that it missed must not run.
+      // The interceptor admits every call; a call that bypassed it must not run.
       if (found === undefined) return callback(failureOf(new RunnerGrpcError("Internal", "the call was not admitted")));
       const { metadata, request: message } = call;
       const received = { path: call.getPath(), metadata, message, deadline: Number(call.getDeadline()) };
@@ -170,7 +170,7 @@ class GrpcRunnerServer implements RunnerServer {
       forward: this.#options.forward,
       memory: this.#memory,
       caller: { socket: endpoint.kind, authentication, address: endpoint.text },
-      // A function in the runner's network reaches an open listener, whichever listener its call came through.
+      // A function in the runner's network reaches an open listener, no matter which listener its call came through.
       networkRefusal: this.#listeners.all.some((one) => one.authentication === "none") ? OPEN : undefined,
       active: this.#drain.active,
       onCall: this.#options.onCall,

@@ -23,7 +23,7 @@ export class Drain {
   }
 
   /**
-   * Waits for running calls, and ends those that are left after `graceMs` (`Closed`). Resolves once all have ended, or
+   * Waits for running calls, and ends those still running after `graceMs` (`Closed`). Resolves once all have ended, or
    * a few seconds after their signals were aborted.
    */
   async end(graceMs: number): Promise<void> {
@@ -33,12 +33,12 @@ export class Drain {
     await within(SETTLE_MS, this.#idle());
   }
 
-  /** Ends the grace period of {@link end}, even of a later one. */
+  /** Ends the grace period of {@link end}, even if {@link end} is called later. */
   endGrace(): void {
     this.#graceEnded.resolve();
   }
 
-  /** Call it whenever a call may have been the last. */
+  /** Checks whether any calls are left. Call it whenever a call has ended. */
   check(): void {
     if (this.active.size === 0 && this.#admission.empty) this.#onIdle?.();
   }
@@ -52,7 +52,7 @@ export class Drain {
   }
 }
 
-/** Waits for a promise, but not longer. */
+/** Waits for a promise, but at most `ms` milliseconds. */
 export async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

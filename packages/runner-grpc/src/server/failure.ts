@@ -27,8 +27,8 @@ export function failureOf(error: RunnerGrpcError): Failure & Partial<ServerError
 }
 
 /**
- * Converts what `run` threw to an error of the contract. Errors with a `code` of the contract keep it and their
- * details. Any other error becomes `Internal`: its text may contain secrets, and only the operator may read it.
+ * Converts an error that `run` threw to an error of the contract. Errors with a `code` of the contract keep it and
+ * their details. Any other error becomes `Internal`: its text may contain secrets, and only the operator may read it.
  */
 export function errorOfRun(thrown: unknown, image: string, step: string | undefined, reported = ""): RunnerGrpcError {
   if (thrown instanceof RunnerGrpcError) return thrown;

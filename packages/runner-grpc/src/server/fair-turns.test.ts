@@ -5,7 +5,7 @@ import { PlainCaller, statusIn } from "../../testing/plain-caller.ts";
 import { abstractName, Serving, TOKEN } from "../../testing/serving.ts";
 import type { RunnerClientOptions, RunnerServerOptions } from "../index.ts";
 
-/** Two callers that the server can tell apart. */
+/** Two callers that the server can distinguish. */
 type Callers = (serving: Serving) => {
   server: Partial<RunnerServerOptions>;
   clients: Partial<RunnerClientOptions>[];
@@ -116,7 +116,7 @@ test.each([
   ["plain calls", true],
 ])("a caller that fills the queue without messages loses its newest call to another, by %s", async (_, isPlain) => {
   await using serving = new Serving();
-  // Tokens are read where file permissions do not protect the socket.
+  // Tokens are read only where file permissions do not protect the socket.
   const name = abstractName();
   const socket = `\0${name.slice(1)}`;
   const tokens = [TOKEN, `${TOKEN}2`];

@@ -12,7 +12,7 @@ import {
 const V1 = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
 const V1BETA1 = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
 
-/** Calls a method with bytes that are no protobuf message. */
+/** Calls a method with bytes that are not a protobuf message. */
 async function call(
   address: string,
   path: string,
@@ -84,7 +84,7 @@ test("the credentials and the pull policy of a client reach the runner", async (
     const auth = { username: "ada", password: "päss\n" };
     await client.callFunction("x", V1, Buffer.alloc(1), { step: "one", auth, pullPolicy: "Always" });
     await client.callFunction("x", V1, Buffer.alloc(1));
-    // More than Node accepts as headers.
+    // More bytes than Node accepts as headers.
     const long = { registryToken: "x".repeat(40_000) };
     const refused = client.callFunction("x", V1, Buffer.alloc(1), { auth: long });
     await expect(refused).rejects.toMatchObject({ code: "InvalidRequest" });

@@ -265,7 +265,7 @@ test.each([
   const many = Buffer.alloc(flood.length * 10_000, flood);
   const before = process.memoryUsage.rss();
   for (let count = 0; count < 50 && !socket.destroyed; count++) {
-    // It may have closed the connection, or take nothing more.
+    // The server may have closed the connection, or may have stopped reading.
     await Promise.race([new Promise((resolve) => socket.write(many, resolve)), sleep(200)]);
   }
   await expectHealthy(serving);
@@ -305,7 +305,7 @@ test("closes a connection without a call after a while, and keeps one with a cal
     },
   });
   const call = serving.client(`unix:${path}`).run("x", INPUT);
-  // Neither of them says a word that is no greeting.
+  // Neither connection sends anything beyond a greeting.
   const [silent, greeting] = [connectSocket(path), session(serving)];
   silent.on("error", () => undefined).resume();
   await Promise.all([once(silent, "close"), once(greeting, "close")]);

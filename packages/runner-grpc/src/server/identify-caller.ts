@@ -3,8 +3,9 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
 /**
- * Identifies the caller whose calls share the turns of the queue: by its token, its certificate, or its address. More
- * connections do not give a caller more turns. All callers of a local socket without tokens are one: it has no address.
+ * Identifies the caller whose calls share turns in the queue: by its token, its certificate, or its address. More
+ * connections do not give a caller more turns. All callers of a local socket without tokens count as one, because they
+ * have no address.
  */
 export function identifyCaller(socket: Socket | undefined, token: string | undefined): string {
   if (token !== undefined) return `token ${createHash("sha256").update(token).digest("base64")}`;

@@ -11,7 +11,7 @@ import { listenOnPath, type SocketFile } from "./path-socket.ts";
 // Callers need one connection each. A function in the runner's network could open any number, at some 50 KB each.
 const MAX_CONNECTIONS = 1_000;
 
-/** An address to listen on, and how its callers authenticate. */
+/** An address to listen on, and the authentication of its callers. */
 export interface Listener {
   readonly endpoint: Endpoint;
   readonly authentication: Authentication;
@@ -50,7 +50,7 @@ export class Listeners {
    * Listens with a server.
    *
    * @param onListener called for each listener, before it accepts a connection
-   * @returns the address, with the chosen port if it was 0
+   * @returns the address, with the chosen port for port 0
    * @throws RunnerSetupError
    */
   async bind(server: Server, { endpoint }: Listener, onListener: OnListener): Promise<string> {
@@ -86,7 +86,7 @@ export class Listeners {
 
   #credentials(endpoint: Endpoint): ServerCredentials {
     if (endpoint.kind !== "tcp" || this.#tls === undefined) return ServerCredentials.createInsecure();
-    // The declaration of grpc-js swaps the names of the parameters; the identity comes first.
+    // grpc-js declares the parameters in the wrong order; the identity comes first.
     const create = experimental.createCertificateProviderServerCredentials;
     return create(this.#tls, this.#mutual ? this.#tls : null, this.#mutual);
   }

@@ -10,30 +10,30 @@ import { Drain } from "./drain.ts";
 import { admissionLimits, type RunnerServerOptions } from "./options.ts";
 import { type CallContext, type CallEnd, performCall } from "./perform-call.ts";
 
-/** What a runner without a listener needs. */
+/** The options of a runner without a listener. */
 export type LocalRunnerOptions = Pick<
   RunnerServerOptions,
   "run" | "forward" | "maxConcurrent" | "maxQueued" | "onCall" | "onRefused"
 >;
 
-/** A runner for callers in its own process: calls have the admission, the bounds and the errors of a server's. */
+/** A runner for callers in its own process: with the admission, the limits and the errors of a server. */
 export interface LocalRunner extends FunctionRunner {
   /** Calls a method of a function package. @param path `/package.Service/Method` */
   callFunction(image: string, path: string, message: Uint8Array, options?: RunOptions): Promise<Uint8Array>;
   /** Running and waiting calls. */
   counts(): AdmissionCounts;
-  /** Rejects new calls, waits for running ones, and ends those that are left after `graceMs` (`Closed`). */
+  /** Rejects new calls, waits for running calls, and ends those still running after `graceMs` (`Closed`). */
   stop(graceMs: number): Promise<void>;
   /** Ends the grace period of `stop`, even if `stop` is called later. */
   endGrace(): void;
 }
 
-/** Makes a runner for callers in this process. */
+/** Creates a runner for callers in this process. */
 export function createLocalRunner(options: LocalRunnerOptions): LocalRunner {
   return new AdmittedRunner(options);
 }
 
-/** A function beside its caller could reach what listens for that process alone. */
+/** A function in the network of its caller could reach sockets that are only for that process. */
 const NETWORK_REFUSAL = "it runs in the process of its caller";
 
 class AdmittedRunner implements LocalRunner {
@@ -121,7 +121,7 @@ class AdmittedRunner implements LocalRunner {
   }
 }
 
-/** As long as a client of a server waits. */
+/** The time that a client of a server would wait, in milliseconds. */
 function deadlineOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: RunOptions): number {
   return timeoutMs + DEFAULT_MARGIN_MS;
 }

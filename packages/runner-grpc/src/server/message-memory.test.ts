@@ -17,7 +17,7 @@ test("the memory of a message is used again for the next one of about its size, 
   expect(next.buffer).toBe(first.buffer);
   expect(next.length).toBe(3 * MEGABYTE);
   for (const other of [small, large, another]) expect(other.buffer).not.toBe(first.buffer);
-  // The whole memory is there again, not only the part that was taken.
+  // The whole memory is available again, not only the part that was taken.
   memory.release(next);
   expect(memory.take(4 * MEGABYTE).buffer).toBe(first.buffer);
 });
@@ -47,7 +47,7 @@ test("the memory of outputs is kept as far as the last output filled it", () => 
   const memory = new MessageMemory(100 * MEGABYTE);
   const output = new ArrayBuffer(9 * MEGABYTE, { maxByteLength: 16 * MEGABYTE });
   memory.releaseOutput(new Uint8Array(output, 0, 4.5 * MEGABYTE));
-  // Memory of a fixed size is of no use for the next output.
+  // Memory of a fixed size cannot be reused for the next output.
   memory.releaseOutput(new Uint8Array(20 * MEGABYTE));
   expect(memory.takeOutput()).toBe(output);
   expect(output.byteLength).toBe(5 * MEGABYTE);

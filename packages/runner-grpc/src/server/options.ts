@@ -8,65 +8,72 @@ import type { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import type { AdmissionLimits } from "./admission.ts";
 import type { CallOutcome, ForwardCall, ServedRunOptions } from "./perform-call.ts";
 
-/** What to serve, where, and to which callers. */
+/** The functions to serve, the addresses, and the callers. */
 export interface RunnerServerOptions {
   /**
-   * Runs one function to its end. Errors with a `code` of the contract keep it on their way to the caller. The memory
-   * of `input` is used again after the answer has left.
+   * Runs one function to its end. Errors with a `code` of the contract reach the caller with that code. The memory of
+   * `input` is reused after the answer was sent.
    */
   run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
   /**
-   * Passes a request of Crossplane's `FunctionRunnerService` on to the server of a function, and returns its response.
-   * Without it that service is not served.
+   * Passes a request of Crossplane's `FunctionRunnerService` to the server of a function, and returns its response. If
+   * absent, that service is not served.
    */
   forward?: ForwardCall;
-  /** Where to listen: any spelling that `parseEndpoint` reads. */
+  /** The addresses to listen on, in any form that `parseEndpoint` accepts. */
   addresses: readonly string[];
-  /** Tokens of callers on abstract and TCP sockets, one a line. Read again for each call. */
+  /**
+   * A file with the tokens of callers on abstract and TCP sockets, one on each line. The file is read for each call.
+   */
   tokenFile?: string | undefined;
   /** TLS on TCP sockets. With `caFile` it is mTLS: callers need a certificate of that CA, and no token. */
   tls?: (CertificateFiles & { certFile: string; keyFile: string }) | undefined;
-  /** Accepts every caller on abstract and TCP sockets. No function then gets the runner's network. */
+  /** Accepts every caller on abstract and TCP sockets. Functions then do not get the runner's network. */
   insecureNoAuth?: boolean;
-  /** Accepts tokens without TLS over TCP from other machines. For networks that encrypt by themselves. */
+  /** Accepts tokens without TLS over TCP from other machines. For networks with their own encryption. */
   insecurePlaintext?: boolean;
-  /** Maximum of concurrent runs. */
+  /** The largest number of concurrent runs. */
   maxConcurrent: number;
-  /** Maximum of calls that wait for a run to end. Further calls fail with `QueueFull` at once. */
+  /** The largest number of calls that wait for a slot. Further calls fail with `QueueFull` at once. */
   maxQueued: number;
   /**
-   * No run starts while callers have more bytes of answers to receive. Default: an eighth of the memory, at least the
-   * answer of one function, 16 MiB.
+   * Unreceived answers, in bytes, above which no run starts. Default: an eighth of the memory, but at least 16 MiB, the
+   * answer of one function.
    */
   maxUnreceivedBytes?: number;
   /**
-   * Memory for the messages of calls that wait. A call over it fails with `QueueFull`, unless it waits alone. Default:
-   * as of `maxUnreceivedBytes`.
+   * Memory for the messages of waiting calls, in bytes. A call above it fails with `QueueFull`, unless it waits alone.
+   * Default: the default of `maxUnreceivedBytes`.
    */
   maxQueuedBytes?: number;
-  /** How long a caller may take to send its message, and to receive its answer, in milliseconds. Default 60,000. */
+  /**
+   * The time that a caller may take to send its message, and to receive its answer, in milliseconds. Default 60,000.
+   */
   messageTimeoutMs?: number;
   /**
-   * Closes connections without a call after so many milliseconds, so that no client occupies one by silence. Clients
-   * connect again on demand. Default 600,000.
+   * Closes connections without a call after this many milliseconds, so that silent clients do not occupy connections.
+   * Clients reconnect on demand. Default 600,000.
    */
   idleTimeoutMs?: number;
   /**
-   * The age at which a connection takes no further calls, in milliseconds. Its running calls go on. Clients connect
-   * again and look up the name again, so that new runners get calls. Default 60,000.
+   * The age at which a connection stops accepting calls, in milliseconds. Its running calls continue. Clients reconnect
+   * and look up the name again, so that new runners get calls. Default 60,000.
    */
   connectionAgeMs?: number;
   /** gRPC's health service, and its initial state. None by default. */
   health?: { serving: boolean };
   /** gRPC's reflection service. */
   reflection?: boolean;
-  /** How often certificate files are read again, in milliseconds. Default 10,000. */
+  /** The interval at which certificate files are read again, in milliseconds. Default 10,000. */
   refreshMs?: number;
   /** Called with the outcome of each admitted call. */
   onCall?: (outcome: CallOutcome) => void;
-  /** Called for each rejected call: no token, a full queue. */
+  /** Called for each rejected call, such as for a missing token or a full queue. */
   onRefused?: (error: RunnerGrpcError) => void;
-  /** Called with problems that an operator must fix while the server goes on: certificate files that do not match. */
+  /**
+   * Called for problems that an operator must fix while the server continues, such as certificate files that do not
+   * match.
+   */
   onWarning?: (message: string) => void;
 }
 
@@ -74,12 +81,12 @@ export interface RunnerServerOptions {
 export const DEFAULT_MESSAGE_TIMEOUT_MS = 60_000;
 
 /**
- * For answers that leave, and as much for messages that wait. The rest is for running calls, which hold copies of their
- * answers, and for functions.
+ * The share of the memory for unreceived answers, and the same share for waiting messages. The rest is for functions,
+ * and for running calls, which hold copies of their answers.
  */
 const MEMORY_SHARE = 1 / 8;
 
-/** What a server admits. */
+/** The admission limits of a server. */
 export function admissionLimits(
   options: Pick<RunnerServerOptions, "maxConcurrent" | "maxQueued" | "maxUnreceivedBytes" | "maxQueuedBytes">,
 ): AdmissionLimits {
@@ -91,11 +98,11 @@ export function admissionLimits(
 
 const DEFAULT_IDLE_TIMEOUT_MS = 10 * 60_000;
 
-// A new runner gets calls within this time. A new connection costs a few milliseconds.
+// The longest time until a new runner gets calls. A new connection costs a few milliseconds.
 const DEFAULT_CONNECTION_AGE_MS = 60_000;
 
-// Streams of one connection beyond the admissible ones. Their calls are rejected with a retry hint instead of waiting
-// at the caller.
+// Streams of one connection in addition to the admissible ones. Their calls are rejected with a retry hint, and do not
+// wait in the caller.
 const SPARE_STREAMS = 128;
 
 /** The options of the underlying gRPC server. */
@@ -106,12 +113,12 @@ export function serverOptions(options: RunnerServerOptions): ServerOptions {
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_concurrent_streams": maxConcurrent + maxQueued + SPARE_STREAMS,
     "grpc.max_connection_idle_ms": idleTimeoutOf(options),
-    // The grace period is unlimited by default: it would end running calls, which have deadlines.
+    // The grace period is unlimited by default: a limit would end running calls, which have deadlines.
     "grpc.max_connection_age_ms": connectionAgeMs,
   };
 }
 
-/** How long a connection may have no call, in milliseconds. */
+/** The longest time that a connection may have no call, in milliseconds. */
 export function idleTimeoutOf({ idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS }: RunnerServerOptions): number {
   return idleTimeoutMs;
 }

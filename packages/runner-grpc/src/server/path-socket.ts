@@ -64,7 +64,8 @@ async function checkFree(path: string): Promise<void> {
   }
 }
 
-// The file of a dead process refuses connections. Any other answer, such as a full backlog, comes from a live one.
+// The socket of a dead process refuses connections. Any other result, such as a full backlog, comes from a live
+// process.
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -12,7 +12,7 @@ import type { MessageMemory } from "./message-memory.ts";
 
 /** The caller: its kind of socket and its authentication. */
 export interface Caller {
-  /** `none`: it is in this process. */
+  /** `none`: the caller is in this process. */
   readonly socket: Endpoint["kind"] | "none";
   readonly authentication: Authentication;
   /** The address of the listener, as the operator wrote it. */
@@ -24,7 +24,7 @@ export interface ServedRunOptions extends RunOptions {
   signal: AbortSignal;
   onPhase: NonNullable<RunOptions["onPhase"]>;
   onStderr: NonNullable<RunOptions["onStderr"]>;
-  /** For the operator's rules, such as `oci:DIR` images only from path sockets. */
+  /** For the operator's rules. For example, `oci:DIR` images are allowed only from path sockets. */
   caller: Caller;
 }
 
@@ -48,13 +48,13 @@ export interface CallOutcome {
   readonly inputBytes: number;
   /** 0 if the call failed. */
   readonly outputBytes: number;
-  /** The options that `run` received; identifies the call. Undefined if `run` was not called. */
+  /** The options that `run` received; their identity is that of the call. Undefined if `run` was not called. */
   readonly options: ServedRunOptions | undefined;
   /** The caller's trace, in the headers `traceparent` and `tracestate` (W3C Trace Context), unchecked. */
   readonly trace: { readonly traceparent?: string; readonly tracestate?: string };
 }
 
-/** Passes a request on to a gRPC method of a function, and returns its response. */
+/** Passes a request to a gRPC method of a function, and returns its response. */
 export type ForwardCall = (
   image: string,
   path: string,
@@ -62,21 +62,21 @@ export type ForwardCall = (
   options: ServedRunOptions,
 ) => Promise<Uint8Array>;
 
-/** What all calls of a listener share. */
+/** The state that all calls of a listener share. */
 export interface CallContext {
   readonly run: (image: string, input: Uint8Array, options: ServedRunOptions) => Promise<Uint8Array>;
   readonly forward: ForwardCall | undefined;
   readonly caller: Caller;
-  /** Why no function may have the runner's network, as the end of a sentence; undefined if it may. */
+  /** Why functions may not use the runner's network, as the end of a sentence; undefined if they may. */
   readonly networkRefusal: string | undefined;
-  /** Running calls, to end them. */
+  /** Running calls, so that they can be ended. */
   readonly active: Set<AbortController>;
-  /** Memory of earlier outputs, where it can be used again. */
+  /** Memory of earlier outputs, if it can be reused. */
   readonly memory: Pick<MessageMemory, "takeOutput"> | undefined;
   readonly onCall: ((outcome: CallOutcome) => void) | undefined;
 }
 
-/** What is known of a call so far. */
+/** The details of a call that are known so far. */
 interface CallRecord {
   readonly report: CallReport;
   request?: RequestedRun;
@@ -154,7 +154,7 @@ async function runCall(
   record.queuedMs = performance.now() - queued;
   let output: Uint8Array;
   try {
-    // The caller may have gone before the slot was free. A signal that is aborted already emits no event.
+    // The caller may have gone before the slot was free. An aborted signal does not emit another event.
     signal.throwIfAborted();
     record.options = servedOptions(request, record, signal, context);
     const { forward } = context;
@@ -166,19 +166,19 @@ async function runCall(
   } finally {
     release();
   }
-  // A run that ignored the signal may have an output, but its caller is gone.
+  // A run that ignored the signal may return an output, but its caller has gone.
   signal.throwIfAborted();
   checkOutput(output, request.image, record.step);
   record.outputBytes = output.length;
   return output;
 }
 
-/** Whether it is a call of Crossplane's service, which is passed on. */
+/** Whether the path is a method of Crossplane's service, whose calls are passed to a function. */
 export function isForwarded(path: string): boolean {
   return path !== RUN_FUNCTION.path;
 }
 
-/** The error of a call whose function was not called. A runner that stops has a reason that is about running calls. */
+/** The error of a call whose function was not called. The abort reason of a stopping runner describes running calls. */
 function beforeStart(reason: unknown): unknown {
   if (!(reason instanceof RunnerGrpcError) || reason.code !== "Closed") return reason;
   const message = "this runner was stopped before the function started; use another one, or try again";

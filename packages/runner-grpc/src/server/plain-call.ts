@@ -18,15 +18,15 @@ import type { ReceivedCall, SendAnswer } from "./run-call.ts";
 /** Serves a call whose message has arrived. Settles once its run no longer uses the message. */
 export type ServePlainCall = (call: ReceivedCall, admitted: Admitted, answer: SendAnswer) => Promise<void>;
 
-/** What plain calls require, and who serves them. */
+/** The requirements of plain calls, and their handler. */
 export interface PlainCallOptions extends CallInterceptorOptions {
   readonly memory: MessageMemory;
-  /** The methods that are served. */
+  /** The served methods. */
   readonly paths: ReadonlySet<string>;
   readonly serve: ServePlainCall;
 }
 
-/** One plain call, from its head until its answer has left. */
+/** One plain call, from its head until its answer was sent. */
 export class PlainCall {
   readonly #head: RequestHead;
   readonly #socket: Socket;
@@ -34,7 +34,7 @@ export class PlainCall {
   readonly #options: PlainCallOptions;
   readonly #onNext: () => void;
   readonly #aborter = new AbortController();
-  /** Until the message has arrived, and then until the answer has left. */
+  /** The timeout of the message, and then of the answer. */
   #timer: NodeJS.Timeout | undefined;
   #deadline = Infinity;
   #deadlineTimer: NodeJS.Timeout | undefined;
@@ -43,7 +43,7 @@ export class PlainCall {
   #answering = false;
   readonly #ended = Promise.withResolvers<void>();
 
-  /** @param onNext called at the end of a call that leaves its connection to the next one */
+  /** @param onNext called at the end of a call that leaves its connection open for the next call */
   constructor(head: RequestHead, socket: Socket, reader: ExactReader, options: PlainCallOptions, onNext: () => void) {
     this.#head = head;
     this.#socket = socket;
@@ -70,11 +70,11 @@ export class PlainCall {
     this.#socket.write(encodeAnswerHead("go"));
   }
 
-  /** Frees what the call occupies. The end of its connection ends it, too. */
+  /** Frees the resources of the call. Also called at the end of the connection. */
   end(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#deadlineTimer);
-    // Making an error is expensive, and no run of an answered call would see it.
+    // Creating an error is expensive, and no run of an answered call would read it.
     this.#aborter.abort(this.#answering ? ANSWERED : gone(this.#deadline));
     this.#ticket?.leave();
     this.#ended.resolve();
@@ -102,7 +102,7 @@ export class PlainCall {
     const { path, metadata } = this.#head;
     clearTimeout(this.#timer);
     this.#hasMessage = true;
-    // The sender of a late message has its answer already.
+    // The sender of a late message already has its answer.
     if (this.#answering || this.#ticket === undefined) return;
     const call = { path, metadata, message, deadline: this.#deadline };
     const admitted = { ticket: this.#ticket, aborter: this.#aborter };
@@ -113,13 +113,13 @@ export class PlainCall {
     });
     // The answer may contain parts of the message.
     await this.#ended.promise;
-    // A connection to a server of a function may still use both.
+    // A connection to a function's server may still use both.
     if (path !== RUN_FUNCTION.path) return;
     this.#options.memory.release(message);
     for (const piece of pieces) this.#options.memory.releaseOutput(piece);
   }
 
-  /** Ends a call that another one has displaced. A call whose message has arrived is being served. */
+  /** Ends a call that another call has displaced. A call whose message has arrived is already being served. */
   #displaced(error: RunnerGrpcError): void {
     this.#aborter.abort(error);
     if (this.#hasMessage || this.#answering) return;
@@ -139,14 +139,14 @@ export class PlainCall {
     if (this.#answering || this.#socket.destroyed) return;
     this.#answering = true;
     clearTimeout(this.#deadlineTimer);
-    // A caller that does not receive its answer must not occupy memory and its admission.
+    // A caller that does not receive its answer must not keep memory and its admission.
     this.#restartTimer(() => this.#socket.destroy());
     const socket = this.#socket;
     socket.cork();
     if ("code" in answer) {
       const { code, details, metadata } = answer;
       socket.write(encodeAnswerHead({ status: code, text: details, length: 0, metadata, keep: false }));
-      // Its message may still be under way.
+      // The caller may still be sending its message.
       socket.end();
     } else {
       const { message, trailers } = answer;

@@ -62,7 +62,7 @@ test("serves calls that follow one another on a connection, each with its own ad
   running.socket.write(long);
   await started;
   caller.begin(head);
-  // Over the queue. The end of a call that failed is the end of its connection.
+  // The only slot is in use, and no call may wait. A failed call ends its connection.
   expect(await caller.head()).toMatchObject({ status: 8, keep: false });
   await caller.closed;
   running.socket.destroy();
@@ -114,7 +114,7 @@ test("a connection without a call is closed after a while, and when the server s
   const status = running.send(long);
   await started;
   const stopped = second.stop(60_000);
-  // The running call could still go on for a minute.
+  // The running call could otherwise take another minute.
   await idle.closed;
   second.endGrace();
   expect(await status).toBe(14);
@@ -200,7 +200,7 @@ test("metadata that gRPC would not carry is left out, and keys such as __proto__
       return input;
     },
   });
-  // Of the object, Buffer.from would make as many bytes as it says.
+  // Given this object, Buffer.from would allocate as many bytes as its length says.
   const step = `[{"length":3},"${btoa("one")}"]`;
   const metadata = `{"__proto__":"x","a b":"x","x":"\\u0000","y":[1,null,{}],"xfn-step-bin":${step}}`;
   const caller = new PlainCaller(serving);
@@ -307,7 +307,7 @@ test("a caller that never takes its answer keeps its admission and answer for a 
   const caller = new PlainCaller(serving, { length: large.length });
   expect(await caller.head()).toEqual({ go: true });
   caller.socket.pause().write(large);
-  // Its run is over, but not its admission.
+  // Its run has ended, but not its admission.
   await expect
     .poll(async () => [await new PlainCaller(serving, { length }).send(MESSAGE), server.counts().running])
     .toEqual([8, 0]);

@@ -13,7 +13,7 @@ export class PlainCalls {
     this.#options = options;
   }
 
-  /** Takes the connections of a listener of gRPC that begin a plain call. */
+  /** Takes the connections of a gRPC listener that begin with a plain call. */
   listen(server: Http2Server): void {
     this.#silent.push(splitProtocols(server, (...begun) => this.#accept(...begun), this.#options.silenceMs));
   }

@@ -4,13 +4,13 @@ import { ExactReader } from "../wire/exact-reader.ts";
 import { readRequestHead } from "../wire/plain-call.ts";
 import { PlainCall, type PlainCallOptions } from "./plain-call.ts";
 
-/** What the plain calls of a connection require. */
+/** The requirements of a connection's plain calls. */
 export interface PlainConnectionOptions extends PlainCallOptions {
-  /** How long a connection may be without a call, in milliseconds. */
+  /** The longest time that a connection may have no call, in milliseconds. */
   readonly silenceMs: number;
 }
 
-/** A connection of plain calls, which follow one another. */
+/** A connection that carries plain calls, one after another. */
 export class PlainConnection {
   readonly #options: PlainConnectionOptions;
   readonly #socket: Socket;
@@ -19,7 +19,7 @@ export class PlainConnection {
   #headTimer: NodeJS.Timeout | undefined;
 
   /**
-   * @param first the bytes that were read from the socket
+   * @param first the bytes that were already read from the socket
    * @param onClosed called at the end of the connection
    */
   constructor(socket: Socket, first: Buffer, options: PlainConnectionOptions, onClosed: () => void) {
@@ -39,7 +39,7 @@ export class PlainConnection {
     return this.#call === undefined;
   }
 
-  /** Ends its call, too. */
+  /** Closes the connection and ends its call. */
   close(): void {
     this.#socket.destroy();
   }
@@ -49,7 +49,7 @@ export class PlainConnection {
     this.#headTimer = setTimeout(() => this.close(), timeoutMs);
     readRequestHead(this.#reader, (head) => {
       clearTimeout(this.#headTimer);
-      // Not a client of plain calls.
+      // The peer does not use plain calls.
       if (head === undefined) return this.close();
       this.#call = new PlainCall(head, this.#socket, this.#reader, this.#options, () =>
         this.#expectCall(this.#options.silenceMs),
@@ -59,7 +59,7 @@ export class PlainConnection {
   }
 }
 
-/** Lets a reader have the bytes of a socket. @returns the socket to use from then on */
+/** Gives a reader the bytes of a socket. @returns the socket to use from then on */
 function readInto(reader: ExactReader, socket: Socket): Socket {
   return takeSocket(socket, reader.onread)?.resume() ?? socket.on("data", (chunk: Buffer) => reader.feed(chunk));
 }

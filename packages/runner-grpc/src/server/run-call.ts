@@ -17,7 +17,7 @@ export interface ReceivedCall {
   readonly path: string;
   readonly metadata: Metadata;
   readonly message: Uint8Array;
-  /** Milliseconds since the epoch; `Infinity` without one. */
+  /** Milliseconds since the epoch; `Infinity` if the call has no deadline. */
   readonly deadline: number;
 }
 

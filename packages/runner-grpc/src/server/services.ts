@@ -9,7 +9,7 @@ export interface Health {
   addTo(server: Server): void;
 }
 
-/** Loads the health service lazily, to keep the start fast. */
+/** Loads the health service on demand, to keep the start fast. */
 export async function loadHealth(serving: boolean): Promise<Health> {
   const { HealthImplementation } = await import("grpc-health-check");
   const state = (yes: boolean): "SERVING" | "NOT_SERVING" => (yes ? "SERVING" : "NOT_SERVING");

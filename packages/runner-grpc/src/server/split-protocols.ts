@@ -3,14 +3,14 @@ import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import { PLAIN_BYTES } from "../wire/plain-call.ts";
 
-/** Accepts a connection that begins a plain call. `first` are the bytes that were read from it. */
+/** Accepts a connection that begins with a plain call. `first` holds the bytes that were read from it. */
 type AcceptPlain = (socket: Socket, first: Buffer) => void;
 
 /**
- * Serves two protocols on the connections of one listener: plain calls, by their first bytes or by TLS without a
- * protocol's name, otherwise HTTP/2.
+ * Serves two protocols on the connections of one listener. A plain call is recognised by its first bytes, or by TLS
+ * without a protocol's name. Every other connection uses HTTP/2.
  *
- * @param silenceMs how long a connection may stay silent
+ * @param silenceMs the longest time that a connection may stay silent, in milliseconds
  */
 export function splitProtocols(server: Http2Server, accept: AcceptPlain, silenceMs: number): SilentSockets {
   const silent = new SilentSockets(silenceMs);
@@ -30,7 +30,7 @@ export function splitProtocols(server: Http2Server, accept: AcceptPlain, silence
   return silent;
 }
 
-/** Connections without a byte so far. */
+/** Connections that have not sent a byte yet. */
 export class SilentSockets {
   readonly #sockets = new Set<Socket>();
   readonly #silenceMs: number;
@@ -46,7 +46,7 @@ export class SilentSockets {
     const destroy = (): void => void socket.destroy();
     let first: Buffer = Buffer.alloc(0);
     const read = (): void => {
-      // A connection that was closed emits its end only once all its bytes are read.
+      // A closed connection emits its end only after all its bytes were read.
       const chunk = socket.read() as Buffer | null;
       if (chunk === null) return;
       first = Buffer.concat([first, chunk]);

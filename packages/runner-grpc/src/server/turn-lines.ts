@@ -1,4 +1,4 @@
-/** A queue for several sources, which take turns. Within a source, the first in is the first out. */
+/** A queue for several sources, which take turns. The items of one source leave in the order of their arrival. */
 export class TurnLines<T> {
   // The order of the map is that of turns: a source that had its turn moves to the end.
   readonly #lines = new Map<string, Set<T>>();
@@ -8,7 +8,7 @@ export class TurnLines<T> {
     return this.#size;
   }
 
-  /** How many items leave before one that joins the line of a source now. */
+  /** The number of items that leave before an item that joins the line of a source now. */
   ahead(source: string): number {
     const own = this.#lines.get(source)?.size ?? 0;
     let ahead = own;
@@ -20,7 +20,7 @@ export class TurnLines<T> {
     return ahead;
   }
 
-  /** The source with most items; undefined if there is none. */
+  /** The source with the most items; undefined if the queue is empty. */
   get longest(): string | undefined {
     let longest: string | undefined;
     for (const source of this.#lines.keys())
@@ -49,7 +49,7 @@ export class TurnLines<T> {
     for (const [source, line] of this.#lines) {
       for (const item of line) {
         this.remove(source, item);
-        // A line that is left goes behind the others.
+        // A line with remaining items moves to the end.
         if (this.#lines.delete(source)) this.#lines.set(source, line);
         return item;
       }

@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /**
- * Reads a small regular file that another process may replace at any time.
+ * Reads a small regular file that another process can replace at any time.
  *
- * @throws an error of node:fs, or one with the reason why the file is rejected
+ * @throws an error of node:fs, or an error that says why the file is rejected
  */
 export function readBoundedFile(path: string, maxBytes: number): Buffer {
   // Without O_NONBLOCK opening a pipe would wait for its writer. Pipes are rejected below.

@@ -8,7 +8,7 @@ import { RunnerSetupError } from "./setup-error.ts";
 // Twice the size of a bundle of a few hundred CA certificates.
 const MAX_PEM_BYTES = 1024 * 1024;
 
-// A replaced certificate is in use within this time.
+// The longest time until a replaced certificate is in use.
 const DEFAULT_REFRESH_MS = 10_000;
 
 /** PEM files. They are read again every few seconds, and new connections use the new content. */
@@ -25,9 +25,9 @@ type CaListener = experimental.CaCertificateUpdateListener;
 type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
- * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. While the files do not match,
- * such as a new certificate beside the old key, the last good set stays in use. Each such problem is reported once:
- * the set in use may expire, or come from an authority that must no longer be trusted.
+ * Gives grpc-js the content of {@link CertificateFiles}, now and after each change. While the files do not match, such
+ * as a new certificate with the old key, the last good set stays in use. Each such problem is reported once: the set in
+ * use may expire, or come from an authority that must no longer be trusted.
  *
  * @throws RunnerSetupError `CertificateUnusable` if the files are not usable at the start
  */
@@ -51,7 +51,7 @@ export class CertificateWatcher implements experimental.CertificateProvider {
     this.#pems = readPems(files);
   }
 
-  /** Reads the files again now. */
+  /** Reads the files again. */
   refresh(): void {
     let pems: Pems;
     try {
@@ -124,7 +124,7 @@ export interface Pems {
   readonly key: Buffer | undefined;
 }
 
-/** Reads certificate files that belong together. @throws RunnerSetupError `CertificateUnusable` */
+/** Reads certificate files and checks that they match. @throws RunnerSetupError `CertificateUnusable` */
 export function readPems({ caFile, certFile, keyFile }: CertificateFiles): Pems {
   try {
     const [ca, cert, key] = [caFile, certFile, keyFile].map((file) =>

@@ -3,7 +3,7 @@ import { messageOf } from "@xfn/errors";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RunnerSetupError } from "./setup-error.ts";
 
-// Room for hundreds of tokens.
+// Enough for hundreds of tokens.
 const MAX_TOKEN_FILE_BYTES = 16 * 1024;
 
 // 16 characters of base64 encode 96 bits, which cannot be guessed through a socket.
@@ -17,15 +17,15 @@ export interface TokenFile {
   /** The first token, which a client sends. @throws RunnerSetupError `TokenUnusable` */
   current(): string;
   /**
-   * Whether the file contains a token, compared in constant time. A server accepts any of them. To rotate a token,
-   * put the new one above the old one, and remove the old one when all clients have the new one.
+   * Whether the file contains a token, compared in constant time. A server accepts any token in the file. To rotate a
+   * token, put the new one above the old one. Remove the old one when all clients use the new one.
    *
    * @throws RunnerSetupError `TokenUnusable`
    */
   accepts(token: string): boolean;
 }
 
-/** Opens a file of tokens, one a line, and reads it once to check it. @throws RunnerSetupError `TokenUnusable` */
+/** Opens a file of tokens, one on each line, and reads it once to check it. @throws RunnerSetupError `TokenUnusable` */
 export function openTokenFile(path: string): TokenFile {
   readTokens(path);
   return {

@@ -1,4 +1,4 @@
-/** The beginning of a text, cut between characters to at most so many bytes of UTF-8. Lone surrogates become U+FFFD. */
+/** The beginning of a text, cut between characters to at most `bytes` bytes of UTF-8. Lone surrogates become U+FFFD. */
 export function firstBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text, "utf8");
   if (encoded.length <= bytes) return text.toWellFormed();
@@ -7,7 +7,7 @@ export function firstBytes(text: string, bytes: number): string {
   return encoded.toString("utf8", 0, end);
 }
 
-/** The end of a text, cut between characters to at most so many bytes of UTF-8. Lone surrogates become U+FFFD. */
+/** The end of a text, cut between characters to at most `bytes` bytes of UTF-8. Lone surrogates become U+FFFD. */
 export function lastBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text, "utf8");
   if (encoded.length <= bytes) return text.toWellFormed();

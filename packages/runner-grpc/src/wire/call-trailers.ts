@@ -11,7 +11,7 @@ const STDERR_KEY = "xfn-stderr-bin";
 
 const PHASES: readonly RunPhase[] = ["pull", "start", "run"];
 
-/** What a call reports besides its output. */
+/** The report of a call in addition to its output. */
 export interface CallReport {
   readonly phases: Map<RunPhase, number>;
   stderr: string;

@@ -1,21 +1,21 @@
 import type { OnReadOpts } from "node:net";
 
-/** Room for bytes that nothing expects yet. */
+/** A buffer for unexpected bytes. */
 const SCRATCH = Buffer.alloc(4096);
 
-/** A socket reads that many bytes at once. */
+/** The largest read of a socket. */
 const READ_BYTES = 1024 * 1024;
 
 /**
- * Reads pieces of known lengths, each into memory of its own. A socket with {@link onread} puts large pieces there
- * itself: the chunks of an ordinary socket would be copied, and V8 would collect them as garbage.
+ * Reads pieces of known lengths, each into its own memory. A socket with {@link onread} reads large pieces directly
+ * into that memory. The chunks of an ordinary socket would be copied, and V8 would collect them as garbage.
  */
 export class ExactReader {
-  /** For a socket. */
+  /** The option of a socket. */
   readonly onread: OnReadOpts = {
     buffer: () => this.#space(),
     callback: (bytes, memory) => {
-      // A socket asks for the memory of its next read after this one, so before the next piece may be expected.
+      // A socket asks for the memory of its next read after this one, so possibly before the next piece is expected.
       const isNext = memory.byteOffset === this.#piece.byteOffset + this.#filled;
       if (isNext && memory.buffer === this.#piece.buffer && this.#onPiece !== undefined) this.#add(bytes);
       else this.feed(Buffer.from(memory.buffer, memory.byteOffset, bytes));
@@ -27,12 +27,12 @@ export class ExactReader {
   #onPiece: ((piece: Buffer) => void) | undefined;
   readonly #onExcess: () => void;
 
-  /** @param onExcess called if bytes arrive that nothing expects */
+  /** @param onExcess called if unexpected bytes arrive */
   constructor(onExcess: () => void) {
     this.#onExcess = onExcess;
   }
 
-  /** Expects a piece. Only the part of it that arrives takes memory. */
+  /** Expects a piece. Only its received part takes physical memory. */
   expect(length: number, onPiece: (piece: Buffer) => void): void {
     this.expectInto(Buffer.allocUnsafeSlow(length), onPiece);
   }
@@ -52,7 +52,7 @@ export class ExactReader {
     this.#onPiece = () => this.discard();
   }
 
-  /** Adds bytes that were read in another way. */
+  /** Adds bytes that were not read through {@link onread}. */
   feed(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
       if (this.#onPiece === undefined) return this.#onExcess();

@@ -5,8 +5,8 @@ import { RUN_FUNCTION } from "./service-definition.ts";
 export const PACKAGE_KEY = "xfn-package";
 
 /**
- * `RunFunction` of Crossplane's `FunctionRunnerService`, in both versions. The messages stay bytes: a runner passes
- * them on.
+ * `RunFunction` of Crossplane's `FunctionRunnerService`, in both versions. The messages stay bytes, because a runner
+ * only passes them on.
  */
 export const FUNCTION_METHODS: readonly MethodDefinition<Uint8Array, Uint8Array>[] = ["v1", "v1beta1"].map(
   (version) => ({ ...RUN_FUNCTION, path: `/apiextensions.fn.proto.${version}.FunctionRunnerService/RunFunction` }),

@@ -4,11 +4,11 @@ import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 /**
  * The request header with the type of a function. The messages have no field for it. A runner that does not know the
- * header lets the image decide: a program gets a container, which isolates it more than a chroot.
+ * header lets the image decide: a program then gets a container, which isolates it more than a chroot.
  */
 export const TYPE_KEY = "xfn-function-type";
 
-/** Sets the header. Calls whose image decides have none. */
+/** Sets the header. Calls without a type have no header: the image decides. */
 export function writeType(metadata: Metadata, { type }: RunOptions): void {
   if (type !== undefined) metadata.set(TYPE_KEY, type);
 }

@@ -9,7 +9,7 @@ import type { ExactReader } from "./exact-reader.ts";
 //   client: the message
 //   server: head {status, text, length, metadata, keep}, then the message
 //
-// After an answer with `keep: true`, the connection is there for the next call. The server closes it after another one.
+// After an answer with `keep: true`, the connection can carry another call. Otherwise the server closes it.
 //
 // A head is the magic, the length of its JSON in 4 bytes, and the JSON. A server without plain calls closes the
 // connection or answers in its own protocol, and has received no message.
@@ -17,29 +17,29 @@ import type { ExactReader } from "./exact-reader.ts";
 const MAGIC = Buffer.from("xfncall\n");
 const PREFIX_BYTES: number = MAGIC.length + 4;
 
-/** The first bytes of a connection with a plain call. No protocol that a runner speaks begins so. */
+/** The first bytes of a connection with a plain call. No other protocol of a runner begins with them. */
 export const PLAIN_BYTES: Buffer = MAGIC.subarray(0, 2);
 
-// As many as Node accepts as headers of HTTP/2.
+// The size of HTTP/2 headers that Node accepts.
 const MAX_HEAD_BYTES = 64 * 1024;
 
-/** Metadata as strings: binary values in base64. */
+/** Metadata as strings. Binary values are in base64. */
 type PlainMetadata = Readonly<Record<string, unknown>>;
 
-/** What a client sends first. */
+/** The head of a request, which the client sends first. */
 export interface RequestHead {
   /** The gRPC method, `/package.Service/Method`. */
   readonly path: string;
-  /** The time that is left for the call. */
+  /** The remaining time of the call. */
   readonly timeoutMs: number;
   /** The length of the message, in bytes. */
   readonly length: number;
   readonly metadata: Metadata;
-  /** Whether the client would use the connection again. */
+  /** Whether the client can reuse the connection. */
   readonly keep: boolean;
 }
 
-/** What a server sends: the request for the message, or the end of the call. */
+/** The head of an answer: it requests the message, or ends the call. */
 export type AnswerHead =
   | "go"
   | {
@@ -48,7 +48,7 @@ export type AnswerHead =
       readonly text: string;
       readonly length: number;
       readonly metadata: Metadata;
-      /** Whether the connection is there for the next call. */
+      /** Whether the connection stays open for the next call. */
       readonly keep: boolean;
     };
 
@@ -114,18 +114,18 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Entries that gRPC would not carry are left out. */
+/** Omits entries that gRPC would not carry. */
 function metadataOf(json: unknown): Metadata {
   const metadata = new Metadata();
   if (typeof json !== "object" || json === null) return metadata;
   for (const [key, values] of Object.entries(json as PlainMetadata)) {
     for (const value of (Array.isArray(values) ? values : [values]) as readonly unknown[]) {
-      // Buffer.from would make an object with a length a buffer of that length.
+      // Given an object with a length, Buffer.from would allocate a buffer of that length.
       if (typeof value !== "string") continue;
       try {
         metadata.add(key, key.endsWith("-bin") ? Buffer.from(value, "base64") : value);
       } catch {
-        // An invalid name or value.
+        // The name or the value is invalid.
       }
     }
   }

@@ -3,13 +3,13 @@ import { ImagePullConfig, ImagePullPolicy } from "../generated/apiextensions/fn/
 import { MAX_CREDENTIAL_LENGTH, MAX_PULL_HEADER_BYTES } from "./limits.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
-/** How to get the image of a call. */
+/** The options that control the pull of a call's image. */
 export type PullOptions = Pick<RunOptions, "pullPolicy" | "auth">;
 
 /** The request header with an `ImagePullConfig`, for calls whose message the runner does not read. */
 export const PULL_KEY = "xfn-image-pull-bin";
 
-/** The message for these options; undefined without any. */
+/** The message for these options; undefined if none is set. */
 export function pullConfigOf({ pullPolicy, auth }: PullOptions): ImagePullConfig | undefined {
   if (pullPolicy === undefined && auth === undefined) return undefined;
   return {
@@ -18,7 +18,7 @@ export function pullConfigOf({ pullPolicy, auth }: PullOptions): ImagePullConfig
   };
 }
 
-/** Reads and bounds what a caller sent. @throws RunnerGrpcError `InvalidRequest` */
+/** Reads and limits the options that a caller sent. @throws RunnerGrpcError `InvalidRequest` */
 export function readPullConfig(config: ImagePullConfig | undefined): PullOptions {
   if (config === undefined) return {};
   const pullPolicy = policyOf(config.pullPolicy);

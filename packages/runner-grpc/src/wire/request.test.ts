@@ -25,8 +25,8 @@ test.each<RunOptions>([
   expect(Buffer.from(request.input).toString()).toBe("input");
 });
 
-// Bytes written by hand from the field numbers of the contract that Crossplane shipped: a renumbered field would not
-// be seen by a round trip.
+// The bytes are written by hand from the field numbers of the contract that Crossplane shipped: a round trip would not
+// detect a renumbered field.
 test("uses the field numbers and enum values of Crossplane v1.11 to v1.13", () => {
   const options: RunOptions = {
     timeoutMs: 1_500,

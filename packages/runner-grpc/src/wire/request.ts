@@ -63,7 +63,7 @@ export function encodeResponse(output: Uint8Array): MessagePieces {
 }
 
 /**
- * Decodes and checks a call. Every value that a caller controls is bounded.
+ * Decodes and checks a call. Limits every value that a caller controls.
  *
  * @throws RunnerGrpcError `InvalidRequest`, `InputTooLarge`
  */
@@ -134,7 +134,7 @@ function positive(name: string, value: number): number {
   return value;
 }
 
-/** Checks the name of an image that a caller sent. @throws RunnerGrpcError `InvalidRequest` */
+/** Checks the image name that a caller sent. @throws RunnerGrpcError `InvalidRequest` */
 export function checkImage(image: string): void {
   if (image === "") throw invalid("image is empty: it must name an OCI image");
   if (image.length > MAX_IMAGE_LENGTH) throw invalid(`image has more than ${MAX_IMAGE_LENGTH} characters`);

@@ -27,19 +27,22 @@ export type StatusName =
   | "DATA_LOSS"
   | "UNAUTHENTICATED";
 
-/** What is known about a failed call besides its code and message. */
+/** Details of a failed call in addition to its code and message. */
 export interface RunnerGrpcErrorDetails extends Partial<RunnerErrorDetails> {
-  /** The status of the call; default: by the code (see `statusOf`). */
+  /** The status of the call. Default: the status of the code (see `statusOf`). */
   status?: StatusName | undefined;
-  /** When to retry, in milliseconds. An earlier retry fails again. */
+  /** When to retry, in milliseconds. An earlier retry would fail again. */
   retryAfterMs?: number | undefined;
   /** Whether the call cannot have started: no runner received it, or the runner refused it. Default false. */
   undelivered?: boolean | undefined;
-  /** Whether the function chose the status and wrote the message, which is output of it. Default false. */
+  /**
+   * Whether the function chose the status and wrote the message, which is then output of the function. Default false.
+   */
   byFunction?: boolean | undefined;
 }
 
-// Tells callers that know only gRPC what to do: retry after UNAVAILABLE, fix something first after FAILED_PRECONDITION.
+// Callers that know only gRPC decide by the status: retry after UNAVAILABLE, fix something first after
+// FAILED_PRECONDITION.
 const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>> = {
   InvalidRequest: "INVALID_ARGUMENT",
   InputTooLarge: "RESOURCE_EXHAUSTED",
@@ -69,7 +72,7 @@ const STATUSES: Readonly<Record<RunnerErrorCode | ServiceErrorCode, StatusName>>
   TooManyProcesses: "RESOURCE_EXHAUSTED",
   DiskFull: "RESOURCE_EXHAUSTED",
   OutputTooLarge: "RESOURCE_EXHAUSTED",
-  // Like Crossplane's Go runner: gRPC has no status for a failure of the function itself.
+  // Crossplane's Go runner does the same: gRPC has no status for a failure of the function itself.
   NonZeroExit: "UNKNOWN",
 };
 const STATUS_BY_CODE: ReadonlyMap<string, StatusName> = new Map(Object.entries(STATUSES));
@@ -81,10 +84,10 @@ export function statusOf(code: string, retryable?: boolean): StatusName | undefi
 }
 
 /**
- * A call without output. The client rejects with it, and a served `run` may throw it, which keeps all its details.
+ * A call without output. The client rejects with it. A served `run` may throw it, which preserves all details.
  *
- * `code` is for programs: the runner's (`PullFailed`, `Timeout`, `NonZeroExit`, ...) or, if the server sends no
- * details, one derived from the status. The README of this package lists all of them.
+ * Programs read `code`: the runner's code (`PullFailed`, `Timeout`, `NonZeroExit`, ...) or, if the server sends no
+ * details, a code derived from the status. The README of this package lists all codes.
  */
 export class RunnerGrpcError extends CodedError<string> {
   override readonly name = "RunnerGrpcError";
@@ -101,7 +104,7 @@ export class RunnerGrpcError extends CodedError<string> {
   readonly byFunction: boolean;
 
   constructor(code: string, message: string, details: RunnerGrpcErrorDetails = {}) {
-    // A server, or the runner behind it, wrote parts of the message.
+    // A server, or the runner that it forwards to, wrote parts of the message.
     super(code, escapeControls(message), { cause: details.cause, retryable: details.retryable ?? isRetryable(code) });
     this.status = details.status ?? statusOf(code, details.retryable) ?? "UNKNOWN";
     this.phase = details.phase;

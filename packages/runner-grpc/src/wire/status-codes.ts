@@ -13,7 +13,7 @@ export function statusName(code: number): StatusName {
 }
 
 /**
- * The meaning of a status without details: from the Go runner, a proxy, or gRPC itself.
+ * The meaning of a status without details, which comes from the Go runner, a proxy, or gRPC itself.
  *
  * The Go runner ends every failed call with UNKNOWN, including failed pulls, so a retry may help.
  */
@@ -50,7 +50,7 @@ export function codeOf(name: StatusName): { code: string; retryable: boolean } {
   }
 }
 
-/** The error of a function that ended its call with a status. */
+/** The error of a function that ended its call with a gRPC status. */
 export function errorOfStatus(number: number, message: string, image: string, stderr = ""): RunnerGrpcError {
   const name = statusName(number);
   const details = { ...codeOf(name), status: name, image, phase: "run", byFunction: true, stderr } as const;

@@ -15,12 +15,12 @@ import { statusNumber } from "./status-codes.ts";
 /** The trailer with a google.rpc.Status (https://grpc.io/docs/guides/error/#richer-error-model). */
 export const STATUS_DETAILS_KEY = "grpc-status-details-bin";
 
-/** The domain of the reasons. Reasons of other domains are ignored. */
+/** The domain of the reasons. Reasons in other domains are ignored. */
 export const ERROR_DOMAIN = "runner.xfn";
 
 const TYPE_PREFIX = "type.googleapis.com/google.rpc.";
 
-/** Encodes a failed call for the other side. Bounded, so that it fits into trailers. */
+/** Encodes the details of a failed call. Their size is limited, so that they fit into trailers. */
 export function encodeStatusDetails(error: RunnerGrpcError): Buffer {
   const metadata = new Map<string, string>([["retryable", String(error.retryable)]]);
   if (error.undelivered) metadata.set("undelivered", "true");
@@ -54,13 +54,13 @@ export interface StatusDetails {
   readonly details: RunnerGrpcErrorDetails;
 }
 
-/** Decodes the result of {@link encodeStatusDetails}; undefined for other or broken details. */
+/** Decodes the result of {@link encodeStatusDetails}; undefined for other or malformed details. */
 export function decodeStatusDetails(bytes: Uint8Array): StatusDetails | undefined {
   if (bytes.length > MAX_STATUS_DETAIL_BYTES) return undefined;
   try {
     return read(Status.decode(bytes));
   } catch {
-    // Broken details must not hide the status code.
+    // Malformed details must not hide the status code.
     return undefined;
   }
 }
