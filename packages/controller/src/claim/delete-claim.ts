@@ -75,7 +75,7 @@ async function boundComposite(context: ClaimContext): Promise<LiveObject | undef
   const binding = bindingOf(context, composite);
   // Leave a composite that is bound to a later claim of this name.
   if (binding === "this") return isOfNamesake(context, composite) ? undefined : composite;
-  // A retained composite without a claim was released: a crash followed before the finalizer was removed.
+  // With the policy Retain, a missing claim reference means that the composite was released before a crash.
   if (binding === "none" && name === provisionedName(claim) && reclaimPolicyOf(context, composite) === "Delete") {
     throw new ClaimError(
       "CompositeOfAnother",

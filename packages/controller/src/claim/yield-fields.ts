@@ -7,8 +7,8 @@ import { fieldsOf } from "../objects/managed-fields.ts";
 const CHOSEN: ReadonlySet<string> = new Set(["compositionRef", "compositionRevisionRef", "compositionUpdatePolicy"]);
 
 /**
- * Removes from the claim's fields the fields that the Composition has set to another value: otherwise both controllers
- * would overwrite each other forever. When the Composition releases a field, the claim sets it again.
+ * Removes the claim's fields that the Composition has set to another value: otherwise both controllers would overwrite
+ * each other forever. When the Composition releases a field, the claim sets it again.
  *
  * @param all the claim's fields of one object within the composite, such as its spec or its labels
  * @param composite as last read; undefined if it does not exist

@@ -18,8 +18,8 @@ import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
- * Deletes the composed resources of an XR with the rights of its accounts, and removes its finalizer: see {@link
- * deleteWithRights}.
+ * Deletes the composed resources of an XR with the rights of its accounts, and removes its finalizer: see
+ * {@link deleteWithRights}.
  *
  * Kubernetes deletes the accounts, roles and XRs of a namespace in any order, and rejects attempts to recreate them. It
  * also deletes the composed resources of these XRs, because they are in the same namespace. If an XR lacks the rights,

@@ -190,7 +190,7 @@ class ControllerEngine implements Engine {
     const { resourceComposition } = reconcilers;
     const publications = resourceComposition && this.#startPublications(shared, resourceComposition.publication);
     const others = resourceComposition && [
-      // Publications are listed by now, so definitions start with their requirements.
+      // Wait for the publications too, so that definitions start with their requirements.
       definitions(INFRASTRUCTURE_DEFINITIONS, resourceComposition.infrastructure, () =>
         this.#whenListed(revisions, PUBLICATIONS),
       ),

@@ -54,7 +54,7 @@ export async function observeComposed(context: Observing): Promise<ObservedCompo
   for (const reference of recordedReferences(context.xr, context.layout)) {
     const object = await readReferenced(context, reference);
     if (object instanceof ApiError) {
-      // The CRD may return, with its objects.
+      // Keep the reference: the CRD may return with its objects.
       notes.push(`${describeReference(reference)} is recorded, but ${object.message}`);
       references.push(reference);
       continue;
