@@ -27,12 +27,12 @@ export const HEAP_MEBIBYTES = 128;
 export const HEAP_GROWING_PERCENT = 9000;
 
 /**
- * What V8 executes of a function before it optimizes it, in bytes. With its default of 13 million, the functions of a
- * short program stay slow for some hundred calls. With less than two million, the first call takes much more time.
+ * Bytes of a function that V8 executes before it optimizes the function. With V8's default of 13 million, the functions
+ * of a short program stay slow for some hundred calls. With less than two million, the first call takes much more time.
  */
 export const BYTES_UNTIL_OPTIMIZED = 2_000_000;
 
-/** Machine code of one module, in MiB. The code of a Go module of 10 MiB takes some 40. */
+/** Limit of the machine code of one module, in MiB. The code of a Go module of 10 MiB takes some 40 MiB. */
 export const CODE_MEBIBYTES = 256;
 
 /** The end of stderr that a call keeps, in bytes. */
