@@ -5,10 +5,10 @@ import { distrust } from "./trusted-folder.ts";
 
 /**
  * The directory of images and compiled code: `$XDG_CACHE_HOME/xfn`, else `~/.cache/xfn`, else a private directory in
- * the temporary directory (a uid without a passwd entry has no home). An existing one that another user can change is
- * not used.
+ * the temporary directory (a uid without a passwd entry has no home). A directory that another user can change is not
+ * used.
  *
- * @throws Error if XDG_CACHE_HOME, or the temporary directory, has such a directory
+ * @throws Error if another user can change the directory in XDG_CACHE_HOME or in the temporary directory
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
  */
 export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
@@ -17,7 +17,7 @@ export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   if (xdg !== undefined && isAbsolute(xdg)) return ownFolder(join(xdg, "xfn"));
   const home = homeOf(env);
   if (home !== undefined) {
-    // HOME may be another user's (`sudo`, `setpriv --reuid`, a container's arbitrary uid).
+    // HOME may belong to another user (`sudo`, `setpriv --reuid`, a container's arbitrary uid).
     const dir = join(home, ".cache");
     const usable = distrust(home) === undefined && canCreate(dir) && canCreate(join(dir, "xfn"));
     if (usable && distrust(join(dir, "xfn")) === undefined) return join(dir, "xfn");
@@ -25,24 +25,25 @@ export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   return privateTemporaryFolder();
 }
 
-/** The directory of compiled code below {@link cacheDir}; undefined if it cannot be made. */
+/** The directory of compiled code below {@link cacheDir}; undefined if it cannot be created. */
 export function compiledCodeDir(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const dir = cacheDir(env);
   const compiled = join(dir, "compiled");
   const usable = canCreate(dirname(dir)) && canCreate(dir) && canCreate(compiled);
-  // Node would run what another user puts there.
+  // Node would execute code that another user puts there.
   return usable && distrust(compiled) === undefined ? compiled : undefined;
 }
 
 function ownFolder(dir: string): string {
-  // Made before the check: another user who can change its parent could make it between the check and its first use.
+  // Create it before the check: otherwise another user who can change its parent could create it between the check and
+  // its first use.
   if (!canMake(dir)) return dir;
   const reason = distrust(dir);
   if (reason === undefined) return dir;
   throw new Error(`${dir} is not safe as a cache: ${reason}; set XDG_CACHE_HOME to a directory of your own`);
 }
 
-/** Makes a folder and its parents. False if that is not possible: the first use of the folder reports why. */
+/** Creates a folder and its parents. Returns false if that fails: the first use of the folder reports why. */
 function canMake(dir: string): boolean {
   if (existsSync(dir)) return true;
   const parent = dirname(dir);
@@ -51,8 +52,8 @@ function canMake(dir: string): boolean {
 
 function canCreate(dir: string): boolean {
   try {
-    // Not `recursive`: with it Node never returns if the kernel answers ENOENT to every mkdir, as in /proc.
-    // Not writable for others, whatever the umask: such a folder would be refused.
+    // Not `recursive`: with it Node never returns if the kernel answers ENOENT to every mkdir, as in /proc. Not
+    // writable for others under any umask, because such a folder would be rejected.
     mkdirSync(dir, { mode: 0o755 });
     return true;
   } catch {
@@ -80,7 +81,7 @@ function homeOf(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-// The name is predictable, so another user may have made the directory first to inject code.
+// The name is predictable, so another user may have created the directory first to inject code.
 function privateTemporaryFolder(): string {
   const uid = process.getuid?.() ?? 0;
   const dir = join(tmpdir(), `xfn-${uid}`);

@@ -15,47 +15,47 @@ export interface RunnerOptions {
   /** `auto` (default): an overlay on the image's layers, or a copy of them if the host refuses overlays. */
   rootfs?: "auto" | "overlay" | "copy" | undefined;
   /**
-   * Mounts one read-only root filesystem per image, and a small tmpfs on /tmp. This is faster, if functions write
-   * nowhere else. Default false.
+   * Mounts one read-only root filesystem per image, and a small tmpfs on /tmp. This is faster, but functions can write
+   * only to /tmp. Default false.
    */
   readOnlyRoot?: boolean | undefined;
   /**
    * Starts functions before they are called; each still serves one call. Default `off`, for programs that make few
-   * calls. Use `adaptive` in servers.
+   * calls. Servers should use `adaptive`.
    */
   warmPool?: WarmPoolPolicy | undefined;
-  /** Bounds of the warm pool, over all images. Idle servers of functions count too. */
+  /** Limits of the warm pool, over all images. Idle servers of functions count too. */
   warmPoolLimits?: WarmPoolLimits | undefined;
-  /** Ends the server of a function that was not used for so long. Milliseconds; default five minutes. */
+  /** Idle timeout of a function's server, in milliseconds. Default: five minutes. */
   serverIdleMs?: number | undefined;
-  /** Number of servers of functions at a time; default no bound. A further one fails with `TooManyServers`. */
+  /** The largest number of function servers. A further server fails with `TooManyServers`. Default: no limit. */
   maxServers?: number | undefined;
   /**
-   * Memory of all servers without a limit of their own together, in bytes. The kernel enforces it, where it lets this
-   * process make cgroups. Default: no bound.
+   * The total memory of all servers without a limit of their own, in bytes. The kernel enforces it, if this process can
+   * create cgroups. Default: no limit.
    */
   serversMemoryBytes?: number | undefined;
   /** The largest output of a function, in bytes. Default 16 MiB; at most 100 MiB. */
   maxOutputBytes?: number | undefined;
-  /** Runs functions of `type: Chroot`, which isolates nothing but files and users. Default false. */
+  /** Runs functions of `type: Chroot`, which isolates only files and users. Default false. */
   allowChroot?: boolean | undefined;
-  /** Runs calls without a limit that cannot be enforced, with a warning, instead of failing them. */
+  /** Whether to run a call with a limit that cannot be enforced, with a warning, instead of failing it. */
   allowUnlimited?: boolean | undefined;
   /**
-   * Ends a call with `Timeout` if its image is not pulled and its container not started after so many milliseconds.
-   * Default: no bound besides the call's `signal`.
+   * Fails a call with `Timeout` if its image is not pulled and its container not started after this many milliseconds.
+   * Default: no limit apart from the call's `signal`.
    */
   startTimeoutMs?: number | undefined;
   /** Passed to `Store.image` for every call. */
   images?: Omit<ImageOptions, "pullPolicy" | "auth" | "signal"> | undefined;
   /**
-   * Releases an image for pruning after so many milliseconds without a call or a waiting sandbox. Default ten
+   * Releases an image for pruning after this many milliseconds without a call or a waiting sandbox. Default ten
    * minutes, which is also the minimum with `readOnlyRoot`, whose mounts stay for five.
    */
   imageIdleMs?: number | undefined;
-  /** Called once for each warning that ends no call. `about` is set if `xfn doctor` reports the same. */
+  /** Called once for each warning that does not end a call. `about` is set if `xfn doctor` reports the same. */
   onWarning?: ((message: string, about?: "host") => void) | undefined;
-  /** Called for each event, for metrics. */
+  /** Called for each event; for metrics. */
   onEvent?: ((event: RunnerEvent) => void) | undefined;
 }
 
@@ -64,21 +64,21 @@ export interface RunnerOptions {
  * `RunnerError`. When `run` settles, every process of the container is gone; its files and mounts follow at once.
  */
 export interface Runner extends FunctionRunner, FunctionHost {
-  /** Starts the sandbox host ahead of the first call. */
+  /** Starts the sandbox host before the first call. */
   prepare(): void;
   /**
    * Runs a small built-in program in a container, without an image, to test whether functions can run here.
    *
-   * With `allowChroot` a host on which only functions in chroots can run is enough.
+   * With `allowChroot`, a host that can only run functions in chroots passes.
    *
    * @param limits also tests that the host can enforce these
    * @throws RunnerError with the reason
    */
   check(limits?: ResourceLimits): Promise<void>;
-  /** Calls that have a sandbox or are about to, and pre-started sandboxes. */
+  /** The number of calls that have or are about to get a sandbox, and the number of pre-started sandboxes. */
   counts(): { running: number; waiting: number };
-  /** Servers of functions: all, and those that no caller uses. */
+  /** The number of function servers, and the number of those that no caller uses. */
   servers(): { count: number; idle: number };
-  /** Ends running calls with `Closed`, and the sandbox host. */
+  /** Ends running calls with `Closed`, and then the sandbox host. */
   close(): Promise<void>;
 }

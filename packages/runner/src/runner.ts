@@ -38,12 +38,12 @@ import { WarmPool } from "./warm-pool/warm-pool.ts";
 import { modulePath } from "./wasm/wasm-module.ts";
 import { WasmRunner } from "./wasm/wasm-runner.ts";
 
-/** Makes a runner. It starts no process before the first call or `prepare`. */
+/** Creates a runner. It starts no process before the first call or `prepare`. */
 export function createRunner(options: RunnerOptions): Runner {
   return new CrunRunner(options);
 }
 
-/** More than an OCI runtime and the test program use, gVisor's kernel included. */
+/** More memory than an OCI runtime and the test program use, including gVisor's kernel. */
 const VERIFIED_BYTES = 512 * 1024 * 1024;
 
 class CrunRunner implements Runner {
@@ -165,7 +165,7 @@ class CrunRunner implements Runner {
     }
   }
 
-  /** Tests the runtime with a limit, where the host can enforce one: containers must stay in their cgroups. */
+  /** Tests the runtime with a limit, if the host can enforce one: containers must stay in their cgroups. */
   async #verify(): Promise<void> {
     if (this.#options.allowUnlimited === true) return await this.#checkContainers({});
     try {
@@ -223,7 +223,7 @@ class CrunRunner implements Runner {
       try {
         options.onPhase?.("pull", performance.now() - began);
         this.#refuseIfEnded(options.signal);
-        // The image decides: a module runs as one, whatever type the call has.
+        // The image decides: a module runs as a module, no matter which type the call has.
         const chosen = modulePath(image) === undefined ? executor : this.#modules;
         return await chosen.run(image, { input, options, deadline, host });
       } finally {
@@ -302,7 +302,7 @@ class CrunRunner implements Runner {
     }
   }
 
-  /** Makes a sandbox while a lease protects its image. */
+  /** Creates a sandbox while a lease protects its image. */
   async #make(spec: SandboxSpec): Promise<Sandbox> {
     this.#images.acquire(spec.digest);
     try {
@@ -319,7 +319,7 @@ class CrunRunner implements Runner {
     // Otherwise a call that outlives `close` would start another sandbox host.
     this.#refuseIfEnded(undefined);
     const host = this.#liveHost();
-    // Before that its processes cannot be distinguished from others in this process's cgroup.
+    // Before that, its processes cannot be distinguished from others in this process's cgroup.
     await host.ready();
     const limits = limitsOf(spec.limits);
     const cgroup = needsCgroup(limits)
@@ -334,7 +334,7 @@ class CrunRunner implements Runner {
     return sandbox;
   }
 
-  /** The sandbox host; starts a new one if the last has ended. */
+  /** Returns the sandbox host; starts a new one if the last one has ended. */
   #liveHost(): SandboxHost {
     this.#runtime.path();
     if (this.#host?.gone === true) {
@@ -342,7 +342,7 @@ class CrunRunner implements Runner {
       this.#functions.clear();
       this.#host = undefined;
     } else if (this.#host === undefined) {
-      // Removes the groups of runners that were killed before they could.
+      // Removes the groups of runners that were killed before they could do so.
       sweepCgroups();
     }
     this.#host ??= new SandboxHost(this.#options.store.dir, (reason) =>
@@ -351,7 +351,7 @@ class CrunRunner implements Runner {
     return this.#host;
   }
 
-  /** Lets {@link close} wait for a call. */
+  /** Registers a call, so that {@link close} waits for it. */
   #track<T>(call: Promise<T>): Promise<T> {
     const settled = call.then(
       () => undefined,

@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import { messageOf } from "@xfn/errors";
 
 /**
- * Why another user can change what is in this folder, or replace the folder: it, or one of its parents, is theirs or
- * is writable for them. The programs run code from some of their folders.
+ * Why another user can change the content of this folder, or replace the folder. The user owns the folder or one of its
+ * parents, or can write to it. The programs run code from some of their folders.
  *
- * @returns undefined if only this user and root can
+ * @returns undefined if only this user and root can change it
  */
 export function distrust(folder: string): string | undefined {
   let real: string;
@@ -26,15 +26,15 @@ export function distrust(folder: string): string | undefined {
   }
 }
 
-/** In such a folder a user can replace only their own files. */
+/** In a folder with this bit, users can replace only their own files. */
 const STICKY = 0o1000;
 
-// Many systems give each user a group of its own, which may then write.
+// Many systems give each user a separate group, which may then write.
 function isSharedWrite({ mode, gid }: Stats): boolean {
   return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.());
 }
 
-/** The owner of files whose user has no number in this user namespace, such as root's in a rootless container. */
+/** The owner of files whose user is not mapped into this user namespace, such as root's in a rootless container. */
 const OVERFLOW_UID = 65_534;
 
 function isTrustedOwner(uid: number): boolean {

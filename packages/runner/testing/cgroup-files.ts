@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /**
- * Makes a cgroup hierarchy of plain files, until the test ends. It shows which files are written, and when a limit is
- * refused. test/e2e tests that the kernel enforces the limits.
+ * Creates a cgroup hierarchy of plain files, until the test ends. It shows which files are written, and when a limit is
+ * rejected. test/e2e tests that the kernel enforces the limits.
  *
  * @param files the contents by path
  * @returns the folder of the hierarchy

@@ -10,7 +10,7 @@ import { thisHost } from "../src/cgroup/shared-group.ts";
 const REMOVAL_MS = 10_000;
 const POLL_MS = 50;
 
-/** A cgroup that bounds the memory of a program and its descendants together. */
+/** A cgroup that limits the memory of a program and its descendants together. */
 export class MemoryGroup implements AsyncDisposable {
   readonly #folder: string;
   readonly #isVersion2: boolean;
@@ -20,7 +20,7 @@ export class MemoryGroup implements AsyncDisposable {
     this.#isVersion2 = isVersion2;
   }
 
-  /** Makes a group below that of this process. @throws LimitUnavailableError if this user cannot make one */
+  /** Creates a group below that of this process. @throws LimitUnavailableError if this user cannot create one */
   static create(bytes: number): MemoryGroup {
     const host = thisHost();
     const [procs] = createLimitCgroup(nextGroupName(), { memoryBytes: bytes, killsOne: true }, host)?.procs ?? [];
@@ -34,8 +34,8 @@ export class MemoryGroup implements AsyncDisposable {
   }
 
   /**
-   * How many times the bound made the kernel kill a process. A kill by the bound of a group below does not count.
-   * Version 1 also omits victims in groups below. A soak sees those by their calls' outcomes.
+   * The number of processes that the kernel killed because of the limit. Kills because of the limit of a group below do
+   * not count. Version 1 also omits victims in groups below. A soak sees those by their calls' outcomes.
    */
   kills(): number {
     return this.#isVersion2
@@ -43,13 +43,13 @@ export class MemoryGroup implements AsyncDisposable {
       : counter(join(this.#folder, "memory.oom_control"), "oom_kill");
   }
 
-  /** Removes the group. If processes of it are left after some seconds, the group stays. */
+  /** Removes the group. If processes of the group are left after some seconds, the group stays. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const end = Date.now() + REMOVAL_MS; !removeTree(this.#folder) && Date.now() < end; ) await sleep(POLL_MS);
   }
 }
 
-// Version 2: the runner leaves the child group that it moved itself to.
+// Version 2: the runner leaves behind the child group into which it moved itself.
 function removeTree(folder: string): boolean {
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) removeTree(join(folder, entry.name));

@@ -1,4 +1,4 @@
-/** Ignores errors of an action. Each caller says why it may fail. */
+/** Runs an action and ignores its errors. Each caller says why the action may fail. */
 export function quietly(action: () => void): void {
   try {
     action();

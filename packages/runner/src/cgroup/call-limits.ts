@@ -10,7 +10,7 @@ import { processTree } from "./process-tree.ts";
 export const CGROUP_ROOT = "/sys/fs/cgroup";
 
 /**
- * Makes the cgroups of one call for its limits and, where that is cheap, to count its processes. The sandbox host
+ * Creates the cgroups of one call for its limits and, where that is cheap, to count its processes. The sandbox host
  * must be ready: before that its processes cannot be distinguished from others in this process's group.
  *
  * @returns undefined if the call needs none
@@ -49,9 +49,9 @@ export function limitCall(
 }
 
 /**
- * Whether a call with these limits needs cgroups. Making, joining and removing one adds a third to a small function's
- * call. For root RLIMIT_NPROC bounds processes too, but only a cgroup records that the bound was hit, which a low
- * bound is worth. For an ordinary user RLIMIT_NPROC bounds the processes of all functions together.
+ * Whether a call with these limits needs cgroups. Creating, joining and removing a cgroup adds a third to a small
+ * function's call. For root, RLIMIT_NPROC limits processes too, but only a cgroup records that the limit was reached,
+ * which matters for low limits. For an ordinary user RLIMIT_NPROC limits the processes of all functions together.
  */
 export function needsCgroup({ memoryBytes, cpus, pids }: ResourceLimits): boolean {
   if (memoryBytes !== undefined || cpus !== undefined) return true;

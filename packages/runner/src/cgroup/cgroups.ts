@@ -5,16 +5,16 @@ import { createV1 } from "./v1.ts";
 import { createV2 } from "./v2.ts";
 
 /**
- * Makes cgroups with the given limits.
+ * Creates cgroups with the given limits.
  *
- * @returns undefined if only `pids` is limited and no cgroup must count them
- * @throws LimitUnavailableError, after removing what it made
+ * @returns undefined if only `pids` is limited and no cgroup must count processes
+ * @throws LimitUnavailableError, after removing the groups that it created
  */
 export function createLimitCgroup(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
   return isVersion2(host.root) ? createV2(name, limits, host) : createV1(name, limits, host);
 }
 
-/** Whether only version 2 is mounted there. */
+/** Whether only cgroup version 2 is mounted at this root. */
 export function isVersion2(root: string): boolean {
   return existsSync(join(root, "cgroup.controllers"));
 }

@@ -3,7 +3,7 @@ import { CodedError, messageOf } from "@xfn/errors";
 import { codeOf } from "../base/error-text.ts";
 import { readText } from "../base/read-text.ts";
 
-/** This host cannot enforce a limit. The message has the reason, and `remedy` the way out. */
+/** This host cannot enforce a limit. The message has the reason, and `remedy` the fix. */
 export class LimitUnavailableError extends CodedError<"LimitUnavailable"> {
   override readonly name = "LimitUnavailableError";
   readonly remedy: string = process.geteuid?.() === 0 ? REMEDY_ROOT : REMEDY;
@@ -34,12 +34,12 @@ export function write(path: string, text: string): void {
   }
 }
 
-/** {@link write} for a file that some kernels lack. */
+/** Calls {@link write} for a file that some kernels lack. */
 export function writeWherePresent(path: string, text: string): void {
   if (existsSync(path)) write(path, text);
 }
 
-/** The words of a file; none if it cannot be read. */
+/** The words of a file; empty if it cannot be read. */
 export function words(path: string): string[] {
   return readText(path).trim().split(/\s+/).filter(Boolean);
 }
@@ -49,7 +49,7 @@ export function counter(path: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(readText(path))?.[1] ?? 0);
 }
 
-/** Removes a group. @returns false if it still has processes or groups (EBUSY) */
+/** Removes a group. @returns false if the group still has processes or groups (EBUSY) */
 export function removeGroup(path: string): boolean {
   try {
     rmdirSync(path);

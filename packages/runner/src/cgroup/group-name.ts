@@ -1,11 +1,13 @@
 import { pidNamespace, processStartTime } from "@xfn/oci-rootfs";
 
-/** The process that made a group. The start time tells it from a later process with the same id. */
+/** The process that created a group. The start time distinguishes it from a later process with the same id. */
 export interface GroupOwner {
   pid: number;
   /** As {@link processStartTime} reads it. */
   startTime: string;
-  /** Inode of the pid namespace. Containers that share this cgroup tree have processes that are invisible here. */
+  /**
+   * Inode of the pid namespace. Other containers that share this cgroup tree have processes that are invisible here.
+   */
   pidNamespace: string;
 }
 
@@ -14,7 +16,7 @@ const pattern = /^xfn-(\d+)-(\d+)-(\d+)-\d+$/;
 let self: GroupOwner | undefined;
 let count = 0;
 
-/** A unique name for the groups of the next call: `xfn-PID-START-NAMESPACE-COUNT`. */
+/** Returns a unique name for the groups of the next call: `xfn-PID-START-NAMESPACE-COUNT`. */
 export function nextGroupName(): string {
   self ??= {
     pid: process.pid,
@@ -25,14 +27,14 @@ export function nextGroupName(): string {
   return `xfn-${self.pid}-${self.startTime}-${self.pidNamespace}-${count}`;
 }
 
-/** The process that made the group of this name; undefined for groups of other programs. */
+/** The process that created the group with this name; undefined for groups of other programs. */
 export function ownerOf(name: string): GroupOwner | undefined {
   const [, pid, startTime, namespace] = pattern.exec(name) ?? [];
   if (pid === undefined || startTime === undefined || namespace === undefined) return undefined;
   return { pid: Number(pid), startTime, pidNamespace: namespace };
 }
 
-/** Whether the process that made a group has certainly ended. */
+/** Whether the process that created a group has certainly ended. */
 export function isGone(owner: GroupOwner): boolean {
   return owner.pidNamespace === pidNamespace() && processStartTime(owner.pid) !== owner.startTime;
 }

@@ -1,25 +1,25 @@
 /** Limits of one call. */
 export interface Limits {
-  /** Bytes. */
+  /** In bytes. */
   memoryBytes?: number | undefined;
-  /** Cores, such as 0.25. */
+  /** In cores, such as 0.25. */
   cpus?: number | undefined;
-  /** Processes and threads, those of the OCI runtime included. */
+  /** Processes and threads, including those of the OCI runtime. */
   pids?: number | undefined;
   /**
    * Whether to fail if no cgroup can count processes. Otherwise RLIMIT_NPROC is enough (process-rlimit.ts), and a
-   * cgroup counts them only where that costs little.
+   * cgroup counts them only where that is cheap.
    */
   mustCount?: boolean;
-  /** Whether the kernel kills one process for lack of memory, and not the whole group, which many sandboxes share. */
+  /** Whether the kernel kills one process for lack of memory instead of the whole group, which many sandboxes share. */
   killsOne?: boolean;
 }
 
-/** Which limits a call reached. */
+/** The limits that a call reached. */
 export interface LimitHits {
   /** The kernel killed a process for lack of memory. */
   outOfMemory: boolean;
-  /** The kernel refused to make a process or thread. */
+  /** The kernel refused to create a process or thread. */
   tooManyProcesses: boolean;
 }
 
@@ -30,27 +30,27 @@ export const NO_HITS: LimitHits = { outOfMemory: false, tooManyProcesses: false 
 export interface LimitCgroup {
   /** `cgroup.procs` files of the groups that the container's first process joins, relative to the cgroup root. */
   procs: string[];
-  /** Whether these groups count processes, so that {@link hits} reports one too many. */
+  /** Whether these groups count processes, so that {@link hits} can report that their limit was reached. */
   countsProcesses: boolean;
   hits(): LimitHits;
-  /** How many processes the kernel has killed for lack of memory. */
+  /** The number of processes that the kernel has killed for lack of memory. */
   memoryKills(): number;
-  /** Sends SIGKILL to all processes at once, where the kernel can (version 2, Linux 5.14). */
+  /** Sends SIGKILL to all processes at once, if the kernel supports it (version 2, Linux 5.14). */
   kill(): void;
   /** Removes the groups: now if their processes have ended, otherwise shortly after they end. */
   remove(): void;
 }
 
-/** Where cgroups are; tests pass their own. */
+/** The cgroup hierarchy. Tests pass their own. */
 export interface CgroupHost {
   /** `/sys/fs/cgroup`. */
   root: string;
   /** The text of `/proc/self/cgroup`. */
   self: string;
-  /** Whether this process is root. Root may also make groups at the top of a version 2 hierarchy. */
+  /** Whether this process is root. Root may also create groups at the top of a version 2 hierarchy. */
   isRoot: boolean;
   /**
-   * Processes that may be moved into a leaf so that controllers can be enabled above it: this one and its
+   * Processes that may be moved into a leaf so that controllers can be enabled above it: this process and its
    * descendants.
    */
   ownProcesses: () => number[];

@@ -2,14 +2,16 @@ import { readFileSync } from "node:fs";
 
 /**
  * Tasks of the OCI runtime in a container's cgroup: crun has at most three processes while it starts a container, and
- * one afterwards. runc, a Go program, has about a dozen threads.
+ * one afterwards. runc is a Go program, and has about a dozen threads.
  */
 export const RUNTIME_TASKS = 16;
 
-/** Processes and threads that one function may have; Node and Go need a few dozen, a fork bomb needs more. */
+/**
+ * The largest number of processes and threads of one function. Node and Go need a few dozen, a fork bomb needs more.
+ */
 export const MAX_PROCESSES = 1024;
 
-/** More processes than any Linux can have (PID_MAX_LIMIT). */
+/** More processes than any Linux supports (PID_MAX_LIMIT). */
 const NO_BOUND = 2 ** 22;
 
 /** The user that runs functions, and its hard limit of processes. */
@@ -21,10 +23,10 @@ export interface RlimitUser {
 /**
  * RLIMIT_NPROC for a function with a limit of processes and threads.
  *
- * If a cgroup counts them, RLIMIT_NPROC must be higher, because only the cgroup records that its limit was hit.
+ * If a cgroup counts them, RLIMIT_NPROC must be higher, because only the cgroup records that its limit was reached.
  * Otherwise RLIMIT_NPROC is the limit, counted per user namespace (Linux 5.14). For root that is the function's
- * namespace. For an ordinary user the surrounding namespace counts too: crun sets limits before it makes the
- * function's namespace, and create_user_ns in kernel/user_namespace.c keeps the limit in force. There it bounds all
+ * namespace. For an ordinary user the surrounding namespace counts too: crun sets limits before it creates the
+ * function's namespace, and create_user_ns in kernel/user_namespace.c preserves the limit. There it limits all
  * functions of a runner together, so it leaves room for others.
  */
 export function processRlimit(
@@ -52,7 +54,7 @@ function currentUser(): RlimitUser {
   return known;
 }
 
-/** The hard limit of processes in the text of /proc/PID/limits; no bound if it is `unlimited`. */
+/** The hard limit of processes in the text of /proc/PID/limits; {@link NO_BOUND} if it is `unlimited`. */
 export function hardLimitOf(limits: string): number {
   return Number(/^Max processes\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? NO_BOUND);
 }

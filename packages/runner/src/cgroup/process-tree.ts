@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { readText } from "../base/read-text.ts";
 
-/** A process and its descendants; none if it has ended. */
+/** A process and its descendants; empty if the process has ended. */
 export function processTree(pid: number): number[] {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>

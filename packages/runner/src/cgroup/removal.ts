@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeGroup, words } from "./files.ts";
 
-// A killed process leaves its group when the kernel has freed it. A container with many processes and much memory
-// takes tens of milliseconds. After all of these (4 s together) the next start's sweep removes the rest.
+// A killed process leaves its group when the kernel has freed it. For a container with many processes and much memory
+// that takes tens of milliseconds. After all of these (4 s together), the sweep at the next start removes the rest.
 const RETRY_MS = [1, 2, 5, 10, 20, 50, 100, 300, 500, 1_000, 2_000];
 
 /** Removes groups whose processes have ended or are ending, and retries for a few seconds. */
@@ -34,7 +34,7 @@ export function killGroup(path: string): void {
   }
 }
 
-// The kernel lists processes of other pid namespaces as 0, which to kill(2) means this process's own group.
+// The kernel lists processes of other pid namespaces as 0, which kill(2) interprets as this process's own group.
 function visibleProcesses(path: string): number[] {
   return words(join(path, "cgroup.procs"))
     .map(Number)

@@ -9,7 +9,7 @@ import { isGone, nextGroupName, ownerOf } from "./group-name.ts";
 import { removeGroups } from "./removal.ts";
 import { sweepCgroups } from "./sweep.ts";
 
-// Plain folders stand in for groups; real ones of a runner that was killed are in test/e2e/runner-limits.host.test.ts.
+// Plain folders replace cgroups here. test/e2e/runner-limits.host.test.ts uses real groups of a killed runner.
 
 let root: string;
 beforeEach(() => {

@@ -8,8 +8,8 @@ import { baseV1 } from "./v1.ts";
 import { ownBaseV2 } from "./v2.ts";
 
 /**
- * Removes the groups of calls whose runner was killed or crashed, and kills their processes. It searches where this
- * process makes groups, and skips groups whose runner may be alive: see {@link isGone}.
+ * Removes the groups of calls whose runner was killed or crashed, and kills their processes. Searches the groups in
+ * which this process creates groups. Skips groups whose runner may be alive: see {@link isGone}.
  *
  * @returns the number of groups
  */
@@ -20,7 +20,7 @@ export function sweepCgroups(host: { root: string; self: string } = { root: CGRO
       return owner !== undefined && isGone(owner) ? [join(base, name)] : [];
     }),
   );
-  // Does not wait for the removal.
+  // Starts the removal without waiting for it.
   removeGroups(left);
   return left.length;
 }

@@ -6,9 +6,11 @@ import { counter, LimitUnavailableError, unavailable, write, writeWherePresent }
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { removeGroups } from "./removal.ts";
 
-// Version 1: one hierarchy per controller; only root may make groups in it.
+// Version 1 has one hierarchy per controller. Only root may create groups in it.
 
-/** Makes a call's groups, one per controller. @throws LimitUnavailableError, after removing what it made */
+/**
+ * Creates a call's groups, one per controller. @throws LimitUnavailableError, after removing the groups that it created
+ */
 export function createV1(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
   const made: string[] = [];
   const make = (controller: string): string => {
@@ -55,7 +57,7 @@ export function createV1(name: string, limits: Limits, host: CgroupHost): LimitC
         outOfMemory: memoryKills() > 0,
         tooManyProcesses: pids !== undefined && counter(join(pids, "pids.events"), "max") > 0,
       }),
-      // Version 1 has no group kill. The end of its first process kills the container's pid namespace.
+      // Version 1 cannot kill a group. The end of its first process kills the container's pid namespace.
       kill: () => undefined,
       remove: () => removeGroups(made),
     };
@@ -65,7 +67,7 @@ export function createV1(name: string, limits: Limits, host: CgroupHost): LimitC
   }
 }
 
-/** Where calls' groups are made: below this process's group, so that a limit on the runner bounds its functions too. */
+/** The parent of calls' groups: this process's group, so that a limit on the runner also limits its functions. */
 export function baseV1(controller: string, host: Pick<CgroupHost, "root" | "self">): string | undefined {
   const mounted = join(host.root, controller);
   if (!existsSync(mounted)) return undefined;

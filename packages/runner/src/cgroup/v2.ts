@@ -7,14 +7,14 @@ import { counter, removeGroup, unavailable, words, write, writeWherePresent } fr
 import type { CgroupHost, LimitCgroup, Limits } from "./limit-cgroup.ts";
 import { killGroup, removeGroups } from "./removal.ts";
 
-// Version 2: one hierarchy, of which a delegated part is usable.
+// Version 2 has one hierarchy, and only a delegated part of it is usable.
 
 /**
- * Makes a call's group. Joining it costs a grace period of the kernel (18 ms if no process joined one just before),
- * unless the hierarchy is mounted with `favordynmods`. A limit of processes alone therefore makes no group, unless it
- * must be counted.
+ * Creates a call's group. Joining it costs a grace period of the kernel (18 ms if no process joined one just before),
+ * unless the hierarchy is mounted with `favordynmods`. A limit of processes alone therefore requires no group, unless
+ * they must be counted.
  *
- * @throws LimitUnavailableError, after removing what it made
+ * @throws LimitUnavailableError, after removing the group that it created
  */
 export function createV2(name: string, limits: Limits, host: CgroupHost): LimitCgroup | undefined {
   const needed = [
@@ -32,13 +32,13 @@ export function createV2(name: string, limits: Limits, host: CgroupHost): LimitC
   }
   let countsProcesses = false;
   try {
-    // Below a group that has processes and delegates `cpu`, the kernel makes groups that no process can join.
+    // Below a group that has processes and delegates `cpu`, the kernel creates groups that no process can join.
     const type = words(join(directory, "cgroup.type")).join(" ");
     if (type !== "" && type !== "domain") throw unavailable(needed.join(" and "), `${directory} is "${type}"`);
     if (limits.memoryBytes !== undefined) {
       write(join(directory, "memory.max"), String(limits.memoryBytes));
       writeWherePresent(join(directory, "memory.swap.max"), "0");
-      // A function with one killed process is broken, so kill all of it.
+      // A function with one killed process is broken, so kill all of its processes.
       if (limits.killsOne !== true) writeWherePresent(join(directory, "memory.oom.group"), "1");
     }
     if (limits.cpus !== undefined) write(join(directory, "cpu.max"), `${cpuQuota(limits.cpus)} ${CPU_PERIOD}`);
@@ -62,7 +62,7 @@ export function createV2(name: string, limits: Limits, host: CgroupHost): LimitC
   };
 }
 
-// By now the base has no processes. Where this controller is not delegated, RLIMIT_NPROC limits processes.
+// At this point the base has no processes. If this controller is not delegated, RLIMIT_NPROC limits processes.
 function limitProcesses(base: string, directory: string, pids: number): boolean {
   try {
     if (!words(join(base, "cgroup.subtree_control")).includes("pids"))
@@ -74,10 +74,12 @@ function limitProcesses(base: string, directory: string, pids: number): boolean 
   }
 }
 
-/** The group into which the runner moves itself: a group with processes cannot delegate controllers. */
+/** The group into which the runner moves itself, because a group with processes cannot delegate controllers. */
 const SUPERVISOR = "xfn-supervisor";
 
-/** The group that delegates controllers to calls' groups: this process's, so that its limits bound functions too. */
+/**
+ * The group that delegates controllers to calls' groups: this process's group, so that its limits also limit functions.
+ */
 function delegatedBase(controllers: string[], host: CgroupHost): string {
   const base = ownBaseV2(host);
   try {
@@ -149,7 +151,7 @@ function moveProcesses(directory: string, processes: number[]): void {
     try {
       writeFileSync(join(directory, "cgroup.procs"), String(pid));
     } catch {
-      // It ended meanwhile. A process that stays for another reason makes the next step fail with a message.
+      // The process has ended. A process that stays for another reason makes the next step fail with a message.
     }
   }
 }

@@ -7,7 +7,7 @@ import { type ExitStatus, reap } from "../host/syscalls.ts";
 import { Chroot } from "./chroot.ts";
 import { processesOf, USERS_OF_RUNNER, UserPool } from "./users.ts";
 
-/** A killed process is gone within milliseconds, unless the kernel waits for a device. */
+/** A killed process ends within milliseconds, unless the kernel waits for a device. */
 const KILL_AGAIN_MS = 20;
 
 /** All functions in chroots of one runner, from their preparation to their end. */
@@ -16,19 +16,19 @@ export class ChrootHost implements FunctionsHost {
   readonly #send: Send;
   readonly #chroots = new Map<string, Chroot>();
   readonly #users: UserPool;
-  /** Ends of first processes whose other processes are being killed. */
+  /** Exit statuses of first processes whose remaining processes are being killed. */
   readonly #ends = new Map<Chroot, { status: ExitStatus; at: number }>();
   #onEmpty: (() => void) | undefined;
 
   /**
    * @param folder a private folder
-   * @param firstUser of the runner
+   * @param firstUser the first user of the runner
    */
   constructor(folder: string, firstUser: number, send: Send) {
     this.#folder = folder;
     this.#users = new UserPool(firstUser);
     this.#send = send;
-    // Processes that outlived an earlier host of this runner. Some may end meanwhile.
+    // Processes that outlived an earlier host of this runner. Some may end in the meantime.
     for (const pid of processesOf(firstUser, USERS_OF_RUNNER)) quietly(() => process.kill(pid, "SIGKILL"));
   }
 
@@ -67,7 +67,7 @@ export class ChrootHost implements FunctionsHost {
     else chroot.kill();
   }
 
-  /** Reaps all children that have ended, those that functions left behind too. Call it on SIGCHLD. */
+  /** Reaps all children that have ended, including those that functions left behind. Call it on SIGCHLD. */
   reap(): void {
     for (let status = reap(); status !== undefined; status = reap()) {
       for (const chroot of this.#chroots.values()) {
@@ -78,7 +78,7 @@ export class ChrootHost implements FunctionsHost {
     }
   }
 
-  /** Kills everything, and removes all folders. */
+  /** Kills all functions, and removes all folders. */
   async close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onEmpty = resolve;
@@ -87,7 +87,7 @@ export class ChrootHost implements FunctionsHost {
     await promise;
   }
 
-  // The function's own end does not end what it started.
+  // The end of a function's first process does not end the processes that it started.
   #progress(chroot: Chroot, ended: "first" | "killer"): void {
     const end = this.#ends.get(chroot);
     const isEmpty = ended === "killer" && chroot.killerEnded();
@@ -118,7 +118,7 @@ export class ChrootHost implements FunctionsHost {
       this.#users.giveBack(chroot.user);
       if (this.#users.isUnused) this.#onEmpty?.();
     };
-    // A folder that cannot be removed takes space, and harms no other call.
+    // A folder that cannot be removed takes space, but does not affect other calls.
     chroot.remove().then(free, free);
   }
 }

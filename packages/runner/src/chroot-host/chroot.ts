@@ -8,7 +8,7 @@ import { removeRoot } from "./remove-root.ts";
 import { makeRoot } from "./root-folder.ts";
 import { processesOf } from "./users.ts";
 
-/** How the first process of a function ended. */
+/** The end of a function's first process. */
 export interface ChrootEnd {
   readonly code: number;
   /** Why the function did not start. */
@@ -18,7 +18,7 @@ export interface ChrootEnd {
 /** One function in a chroot: its folder, its user, its pipes and its processes. */
 export class Chroot {
   readonly id: string;
-  /** The user and group of its processes, and of nothing else. */
+  /** The user and group of its processes. Nothing else uses them. */
   readonly user: number;
   readonly #folder: string;
   readonly #config: string;
@@ -37,7 +37,7 @@ export class Chroot {
     this.#config = config;
   }
 
-  /** Makes the root and the pipes. @returns the runner's ends of stdin, stdout and stderr */
+  /** Creates the root and the pipes. @returns the runner's ends of stdin, stdout and stderr */
   async prepare(layers: readonly string[]): Promise<[number, number, number]> {
     mkdirSync(this.#folder, { mode: 0o700 });
     await makeRoot(layers, this.#root, this.user);
@@ -49,7 +49,7 @@ export class Chroot {
     return this.#outside;
   }
 
-  /** Whether nothing was started. */
+  /** Whether no process was started yet. */
   get isPrepared(): boolean {
     return this.#first === undefined;
   }
@@ -71,7 +71,7 @@ export class Chroot {
     }
   }
 
-  /** Kills all processes of the function's user at once, those that left its session too. */
+  /** Kills all processes of the function's user at once, including processes that left its session. */
   kill(): void {
     if (this.#killer !== undefined) return;
     const nothing = pipe();
@@ -82,7 +82,7 @@ export class Chroot {
     }
   }
 
-  /** Whether a child of the chroot host belongs to it. */
+  /** Whether a child of the chroot host belongs to this function, and in which role. */
   owns(pid: number): "first" | "killer" | undefined {
     if (pid === this.#first) return "first";
     return pid === this.#killer ? "killer" : undefined;
@@ -94,7 +94,7 @@ export class Chroot {
     return processesOf(this.user).length === 0;
   }
 
-  /** How the function ended. Call it when no process is left. */
+  /** The end of the function. Call it when no process is left. */
   endOf({ code, signal }: ExitStatus): ChrootEnd {
     // 128 + N after signal N, as OCI runtimes report it.
     return { code: signal === null ? (code ?? 0) : 128 + signal, failure: this.#failure() };

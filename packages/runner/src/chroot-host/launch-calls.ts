@@ -9,7 +9,7 @@ export interface ChrootProcess {
   readonly args: readonly string[];
   readonly env: readonly string[];
   readonly cwd: string;
-  /** Resource limits, as config.json has them. */
+  /** Resource limits in the form of config.json. */
   readonly rlimits: readonly { readonly type: string; readonly hard: number; readonly soft: number }[];
 }
 
@@ -33,14 +33,14 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const LAST_CAPABILITY = 40;
 const CAPABILITY_VERSION_3 = 0x20080522;
 const SECCOMP_SET_MODE_FILTER = 1;
-/** Of each `struct sock_filter`. */
+/** Size of each `struct sock_filter`. */
 const INSTRUCTION_BYTES = 8;
 
 const ALL_PROCESSES = -1;
 
 /**
- * The calls that start a function in a chroot: with a user of its own, no group beside it, no capability and no way
- * to one, and the seccomp filter of chroots.
+ * The calls that start a function in a chroot: with its own user, no supplementary groups, no capabilities and no way
+ * to gain any, and the seccomp filter of chroots.
  *
  * @param report path of a new file for the call that failed
  */
@@ -57,7 +57,7 @@ export function startCalls(root: string, id: number, process: ChrootProcess, rep
     call("chdir", cString("/")),
     call("chdir", cString(process.cwd)),
     ...becomeUser(id),
-    // The kernel clears it when the user changes.
+    // The kernel clears this setting when the user changes.
     call("prctl", PR_SET_PDEATHSIG, constants.signals.SIGKILL),
     ...filterCalls(),
     ...executeCalls(process),
@@ -65,8 +65,8 @@ export function startCalls(root: string, id: number, process: ChrootProcess, rep
 }
 
 /**
- * The calls that kill all processes of a user at once, those that fork meanwhile too. Without capabilities the caller
- * reaches no other user's.
+ * The calls that kill all processes of a user at once, including processes that are being forked. Without capabilities
+ * the caller cannot signal processes of other users.
  */
 export function killCalls(id: number): SystemCall[] {
   return [...becomeUser(id), call("kill", ALL_PROCESSES, constants.signals.SIGKILL), call("exit_group", 0)];
@@ -76,7 +76,7 @@ function becomeUser(id: number): SystemCall[] {
   const capabilities = Array.from({ length: LAST_CAPABILITY + 1 }, (_, capability) => capability);
   return [
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-    // Needs CAP_SETPCAP. Without new privileges the bounding set gives nothing.
+    // Requires CAP_SETPCAP. With no_new_privs set, the bounding set grants nothing.
     ...capabilities.map((capability) => ({ ...call("prctl", PR_CAPBSET_DROP, capability), mayFail: true })),
     // Kernels without ambient capabilities (before 4.3) have none to clear.
     { ...call("prctl", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), mayFail: true },
@@ -95,7 +95,7 @@ function filterCalls(): SystemCall[] {
   return [call("seccomp", SECCOMP_SET_MODE_FILTER, 0, [filter.length / INSTRUCTION_BYTES, filter])];
 }
 
-/** One call for each folder of PATH in which the program can be. */
+/** Returns one call for each folder of PATH that can contain the program. */
 function executeCalls({ args, env }: ChrootProcess): SystemCall[] {
   const [program = ""] = args;
   const argv = [...args.map(cString), 0];

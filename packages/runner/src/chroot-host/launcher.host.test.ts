@@ -42,7 +42,7 @@ test("there is one for x64 only", () => {
   expect([canLaunch("arm64"), canLaunch("riscv64")]).toEqual([false, false]);
 });
 
-/** Runs a launcher with a pipe as the descriptor of its report. */
+/** Runs a launcher with a pipe as its report descriptor. */
 function run(calls: readonly SystemCall[]): { stdout: string; status: number | null; report: Buffer } {
   const folder = temporaryFolder();
   try {

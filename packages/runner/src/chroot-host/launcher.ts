@@ -1,12 +1,12 @@
 import { endianness } from "node:os";
 import { callNumber } from "../seccomp/system-calls.ts";
 
-// A program of a few kilobytes that makes system calls one after the other, and ends at the first that fails. Node
+// A program of a few kilobytes that makes system calls one after the other, and exits at the first that fails. Node
 // cannot run code between fork and exec, and the tools of util-linux before 2.40 install no seccomp filter.
 
 /**
- * An argument of a system call. Bytes are part of the program, and are passed by their address. A list is a structure
- * of 64-bit words: numbers, and addresses of bytes.
+ * An argument of a system call. Bytes are part of the program, and are passed by address. A list is a structure of
+ * 64-bit words: numbers, and addresses of bytes.
  */
 export type Argument = number | Uint8Array | readonly (number | Uint8Array)[];
 
@@ -14,19 +14,19 @@ export type Argument = number | Uint8Array | readonly (number | Uint8Array)[];
 export interface SystemCall {
   readonly name: string;
   readonly arguments: readonly Argument[];
-  /** The program goes on after an error. Otherwise it ends. */
+  /** Whether the program continues after an error. Otherwise it exits. */
   readonly mayFail?: boolean;
 }
 
 /**
- * Size of the report on descriptor 3, which the first call opens: the number of the error, then the index of the call,
- * as 32-bit integers.
+ * Size of the report on descriptor 3, which the first call opens. It has the error number and then the index of the
+ * call, as 32-bit integers.
  */
 export const REPORT_BYTES = 8;
 /** The exit code after a failed call. */
 export const LAUNCH_FAILED = 126;
 
-/** Whether launchers can be made for this processor. */
+/** Whether launchers exist for this processor. */
 export function canLaunch(architecture: string = process.arch): boolean {
   return architecture === "x64" && endianness() === "LE";
 }
@@ -45,13 +45,13 @@ export function launcherProgram(calls: readonly SystemCall[]): Buffer {
   return Buffer.concat([headers(HEADERS_BYTES + body.length), body]);
 }
 
-/** A text as C has it. */
+/** A NUL-terminated C string. */
 export function cString(text: string): Buffer {
   if (text.includes("\0")) throw new TypeError("a text for a system call contains a NUL");
   return Buffer.from(`${text}\0`);
 }
 
-/** 64-bit integers, as many system calls take them in a structure. */
+/** 64-bit integers in the form that many system calls take in a structure. */
 export function words64(...words: number[]): Buffer {
   const bytes = Buffer.alloc(words.length * 8);
   for (const [index, word] of words.entries()) bytes.writeBigUInt64LE(BigInt.asUintN(64, BigInt(word)), index * 8);
@@ -117,7 +117,7 @@ function int32(value: number): Buffer {
   return bytes;
 }
 
-/** The bytes behind the code, and their addresses. */
+/** The bytes after the code, and their addresses. */
 class DataSection {
   readonly #start: number;
   readonly #parts: Buffer[] = [];

@@ -1,6 +1,6 @@
-// The chroot host: a small process that starts functions in chroots, and adopts what they leave behind. It has no
-// namespaces of its own: `type: Chroot` is for hosts that refuse them. When the runner ends, it kills its functions,
-// removes their folders, and exits.
+// The chroot host: a small process that starts functions in chroots, and adopts the processes that they leave behind.
+// It has no namespaces of its own: `type: Chroot` is for hosts that refuse them. When the runner ends, it kills its
+// functions, removes their folders, and exits.
 import { type Send, serveRequests } from "../host/serve-requests.ts";
 import { becomeSubreaper } from "../host/syscalls.ts";
 import { ChrootHost } from "./chroot-host.ts";
@@ -12,7 +12,7 @@ let folder = "";
 
 serveRequests(open, () => void end());
 
-// It ignores the requests that only containers have: they are loaded early, moved, measured and connected to.
+// The chroot host ignores requests that only containers support: load, move, measure and connect.
 function open(scratch: string, send: Send): ChrootHost {
   folder = scratch;
   becomeSubreaper();

@@ -34,10 +34,10 @@ async function giveTo(folder: string, id: number): Promise<void> {
   await lchown(folder, id, id);
 }
 
-/** The function has the runner's network, and finds names as the runner does. */
+/** The function has the runner's network, and resolves names as the runner does. */
 function addNetworkFiles(root: string): void {
   const folder = join(root, "etc");
-  // A link in the image may lead anywhere.
+  // A link in the image can lead anywhere.
   if (!isFolder(folder)) return;
   for (const name of ["resolv.conf", "hosts"]) {
     const path = join(folder, name);
@@ -46,7 +46,7 @@ function addNetworkFiles(root: string): void {
   }
 }
 
-// Without CAP_MKNOD, or on a file system without devices, a function has none.
+// Without CAP_MKNOD, or on a file system without devices, a function has no devices.
 function addDevices(root: string): void {
   const folder = join(root, "dev");
   if (!isFolder(folder)) return;

@@ -1,21 +1,21 @@
 import { readdirSync } from "node:fs";
 import { readText } from "../base/read-text.ts";
 
-/** Users of one runner: as many functions in chroots can run at a time. */
+/** The number of users of one runner, which limits the number of concurrent functions in chroots. */
 export const USERS_OF_RUNNER = 256;
 
 /**
- * The first user of the first runner. No other program uses these ids: they are above the ranges of systemd's
- * containers and of subordinate ids. Process ids are below 2^22, so that the last user is below 2^32 - 1.
+ * The first user of the first runner. Other programs do not use these ids: they are above the ranges of systemd's
+ * containers and of subordinate ids. Process ids are below 2^22, so the last user is below 2^32 - 1.
  */
 const FIRST_USER = 3_000_000_000;
 
-/** The users of a runner: no other runner of its pid namespace has them. */
+/** The first user of a runner. No other runner in its pid namespace has the same users. */
 export function firstUserOf(runnerPid: number): number {
   return FIRST_USER + runnerPid * USERS_OF_RUNNER;
 }
 
-/** Whether this process's user namespace has the users of a runner, by the text of /proc/self/uid_map. */
+/** Whether this process's user namespace contains the users of a runner, by the text of /proc/self/uid_map. */
 export function hasUsers(runnerPid: number, uidMap: string): boolean {
   const first = firstUserOf(runnerPid);
   return uidMap.split("\n").some((line) => {
@@ -24,11 +24,11 @@ export function hasUsers(runnerPid: number, uidMap: string): boolean {
   });
 }
 
-/** Running processes of users from `first` on. Zombies do not count: nothing of them runs. */
+/** Running processes of users from `first` on. Zombies do not count, because they execute no code. */
 export function processesOf(first: number, count: number = 1): number[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
-    // The owner of the folder is root for a process that hides its memory.
+    // The owner of the folder is root if the process hides its memory.
     const status = readText(`/proc/${name}/status`);
     if (/^State:\s+[ZX]/m.test(status)) return [];
     const ids = /^Uid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/).map(Number) ?? [];
@@ -37,11 +37,11 @@ export function processesOf(first: number, count: number = 1): number[] {
 }
 
 /**
- * Gives the users of a runner to its functions. A user that a function had comes after all others. So another function
- * is unlikely to meet what is left under its id.
+ * Assigns the users of a runner to its functions. A released user is reused after all others. Another function is
+ * therefore unlikely to find leftovers under its id.
  */
 export class UserPool {
-  /** The one that has been free for the longest time comes first. */
+  /** The user that has been free for the longest time comes first. */
   readonly #free: number[];
   readonly #count: number;
 
@@ -54,7 +54,7 @@ export class UserPool {
     return this.#free.length === this.#count;
   }
 
-  /** Undefined if functions have all users. */
+  /** Undefined if all users are in use. */
   take(): number | undefined {
     return this.#free.shift();
   }

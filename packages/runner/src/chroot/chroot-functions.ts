@@ -24,7 +24,7 @@ const SETTINGS = {
   runtime: { path: "", family: "other" },
 } as const;
 
-/** Runs functions of `type: Chroot`, each call in one throw-away root. */
+/** Runs functions of `type: Chroot`, each call in its own throw-away root. */
 export class ChrootFunctions implements Executor {
   readonly #options: ChrootOptions;
   readonly #specs = new SandboxSpecs();
@@ -100,7 +100,7 @@ export class ChrootFunctions implements Executor {
     const host = this.#host;
     if (host === undefined) return;
     await host.close();
-    // A host that was killed left its folder behind.
+    // A killed host leaves its folder behind.
     await removeRoot(host.scratch);
   }
 

@@ -13,9 +13,9 @@ const CAPABILITIES = [
 ] as const;
 
 /**
- * Why this process can run no function in a chroot; undefined if it can.
+ * Why this process cannot run functions in a chroot; undefined if it can.
  *
- * @param read the text of a file below /proc/self; empty if there is none
+ * @param read returns the text of a file below /proc/self; empty if it cannot be read
  */
 export function chrootProblem(
   read: (name: "status" | "uid_map") => string = (name) => readText(`/proc/self/${name}`),

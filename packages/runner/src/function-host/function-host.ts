@@ -12,7 +12,7 @@ import { FunctionServer, throwIfAborted } from "./function-server.ts";
 import { checkPackage } from "./package-file.ts";
 import { ServerPool, type ServerPoolLimits, type ServerUsage } from "./server-pool.ts";
 
-/** What a host of functions needs from the runner. */
+/** The parts of a runner that a host of functions needs. */
 export interface FunctionHostParts {
   limits: ServerPoolLimits;
   /** Looks up an image, and acquires a lease on it. */
@@ -20,24 +20,24 @@ export interface FunctionHostParts {
   acquire: (digest: string) => void;
   release: (digest: string) => void;
   spec: (image: Image, options: ServeOptions, process: ServerProcess) => Promise<SandboxSpec>;
-  /** Prepares the sandbox of a server. The sandbox host is then ready. */
+  /** Prepares the sandbox of a server. The sandbox host is ready afterwards. */
   prepare: (spec: SandboxSpec) => Promise<Sandbox>;
   /** The cgroup that servers share, if there is one. */
   group: () => SharedGroup | undefined;
   onEvent: (event: RunnerEvent) => void;
   /** Memory and processor time of sandboxes. */
   measure: (ids: string[]) => Promise<({ id: string } & ServerUsage)[]>;
-  /** The sandbox host, started if there is none. @throws RunnerError if the runner is closed */
+  /** Returns the sandbox host, and starts one if there is none. @throws RunnerError if the runner is closed */
   host: () => SandboxHost;
 }
 
-/** The only flag that the official SDKs of all languages know: no TLS. */
+/** The only flag that the official SDKs of all languages support: no TLS. */
 const ARGUMENTS = ["--insecure"];
 
-// More images are not in use at once; a forgotten one is checked again.
+// At most this many images are in use at once in practice. A forgotten image is checked again.
 const MAX_CHECKED = 256;
 
-/** How often idle servers are measured. */
+/** The interval between measurements of idle servers. */
 const REVIEW_MS = 5_000;
 
 const DEFAULT_START_TIMEOUT_MS = 20_000;
@@ -77,12 +77,12 @@ export class SandboxedFunctions implements FunctionHost {
     return { count: this.#pool.idle.length, bytes: this.#pool.idleBytes };
   }
 
-  /** Number of servers, also of those that start. */
+  /** The number of servers, including those that are starting. */
   get count(): number {
     return this.#pool.size;
   }
 
-  /** Ends all servers, because the sandbox host has ended. */
+  /** Forgets all servers, because the sandbox host has ended. */
   clear(): void {
     this.#pool.clear();
   }
@@ -92,7 +92,7 @@ export class SandboxedFunctions implements FunctionHost {
     this.#pool.close();
   }
 
-  // Measures a server soon after it became idle, and again from time to time.
+  // Measures servers soon after they became idle, and then periodically.
   #scheduleReview(): void {
     if (this.#review !== undefined || this.#pool.idle.length === 0) return;
     this.#review = setTimeout(() => void this.#reviewNow(), REVIEW_MS);
@@ -167,7 +167,7 @@ export class SandboxedFunctions implements FunctionHost {
       if (!cancelled.aborted) this.#parts.onEvent({ type: "server-failed", digest });
       if (server === undefined) this.#parts.release(digest);
       server?.end();
-      // Nothing of it is left when the caller has the error.
+      // When the caller gets the error, no process of the server is left.
       await server?.ended;
       throw error;
     }
@@ -200,8 +200,8 @@ export class SandboxedFunctions implements FunctionHost {
 }
 
 /**
- * Lets the event loop read what pipes have. The answer may come from a poll that began before the server wrote to its
- * pipe, so the next poll must end too.
+ * Lets the event loop read all data in the pipes. The answer may come from a poll that began before the server wrote to
+ * its pipe, so the next poll must end too.
  */
 async function pipesRead(): Promise<void> {
   await turn();

@@ -6,7 +6,7 @@ import type { Sandbox, ServerEnd, Serving } from "../sandbox/sandbox.ts";
 /** The port of all functions that are gRPC servers. */
 const FUNCTION_PORT = 9443;
 
-/** How a process ends; other failures concern its container. */
+/** Codes for the end of a process. Other codes concern its container. */
 const EXITS: ReadonlySet<string> = new Set(["NonZeroExit", "Killed", "OutOfMemory", "TooManyProcesses", "DiskFull"]);
 
 /** A function's server in a sandbox, from its start to its end. */
@@ -16,7 +16,7 @@ export class FunctionServer {
   readonly ended: Promise<ServerEnd>;
   readonly #serving: Serving;
   readonly #startTimeoutMs: number;
-  /** The connection that showed that the server listens, until a caller takes it. */
+  /** The connection that proved that the server listens, until a caller takes it. */
   #first: Socket | undefined;
   #listened = false;
   #over = false;
@@ -52,17 +52,17 @@ export class FunctionServer {
     return socket;
   }
 
-  /** How many bytes it has written. */
+  /** The number of bytes that the server has written. */
   written(): number {
     return this.#serving.output.size;
   }
 
-  /** The end of what it has written after its first `since` bytes. */
+  /** The end of the server's output after its first `since` bytes. */
   stderr(since = 0): string {
     return this.#serving.output.text(since);
   }
 
-  /** Kills it. */
+  /** Kills the server. */
   end(): void {
     this.#first?.destroy();
     if (!this.#over) this.sandbox.kill();
@@ -76,7 +76,7 @@ export class FunctionServer {
 
   async #open(): Promise<Socket> {
     const connection = await this.sandbox.connect(FUNCTION_PORT, this.#startTimeoutMs);
-    // Without TCP_NODELAY a frame waits for the acknowledgement of the one before, milliseconds in each call.
+    // Without TCP_NODELAY a frame waits for the acknowledgement of the previous one: milliseconds in each call.
     if ("socket" in connection) return connection.socket.setNoDelay().on("error", ignore);
     switch (connection.reason) {
       case "ended":
@@ -104,7 +104,7 @@ export class FunctionServer {
       phase: this.#listened ? "run" : "start",
       stderr: this.stderr(),
       exitCode,
-      // Started again, it most probably exits again.
+      // After a restart it would most probably exit again.
       retryable: this.#listened ? undefined : (end.failure?.retryable ?? false),
     });
   }
@@ -116,5 +116,6 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 function ignore(): void {
-  // The server may end while no code listens to the socket, which would end this program. Users see its end too.
+  // The server may end while no code listens to the socket. The error would then end this program. Users see its end
+  // too.
 }

@@ -1,24 +1,24 @@
 import { type Image, readImageFile } from "@xfn/oci-rootfs";
 import { RunnerError } from "@xfn/runner-contract";
 
-/** Where a package has its objects (https://docs.crossplane.io/latest/packages/providers/). */
+/** The file with a package's objects (https://docs.crossplane.io/latest/packages/providers/). */
 const PACKAGE_FILE = "package.yaml";
 
 /** The key that marks the layers and labels of packages. */
 const PACKAGE_LABEL = "io.crossplane.xpkg";
 
-/** Schemas of inputs make up nearly all of a large one. */
+/** In a large package, schemas of inputs take nearly all of the space. */
 const MAX_PACKAGE_BYTES = 20 * 1024 * 1024;
 
 const META_GROUP = "meta.pkg.crossplane.io/";
 
-/** Metadata takes a few KiB, with a readme some tens. It is parsed on the calling thread. */
+/** Metadata takes a few KiB, or some tens with a readme. It is parsed on the calling thread. */
 const MAX_META_CHARACTERS = 256 * 1024;
 const MAX_DOCUMENTS = 1000;
 
 /**
- * Checks that an image which is a package is one of a Function. An image without `package.yaml` is the bare runtime of
- * a function, unless its labels call it a package.
+ * Checks that a package is a Function package. An image without `package.yaml` is the bare runtime of a function,
+ * unless its labels mark it as a package.
  *
  * @throws RunnerError `ImageInvalid`
  */
@@ -31,7 +31,7 @@ export async function checkPackage({ layers, config }: Pick<Image, "layers" | "c
 }
 
 async function checkMeta(text: string): Promise<void> {
-  // Only the metadata is parsed: schemas of inputs take many times longer.
+  // Parse only the metadata: schemas of inputs take many times longer.
   const documents = text.split(/^---.*$/m, MAX_DOCUMENTS + 1);
   if (documents.length > MAX_DOCUMENTS) throw invalid(`its ${PACKAGE_FILE} has more than ${MAX_DOCUMENTS} documents`);
   const [meta, second] = documents.filter((document) => document.includes(META_GROUP));

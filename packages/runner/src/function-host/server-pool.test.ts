@@ -106,7 +106,7 @@ test("the least recently used idle servers end beyond the memory bound", async (
 test("a server that computes while it is idle ends", async () => {
   await use("busy");
   await use("quiet");
-  // Calls took this time.
+  // Calls used this processor time.
   await measure({ cpuMs: { busy: 30_000, quiet: 30_000 }, now: 5_000 });
   expect(alive()).toEqual(["busy", "quiet"]);
   await measure({ cpuMs: { busy: 30_501, quiet: 30_500 }, now: 10_000 });
@@ -119,7 +119,7 @@ test("what a server computes for calls between or during measurements does not e
   await measure({ cpuMs: { a: 10 }, now: 5_000 });
   await use("a");
   await measure({ cpuMs: { a: 4_000 }, now: 10_000 });
-  // This measurement is the one before the call, which ends after it.
+  // The call runs during this measurement, which does not include its processor time.
   const during = async (): Promise<void> => void (await use("a"));
   await measure({ cpuMs: { a: 4_010 }, now: 15_000, during });
   await measure({ cpuMs: { a: 9_000 }, now: 20_000 });
@@ -168,7 +168,7 @@ test("a start that no user waits for any more is cancelled", async () => {
   lease.release();
   expect(cancelled?.aborted).toBe(true);
   expect(pool.size).toBe(0);
-  // A start that does not heed it is ended as soon as it is there.
+  // A start that ignores its signal is ended as soon as its server is ready.
   const late = new FakeServer("late");
   resolve(late);
   await turn();

@@ -2,7 +2,7 @@ import { RunnerError } from "@xfn/runner-contract";
 import { BUSY_SHARE } from "../warm-pool/limits.ts";
 import type { ServerEndReason } from "../warm-pool/runner-event.ts";
 
-/** What the pool needs of a server. */
+/** A server as the pool sees it. */
 export interface PooledServer {
   /** Settles when it has ended. Never rejects. */
   readonly ended: Promise<unknown>;
@@ -10,19 +10,19 @@ export interface PooledServer {
   end(): void;
 }
 
-/** Bounds of servers, over all functions. */
+/** The limits of all servers together, over all functions. */
 export interface ServerPoolLimits {
-  /** Ends a server that was not used for so long. Milliseconds. */
+  /** Idle timeout of a server, in milliseconds. */
   idleMs: number;
-  /** Number of idle servers. */
+  /** The largest number of idle servers. */
   count: number;
-  /** Memory of all idle servers, in bytes. */
+  /** The largest memory of all idle servers, in bytes. */
   memoryBytes: number;
-  /** Number of servers, idle or not. */
+  /** The largest number of servers, idle or not. */
   total: number;
 }
 
-/** What a server has used. */
+/** The resource usage of a server. */
 export interface ServerUsage {
   readonly bytes: number;
   /** Processor time since its start, in milliseconds. */
@@ -39,11 +39,11 @@ interface Entry<S extends PooledServer> {
   server: S | undefined;
   idle: NodeJS.Timeout | undefined;
   bytes: number;
-  /** Its processor time at the last measurement since it is idle. */
+  /** Its processor time at the last measurement since it became idle. */
   idleCpu: { readonly ms: number; readonly at: number } | undefined;
   /** Whether it has been idle since its measurement began. */
   isMeasured: boolean;
-  /** Why the pool ended it. */
+  /** The reason for which the pool ended it. */
   reason: ServerEndReason | undefined;
 }
 
@@ -56,13 +56,13 @@ export interface Lease<S> {
   release(): void;
 }
 
-/** One server for each key: started on demand, shared by its users, and ended when it was idle for long enough. */
+/** One server for each key: started on demand, shared by its users, and ended after its idle timeout. */
 export class ServerPool<S extends PooledServer> {
   readonly #limits: ServerPoolLimits;
   readonly #onEnd: (server: S, reason: ServerEndReason) => void;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry<S>>();
-  /** Servers of one user each. */
+  /** Servers with a single user. */
   readonly #others = new Set<Entry<S>>();
   #closed = false;
 
@@ -72,7 +72,7 @@ export class ServerPool<S extends PooledServer> {
     this.#onEnd = onEnd;
   }
 
-  /** Number of servers, used and idle. */
+  /** The number of servers, both used and idle. */
   get size(): number {
     return this.#entries.size + this.#others.size;
   }
@@ -90,8 +90,8 @@ export class ServerPool<S extends PooledServer> {
   /**
    * Uses the server of a key.
    *
-   * @param start starts a server; when its signal fires, it must end what it has started, and reject
-   * @param alone never shares the server, which ends on release
+   * @param start starts a server. When its signal is aborted, it must end what it has started, and reject.
+   * @param alone whether the server is never shared, and ends on release
    * @throws RunnerError `TooManyServers`
    */
   acquire(key: string, start: (cancelled: AbortSignal) => Promise<S>, alone = false): Lease<S> {
@@ -115,9 +115,9 @@ export class ServerPool<S extends PooledServer> {
   }
 
   /**
-   * Measures idle servers. Ends those that compute, and the least recently used ones beyond the bounds.
+   * Measures idle servers. Ends servers that use the processor, and the least recently used servers beyond the limits.
    *
-   * @param now milliseconds, at any origin
+   * @param now milliseconds, with any origin
    */
   async review(measure: (servers: readonly S[]) => Promise<ReadonlyMap<S, ServerUsage>>, now: number): Promise<void> {
     const entries = this.#idleEntries();
@@ -125,7 +125,7 @@ export class ServerPool<S extends PooledServer> {
     const usages = await measure(entries.flatMap(({ server }) => server ?? []));
     for (const entry of entries) {
       const usage = entry.server && usages.get(entry.server);
-      // A call meanwhile may have taken the time.
+      // A call in the meantime may have used the time.
       if (usage === undefined || !entry.isMeasured) continue;
       const before = entry.idleCpu;
       entry.bytes = usage.bytes;
@@ -136,13 +136,13 @@ export class ServerPool<S extends PooledServer> {
     this.#enforce();
   }
 
-  /** Ends all servers. New ones end as soon as they have started. */
+  /** Ends all servers. Servers that start later end at once. */
   close(): void {
     this.#closed = true;
     this.clear();
   }
 
-  /** Ends all servers: their sandbox host has ended. */
+  /** Forgets all servers, because their sandbox host has ended. */
   clear(): void {
     for (const entry of [...this.#entries.values(), ...this.#others]) this.#end(entry, "closed");
   }
@@ -169,7 +169,7 @@ export class ServerPool<S extends PooledServer> {
       await server.ended;
       this.#onEnd(server, entry.reason ?? "exited");
     } catch {
-      // Those who wait for it have the error.
+      // The users that wait for the server get the error.
     }
     this.#forget(entry);
   }
@@ -184,7 +184,7 @@ export class ServerPool<S extends PooledServer> {
     this.#enforce();
   }
 
-  /** Ends idle servers until one more may start. */
+  /** Ends idle servers until one more server may start. */
   #makeRoom(): void {
     const { total } = this.#limits;
     while (this.size >= total) {
@@ -208,7 +208,7 @@ export class ServerPool<S extends PooledServer> {
     return [...this.#entries.values()].filter(({ users }) => users === 0);
   }
 
-  // The last of the map is the most recently used one.
+  // The last entry of the map is the most recently used one.
   #touch(entry: Entry<S>): void {
     this.#entries.delete(entry.key);
     this.#entries.set(entry.key, entry);

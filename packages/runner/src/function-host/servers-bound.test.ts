@@ -5,14 +5,14 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { CgroupHost } from "../cgroup/limit-cgroup.ts";
 import { ServersBound } from "./servers-bound.ts";
 
-// Plain files stand in for the kernel's. test/e2e tests that the kernel enforces them.
+// Plain files replace the kernel's. test/e2e tests that the kernel enforces the limits.
 
 let root: string;
 beforeEach(() => {
   root = temporaryFolder();
 });
 
-/** A host of version 2 with these controllers. */
+/** A version 2 host with these controllers. */
 function hostWith(controllers: string): CgroupHost {
   const write = (name: string): void => writeFileSync(join(root, name), controllers);
   write("cgroup.controllers");

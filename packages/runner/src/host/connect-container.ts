@@ -12,15 +12,15 @@ const GROWTH = 1.2;
 
 /** The container of a server. */
 export interface ConnectTarget {
-  /** Its first process; undefined before the OCI runtime has made it. */
+  /** Its first process; undefined before the OCI runtime has created it. */
   readonly init: () => number | undefined;
   /** Whether it has ended. */
   readonly ended: () => boolean;
-  /** Whether it has a network namespace of its own. */
+  /** Whether it has its own network namespace. */
   readonly isolated: boolean;
 }
 
-/** A connected socket, or why there is none. */
+/** The descriptor of a connected socket, or the reason for the failure. */
 export type Connecting =
   | { fd: number }
   | { reason: "ended" }
@@ -28,8 +28,8 @@ export type Connecting =
   | { reason: "failed"; message: string };
 
 /**
- * The namespace of a process that has just ended cannot be entered any more, but the end may not be known yet. Nothing
- * else repairs itself.
+ * The namespace of a process that has just ended cannot be entered, but the end may not be known yet. Other failures do
+ * not disappear on their own.
  */
 const MAX_FAILING_MS = 1_000;
 
@@ -67,7 +67,10 @@ async function socketOf({ init, isolated }: ConnectTarget): Promise<number | und
   return isolated ? await socketInside(pid) : socketHere();
 }
 
-/** Whether what listens on a port is the container's. In its own network namespace nothing else can. */
+/**
+ * Whether the socket that listens on a port belongs to the container. In the container's own network namespace it
+ * always does.
+ */
 function isOwn({ init, isolated }: ConnectTarget, port: number): boolean {
   const pid = init();
   return isolated || (pid !== undefined && ownsPort(pid, port));

@@ -19,12 +19,12 @@ import { reap } from "./syscalls.ts";
 import { usageOf } from "./usage.ts";
 
 /**
- * crun exits within milliseconds of its container. A hanging one is killed, so that a call ends soon after its
+ * crun exits within milliseconds after its container. A hanging crun is killed, so that a call ends soon after its
  * deadline.
  */
 const RUNTIME_GRACE_MS = 1_000;
 
-/** By then the answer is on its way. */
+/** After this time the answer has been sent. */
 const REMOVAL_DELAY_MS = 3;
 
 /** All containers of the sandbox host, from their preparation to their end. */
@@ -37,7 +37,7 @@ export class ContainerHost implements FunctionsHost {
 
   /**
    * @param scratch a private tmpfs
-   * @param cgroups where the host's cgroups are mounted
+   * @param cgroups the mount point of the host's cgroups
    */
   constructor(scratch: string, cgroups: string, send: Send) {
     this.#scratch = scratch;
@@ -74,7 +74,7 @@ export class ContainerHost implements FunctionsHost {
     const container = this.#containers.get(request.id);
     if (container === undefined) return;
     container.start({ ...request, cgroupProcs: this.#pathsOf(request.cgroupProcs) }).catch((error: unknown) => {
-      // Its end may have been reported meanwhile.
+      // Its end may have been reported in the meantime.
       if (this.#containers.get(container.id) !== container) return;
       this.#send({ type: "startFailed", id: container.id, message: messageOf(error) });
       this.#remove(container);
@@ -126,7 +126,7 @@ export class ContainerHost implements FunctionsHost {
       timeoutMs,
     );
     if (!("fd" in result)) return this.#send({ type: "connection", number, ...result });
-    // Not readable: this process would otherwise swallow what the server sends first.
+    // Not readable: this process would otherwise consume the first bytes of the server.
     this.#send({ type: "connection", number }, new Socket({ fd: result.fd, readable: false, writable: false }));
   }
 
@@ -152,7 +152,7 @@ export class ContainerHost implements FunctionsHost {
     const { id } = container;
     if (strays) container.killStrays();
     const failed = code !== 0;
-    // Report before the removal: no process is left, and only this process sees the rest.
+    // Report before the removal: no process is left, and only this process can see the rest.
     this.#send({
       type: "exited",
       id,
@@ -173,7 +173,7 @@ export class ContainerHost implements FunctionsHost {
       container.release();
       this.#rootFilesystems.remove(container.id);
     };
-    // Unmounting keeps a processor busy that the answer needs to reach its caller.
+    // Unmounting occupies a processor that the answer needs to reach its caller.
     setTimeout(remove, REMOVAL_DELAY_MS);
   }
 }

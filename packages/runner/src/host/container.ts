@@ -11,7 +11,7 @@ import { StartBarrier } from "./start-barrier.ts";
 import type { ExitStatus, Pipe } from "./syscalls.ts";
 import { enlargePipe, pipe, spawn } from "./syscalls.ts";
 
-/** The two ends of a container's stdin, stdout and stderr. -1 once closed. */
+/** The two ends of a container's stdin, stdout and stderr. A closed end is -1. */
 interface PipeEnds {
   /** stdin (write), stdout (read), stderr (read), until the runner has opened its own. */
   runner: [number, number, number];
@@ -20,7 +20,7 @@ interface PipeEnds {
 }
 
 type ContainerState =
-  /** Has its bundle and pipes. Nothing runs. */
+  /** Has its bundle and pipes. No process runs. */
   | "prepared"
   /** Its OCI runtime runs and waits at the start barrier. */
   | "loaded"
@@ -33,14 +33,14 @@ type ContainerState =
 export interface ContainerEnd {
   /** Exit code of the function, or of its runtime; null if the runtime was killed. */
   readonly code: number | null;
-  /** Whether processes of the container may still run. */
+  /** Whether processes of the container may still be running. */
   readonly strays: boolean;
 }
 
 /** The kernel takes long to destroy these. */
 const RETAINED_NAMESPACES = ["mnt", "net", "ipc"];
 
-/** Processes that start others faster than they are moved stay in their cgroup. */
+/** Processes that start others faster than they can be moved stay in their cgroup. */
 const MOVE_ROUNDS = 5;
 
 /** One container, as the sandbox host sees it. */
@@ -63,7 +63,7 @@ export class Container {
   #namespaces: number[] = [];
   #barrier: StartBarrier | undefined;
 
-  /** Writes the bundle on a prepared root filesystem, and makes the pipes. */
+  /** Writes the bundle on a prepared root filesystem, and creates the pipes. */
   constructor(scratch: string, id: string, config: string) {
     this.id = id;
     this.#scratch = scratch;
@@ -76,22 +76,22 @@ export class Container {
     };
   }
 
-  /** The runner's ends of the pipes, for it to open. */
+  /** The runner's ends of the pipes, which the runner opens. */
   get pipes(): [number, number, number] {
     return this.#ends.runner;
   }
 
-  /** Whether no process of it was started yet. */
+  /** Whether no process was started yet. */
   get isPrepared(): boolean {
     return this.#state === "prepared";
   }
 
-  /** A process whose descendants are the container's; undefined if none is known. */
+  /** A process whose descendants belong to the container; undefined if none is known. */
   get root(): number | undefined {
     return this.#runtime ?? this.#init;
   }
 
-  /** The function's first process; undefined before the OCI runtime has made it. */
+  /** The function's first process; undefined before the OCI runtime has created it. */
   get init(): number | undefined {
     return this.#findInit();
   }
@@ -131,22 +131,20 @@ export class Container {
   /** Moves all processes to other cgroups. */
   async move(cgroupProcs: readonly string[]): Promise<void> {
     const moved = new Set<number>();
-    // A moved process starts others in its new group, so that few rounds find all.
+    // A moved process starts others in its new group, so a few rounds find all processes.
     for (let round = 0; round < MOVE_ROUNDS; round++) {
       const { root } = this;
       const found = root === undefined ? [] : processTree(root).filter((pid) => !moved.has(pid));
       if (found.length === 0) return;
       for (const pid of found) {
         moved.add(pid);
-        // A process may end meanwhile. One that cannot be moved stays bounded.
+        // A process may have ended. A process that cannot be moved stays limited.
         for (const file of cgroupProcs) await writeFile(file, String(pid)).catch(() => undefined);
       }
     }
   }
 
-  /**
-   * Kills the first process, which takes its pid namespace along; kills the runtime if there is no first process yet.
-   */
+  /** Kills the first process, which ends its pid namespace. Kills the runtime if there is no first process yet. */
   kill(): void {
     const init = this.#findInit();
     if (init === undefined) this.killRuntime();
@@ -154,16 +152,16 @@ export class Container {
   }
 
   /**
-   * Kills a runtime that does not exit although its container ended. {@link killStrays} kills what the runtime
-   * leaves.
+   * Kills a runtime that does not exit although its container has ended. {@link killStrays} kills its remaining
+   * processes.
    */
   killRuntime(): void {
     if (this.#runtime !== undefined) killQuietly(-this.#runtime);
   }
 
   /**
-   * Kills what a runtime that was killed half-way leaves: parts of itself, and its container. Repeat until it finds
-   * nothing, as a process may just have started another.
+   * Kills the remaining processes of a runtime that was killed half-way: parts of the runtime, and its container.
+   * Repeat until it finds no process, because a process may just have started another.
    *
    * @returns the number of processes found; 1 if processes cannot be listed
    */
@@ -180,12 +178,14 @@ export class Container {
     return this.#runtime === pid || (this.#detaches && this.#init === pid);
   }
 
-  /** Records the end of one of its processes. @returns the container's end, unless its function goes on */
+  /** Records the end of one of its processes. @returns the container's end, unless its function continues */
   childEnded(status: ExitStatus): ContainerEnd | undefined {
     return this.#runtime === status.pid ? this.#runtimeEnded(status) : this.#functionEnded(status);
   }
 
-  /** Records the end of an unclaimed child: a function may end before its runtime has written which process it is. */
+  /**
+   * Records the end of an unclaimed child: a function may end before its runtime has written the function's process id.
+   */
   mayClaim(status: ExitStatus): void {
     if (this.#detaches && this.#runtime !== undefined) this.#unclaimedExits.push(status);
   }
@@ -201,7 +201,7 @@ export class Container {
   /** Releases the namespaces on another thread, and removes the runtime's state. Call it when no process is left. */
   release(): void {
     for (const fd of this.#namespaces.splice(0)) close(fd);
-    // What remains disappears with this process.
+    // Leftovers disappear with this process.
     quietly(() => rmSync(`${this.#scratch}/state/${this.id}`, { recursive: true, force: true }));
   }
 
@@ -225,7 +225,7 @@ export class Container {
   #runtimeEnded({ code, signal }: ExitStatus): ContainerEnd | undefined {
     this.#runtime = undefined;
     const init = this.#findInit();
-    // A killed runtime leaves its container behind.
+    // A killed runtime can leave its container running.
     if (!this.#detaches) return { code, strays: signal !== null };
     if (code !== 0 || init === undefined) return { code, strays: true };
     const status = this.#unclaimedExits.find(({ pid }) => pid === init);
@@ -244,11 +244,12 @@ export class Container {
   }
 
   /**
-   * Keeps the namespaces of a waiting function until {@link release}. Otherwise the kernel destroys its mounts before
-   * it reports the function's end. It destroys its network and queues then too, on processors that the answer needs.
+   * Retains the namespaces of a waiting function until {@link release}. Otherwise the kernel destroys the mounts before
+   * it reports the function's end. It would also destroy the network and queues then, on processors that the answer
+   * needs.
    */
   #retainNamespaces(init: number): void {
-    // A call only takes a little longer without them, such as when descriptors run out.
+    // Without the namespaces a call only takes a little longer. Opening them can fail when descriptors run out.
     quietly(() => {
       for (const name of RETAINED_NAMESPACES) this.#namespaces.push(openSync(`/proc/${init}/ns/${name}`, "r"));
     });
@@ -260,7 +261,7 @@ export class Container {
   }
 }
 
-/** Makes three pipes or none: if descriptors run out, the first ones must not leak. */
+/** Creates three pipes or none: if descriptors run out, the first ones must not leak. */
 function threePipes(): [Pipe, Pipe, Pipe] {
   const made: Pipe[] = [];
   const make = (): Pipe => {

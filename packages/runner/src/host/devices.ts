@@ -22,9 +22,9 @@ const LINKS = [
 const flags = MountFlag.nosuid | MountFlag.noexec;
 
 /**
- * The /dev of containers, which they mount read-only. Root makes new devices for each container: those of the machine
- * have times, locks and watches that all containers would share. An ordinary user cannot make devices, so that its
- * containers share read-only binds of the machine's.
+ * The /dev of containers, which mount it read-only. As root, this creates new devices for each container: all
+ * containers would share the times, locks and watches of the machine's devices. An ordinary user cannot create devices,
+ * so the containers share read-only binds of the machine's devices.
  */
 export class Devices {
   /** Whether each container has its own devices, so that its directory must be on a mount without `nodev`. */
@@ -46,7 +46,7 @@ export class Devices {
     mount("tmpfs", this.#common, null, flags | MountFlag.remount | MountFlag.bind | MountFlag.readonly, null);
   }
 
-  /** Makes the /dev of one container at this path. */
+  /** Creates the /dev of one container at this path. */
   make(path: string): void {
     if (!this.own) {
       symlinkSync(this.#common, path);
@@ -72,7 +72,7 @@ function makeDevices(path: string): void {
   }
 }
 
-// The kernel refuses devices in user namespaces, and device cgroups refuse making or opening them.
+// The kernel rejects devices in user namespaces, and device cgroups reject creating or opening them.
 function canMakeDevices(path: string): boolean {
   try {
     mkdirSync(path);
@@ -92,6 +92,6 @@ function bindDevice(device: string, path: string): void {
   try {
     mount(device, path, null, flags | MountFlag.remount | MountFlag.bind | MountFlag.readonly, null);
   } catch {
-    // A writable bind lets functions change the device's times, and nothing else.
+    // With a writable bind, functions can change the device's times, but nothing else.
   }
 }

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { FlattenJob } from "./flatten-worker.ts";
 
-// An image with as many directories as a store takes needs some 250 MB.
+// An image with the most directories that a store accepts needs some 250 MB.
 const MAX_HEAP_MB = 1024;
 
 /**

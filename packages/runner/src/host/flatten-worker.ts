@@ -1,8 +1,8 @@
-// The thread of flatten-thread.ts.
+// The entry point of the thread in flatten-thread.ts.
 import { workerData } from "node:worker_threads";
 import { flatten } from "@xfn/oci-rootfs/flatten";
 
-/** What to copy, and to where. */
+/** The folders to copy, and the destination. */
 export interface FlattenJob {
   layers: readonly string[];
   destination: string;

@@ -1,6 +1,6 @@
-// The sandbox host: a small process, the first one of a user (for ordinary users), mount and pid namespace. It makes
-// root filesystems there and starts crun. When it ends for any reason, kill -9 included, the kernel kills every
-// container and removes every mount.
+// The sandbox host: a small process, the first one in a mount and pid namespace (and a user namespace, for ordinary
+// users). It creates root filesystems there and starts crun. When it ends for any reason, including kill -9, the kernel
+// kills every container and removes every mount.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { readText } from "../base/read-text.ts";
 import { ContainerHost } from "./container-host.ts";
@@ -17,7 +17,7 @@ function open(scratch: string, send: Send): ContainerHost {
   const files = networkFiles(scratch);
   writeFileSync(files.resolvConf, readText("/etc/resolv.conf"));
   writeFileSync(files.hosts, readText("/etc/hosts"));
-  // Keeps the host's cgroups reachable for joining, once crun sees an empty /sys/fs/cgroup.
+  // The host's cgroups must stay reachable for joining after crun sees an empty /sys/fs/cgroup.
   const cgroups = `${scratch}/cgroup`;
   if (existsSync(CGROUPS)) {
     mkdirSync(cgroups);
@@ -27,8 +27,8 @@ function open(scratch: string, send: Send): ContainerHost {
   return new ContainerHost(scratch, cgroups, send);
 }
 
-// crun 1.8 stops on hosts that mount both cgroup versions; it needs none of them here. runc wants a group in each
-// version 1 hierarchy, and does without those that it finds read-only.
+// crun 1.8 stops on hosts that mount both cgroup versions, but needs neither here. runc requires a group in each
+// version 1 hierarchy, except in those that are read-only.
 function hideCgroups(): void {
   const flags = MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec;
   mount("tmpfs", CGROUPS, "tmpfs", flags, "mode=755,size=4k");

@@ -4,8 +4,8 @@ import koffi from "koffi";
 import { SystemCallError } from "./syscalls.ts";
 
 // TCP sockets inside the network namespaces of containers. An ordinary user's process can enter such a namespace, but
-// cannot return to the machine's. A thread of Node's pool therefore enters it. The namespace of a socket is that of the
-// thread that made it, so this thread makes the socket, and the main thread connects it.
+// cannot return to the machine's. A thread of Node's pool therefore enters it. A socket belongs to the namespace of the
+// thread that created it. So this thread creates the socket, and the main thread connects it.
 
 const libc = koffi.load(null);
 const setnsFn = libc.func("int setns(int fd, int type)");
@@ -32,13 +32,13 @@ const NOT_LISTENING: ReadonlySet<number> = new Set([
   constants.errno.EADDRNOTAVAIL,
 ]);
 
-/** Two sockets in the making would move the thread under each other. */
+/** Concurrent creations of sockets would change the namespace of the thread while it is in use. */
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
- * Makes a TCP socket in the network namespace of a process.
+ * Creates a TCP socket in the network namespace of a process.
  *
- * @returns its descriptor; undefined if the process does not have a namespace of its own yet
+ * @returns its descriptor; undefined if the process does not have its own namespace yet
  * @throws an error if the process is gone, or the namespace cannot be entered
  */
 export async function socketInside(pid: number): Promise<number | undefined> {
@@ -47,7 +47,7 @@ export async function socketInside(pid: number): Promise<number | undefined> {
   return await made;
 }
 
-/** Makes a TCP socket in the network namespace of this process. */
+/** Creates a TCP socket in the network namespace of this process. */
 export function socketHere(): number {
   const fd = socketFn(AF_INET, STREAM, 0) as number;
   if (fd < 0) throw new SystemCallError("socket", koffi.errno());
@@ -57,14 +57,15 @@ export function socketHere(): number {
 /**
  * Connects a socket to a port of the loopback interface.
  *
- * @returns false if nothing listens there yet; call it again with the same socket
+ * @returns false if nothing listens on the port yet; call it again with the same socket
  */
 export function tryConnect(fd: number, port: number): boolean {
   const address = Buffer.alloc(16);
   address.writeUInt16LE(AF_INET, 0);
   address.writeUInt16BE(port, 2);
   address.set([127, 0, 0, 1], 4);
-  // The first call starts, the second one reports: packets of the loopback interface do not wait.
+  // The first call starts the connection, and the second call reports the result: packets of the loopback interface do
+  // not wait.
   for (const _ of ["start", "report"]) {
     if ((connectFn(fd, address, address.length) as number) === 0) return true;
     const errno = koffi.errno();
@@ -79,7 +80,7 @@ async function makeInside(pid: number): Promise<number | undefined> {
   const namespace = openSync(`/proc/${pid}/ns/net`, "r");
   try {
     const wanted = fstatSync(namespace).ino;
-    // Until the OCI runtime has made the container's namespace, the process is in this machine's.
+    // Until the OCI runtime has created the container's namespace, the process is in the machine's namespace.
     if (wanted === statSync("/proc/self/ns/net").ino) return undefined;
     if ((await onPoolThread(setnsFn, namespace, CLONE_NEWNET)) !== 0)
       throw new Error("the network namespace of the container cannot be entered (setns)");
@@ -98,7 +99,7 @@ async function makeInside(pid: number): Promise<number | undefined> {
 }
 
 // A socket of another namespace could reach a program of this machine. The pool has one thread (see sandbox-host.ts in
-// `sandbox`), but nothing else holds the calls together.
+// `sandbox`), but nothing else ensures that the calls use the same thread.
 function checkNamespace(fd: number, wanted: number): void {
   const namespace = ioctlFn(fd, SIOCGSKNS, null) as number;
   if (namespace < 0) throw new SystemCallError("ioctl(SIOCGSKNS)", koffi.errno());

@@ -7,7 +7,7 @@ const LISTEN = "0A";
 
 /**
  * Whether a process or its descendants listen on a TCP port of their network, and no other process does. In the
- * machine's network any program can listen there.
+ * machine's network any program can listen on it.
  */
 export function ownsPort(pid: number, port: number): boolean {
   const listening = ["tcp", "tcp6"].flatMap((table) => listeners(`/proc/${pid}/net/${table}`, port));
@@ -18,7 +18,7 @@ export function ownsPort(pid: number, port: number): boolean {
 /** Inodes of the sockets that listen on a port. */
 function listeners(table: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  // Machines without IPv6 have no table for it.
+  // Machines without IPv6 do not have the second table.
   return readText(table)
     .split("\n")
     .slice(1)
@@ -37,7 +37,7 @@ function socketsOf(pid: number): string[] {
       return /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [];
     });
   } catch {
-    // It has ended, or has closed one meanwhile: the next attempt looks again.
+    // The process has ended, or has closed a descriptor: the next attempt looks again.
     return [];
   }
 }

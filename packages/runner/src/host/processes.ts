@@ -5,7 +5,7 @@ export function killQuietly(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
@@ -35,7 +35,7 @@ function stdoutOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/fd/1`);
   } catch {
-    // It has ended, or has closed it.
+    // The process has ended, or has closed its stdout.
     return undefined;
   }
 }

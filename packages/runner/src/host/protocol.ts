@@ -1,8 +1,8 @@
-/** Messages between the runner and the sandbox host, the small process that owns the namespaces. */
+/** The messages between the runner and the sandbox host, the small process that owns the namespaces. */
 
 import type { RuntimeFamily } from "./runtime-family.ts";
 
-/** Sent once, first. */
+/** The first message, sent once. */
 export interface InitRequest {
   type: "init";
   /** An existing directory on which the sandbox host mounts its scratch tmpfs. */
@@ -17,11 +17,11 @@ export interface ConfigRequest {
   type: "config";
   /** 0 replaces all earlier texts. */
   number: number;
-  /** Paths in it are relative to the bundle, or come from {@link sharedRootfs} and {@link networkFiles}. */
+  /** Paths in the text are relative to the bundle, or come from {@link sharedRootfs} and {@link networkFiles}. */
   text: string;
 }
 
-/** Makes the root filesystem, the configuration and the pipes of one container. Nothing runs yet. */
+/** Creates the root filesystem, the configuration and the pipes of one container. No process runs yet. */
 export interface PrepareRequest {
   type: "prepare";
   id: string;
@@ -29,23 +29,23 @@ export interface PrepareRequest {
   layers: string[];
   /** `auto` tries an overlay and falls back to a copy. */
   rootfs: "auto" | "overlay" | "copy";
-  /** Whether the root filesystem is read-only, with a writable directory beside it. */
+  /** Whether the root filesystem is read-only, with a separate writable directory. */
   readOnly: boolean;
   /** Name of the shared root filesystem, which must be read-only; null for a private one. */
   shared: string | null;
   /** Whether to mount {@link networkFiles}. */
   networkFiles: boolean;
-  /** Owner of the layers and of the files made on top of them; null: the user of the sandbox host. */
+  /** Owner of the layers and of the files created on top of them; null: the user of the sandbox host. */
   owner: { uid: number; gid: number } | null;
   /** Number of a {@link ConfigRequest}. */
   config: number;
-  /** Bound of the writable part, in bytes. */
+  /** The largest size of the writable part, in bytes. */
   writableBytes: number;
 }
 
 /**
- * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists
- * yet. Starting a process and loading its libraries takes a sixth of a small function's call. The runner has opened
+ * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists yet.
+ * Starting a process and loading its libraries takes a sixth of a small function's call. The runner must have opened
  * its ends of the pipes before.
  */
 export interface LoadRequest {
@@ -54,13 +54,13 @@ export interface LoadRequest {
   /** Absolute path of the OCI runtime. */
   runtime: string;
   runtimeFamily: RuntimeFamily;
-  /** Whether the container has a network namespace of its own. */
+  /** Whether the container has its own network namespace. */
   isolated: boolean;
 }
 
 /**
- * Starts a prepared container, whether its runtime is loaded or not. The runner has opened its ends of the pipes
- * before, and the sandbox host closes its copies.
+ * Starts a prepared container, whether its runtime is loaded or not. The runner must have opened its ends of the pipes
+ * before. The sandbox host closes its copies.
  */
 export interface StartRequest {
   type: "start";
@@ -68,29 +68,29 @@ export interface StartRequest {
   /** Absolute path of the OCI runtime. */
   runtime: string;
   runtimeFamily: RuntimeFamily;
-  /** Whether the container has a network namespace of its own. */
+  /** Whether the container has its own network namespace. */
   isolated: boolean;
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: readonly string[];
   /**
-   * Whether the runtime must exit as soon as the function runs, so that no call waits for both to end. A loaded
-   * runtime ignores this.
+   * Whether the runtime must exit as soon as the function runs, so that a call does not wait for the ends of both. A
+   * loaded runtime ignores this.
    */
   detach: boolean;
-  /** Enlarges the stdio pipes to an ordinary user's maximum, for large inputs. */
+  /** Whether to enlarge the stdio pipes to an ordinary user's maximum, for large inputs. */
   largePipes: boolean;
 }
 
 /**
- * Kills a container and everything in it; `exited` follows. A container that is only prepared is removed without a
- * response.
+ * Kills a container and all its processes. An `exited` response follows. A container that is only prepared is removed
+ * without a response.
  */
 export interface KillRequest {
   type: "kill";
   id: string;
 }
 
-/** Moves the processes of a pre-started container out of the cgroup of waiting ones. */
+/** Moves the processes of a pre-started container out of the cgroup of waiting containers. */
 export interface MoveRequest {
   type: "move";
   id: string;
@@ -111,9 +111,9 @@ export interface ConnectRequest {
   /** Number of the request. */
   number: number;
   port: number;
-  /** Whether the container has a network namespace of its own. */
+  /** Whether the container has its own network namespace. */
   isolated: boolean;
-  /** Milliseconds until something must listen on the port. */
+  /** Milliseconds within which a process must listen on the port. */
   timeoutMs: number;
 }
 
@@ -131,13 +131,13 @@ export type HostRequest =
 /** Resource usage of one container. */
 export interface Usage {
   id: string;
-  /** Memory of its processes (proportional set size, or resident where the kernel lacks that) and of its files. */
+  /** Memory of its processes (proportional set size, or resident if the kernel does not report it) and of its files. */
   bytes: number;
   /** Processor time of its processes so far. */
   cpuMs: number;
 }
 
-/** How a root filesystem was made; `notice` says why it is not an overlay. */
+/** The type of a root filesystem; `notice` says why it is not an overlay. */
 export interface PreparedRoot {
   rootfs: "overlay" | "copy";
   notice?: string;
@@ -153,9 +153,9 @@ export type HostResponse =
   | { type: "measured"; usages: Usage[] }
   | ConnectResponse
   /**
-   * `mayHaveRun`: whether the function may have begun; false if a loaded runtime ended before it made a container.
+   * `mayHaveRun`: whether the function may have begun; false if a loaded runtime ended before it created a container.
    * `code`: exit code of the function, or of its runtime; null if the runtime was killed.
-   * `runtimeError`: what the OCI runtime logged if it failed to start the function.
+   * `runtimeError`: the OCI runtime's error log if it failed to start the function.
    * `diskFull`: whether the writable part of the root filesystem was full.
    * `at`: time on {@link monotonicMs}.
    */
@@ -169,19 +169,19 @@ export type HostResponse =
       diskFull: boolean;
     };
 
-/** The socket comes with the message, unless there is a `reason` why there is none. */
+/** The socket comes with the message, unless a `reason` says why there is none. */
 export interface ConnectResponse {
   type: "connection";
   number: number;
   reason?: "ended" | "notListening" | "failed";
-  /** Why it failed. */
+  /** The cause of the failure. */
   message?: string;
 }
 
-/** How many configurations the sandbox host keeps. Beyond that they are sent again. */
+/** The number of configurations that the sandbox host keeps. Beyond that they are sent again. */
 export const MAX_CONFIGS = 256;
 
-/** How much text of configurations the sandbox host keeps, in characters. Its heap is 128 MiB. */
+/** The largest total text of configurations that the sandbox host keeps, in characters. Its heap is 128 MiB. */
 export const MAX_CONFIG_TEXT: number = 8 * 1024 * 1024;
 
 /** The names of {@link sandboxPaths} that a config.json contains, relative to the bundle. */
@@ -216,7 +216,7 @@ export function sandboxPaths(
   };
 }
 
-/** Path of the shared read-only root filesystem of that name. */
+/** Path of the shared read-only root filesystem with a name. */
 export function sharedRootfs(scratch: string, name: string): string {
   return `${scratch}/shared/${name}/rootfs`;
 }

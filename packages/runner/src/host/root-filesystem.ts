@@ -7,17 +7,19 @@ import { sandboxPaths } from "./protocol.ts";
 import { SharedRoots } from "./shared-roots.ts";
 import { MountFlag, mount, SystemCallError, unmount, unmountTree } from "./syscalls.ts";
 
-// Bound of a tmpfs while an image is copied to it. Once the size of the image is known, the bound becomes that size
-// and the writable part.
+// The size of a tmpfs while an image is copied to it. Once the size of the image is known, the tmpfs gets that size
+// plus the writable part.
 const COPY_BYTES = 4 * 1024 * 1024 * 1024;
 const COPY_FILES = 4_000_000;
 
-/** Maximum number of files: each takes about a kilobyte of kernel memory, which the size of a tmpfs does not bound. */
+/**
+ * The largest number of files: each takes about a kilobyte of kernel memory, which the size of a tmpfs does not limit.
+ */
 const MAX_FILES = 65_536;
 
 /**
- * Errors of a kernel that refuses overlays: for this user, on this file system, or at all. Other errors, such as a
- * lack of memory or a missing layer, do not affect the next overlay.
+ * Errors of a kernel that does not allow overlays: for this user, on this file system, or at all. Other errors, such as
+ * a lack of memory or a missing layer, do not affect the next overlay.
  */
 const OVERLAY_REFUSALS: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVAL", "ENODEV", "ENOTSUP", "EOPNOTSUPP"]);
 
@@ -29,7 +31,7 @@ const scratchSize = (bytes: number, files: number): string => `mode=755,size=${b
 /** Mode of new directories under umask 022. */
 const DIRECTORY_MODE = 0o755;
 
-/** Makes and removes the root filesystems of calls inside one scratch directory. */
+/** Creates and removes the root filesystems of calls inside one scratch directory. */
 export class RootFilesystems {
   readonly #scratch: string;
   readonly #links = new Map<string, string>();
@@ -37,9 +39,9 @@ export class RootFilesystems {
   readonly #devices: Devices;
   /** Flags of the tmpfs of a call, which contains the call's devices. */
   readonly #flags: number;
-  /** Set when the kernel refused the first overlay: it will refuse the next one too. */
+  /** Set when the kernel rejected the first overlay: it will reject the next one too. */
   #overlayRefused: string | undefined;
-  /** Whether an overlay was made. A later refusal concerns the image, such as too many layers. */
+  /** Whether an overlay was created. A later rejection concerns the image, such as too many layers. */
   #overlayMade = false;
 
   /** @param scratch a private tmpfs; the process's working directory becomes its `l` directory */
@@ -52,7 +54,9 @@ export class RootFilesystems {
     this.#shared = new SharedRoots(scratch, (request, directory) => this.#fill(request, directory));
   }
 
-  /** Makes the call's directory with a private or shared root filesystem. Call {@link remove} even after a failure. */
+  /**
+   * Creates the call's directory with a private or shared root filesystem. Call {@link remove} even after a failure.
+   */
   async prepare(request: PrepareRequest): Promise<PreparedRoot> {
     const paths = sandboxPaths(this.#scratch, request.id);
     mkdirSync(paths.call);
@@ -79,7 +83,7 @@ export class RootFilesystems {
     }
   }
 
-  /** Bytes written to it so far. */
+  /** Bytes written to a call's root filesystem so far. */
   used(id: string): number {
     try {
       const { blocks, bfree, bsize } = statfsSync(sandboxPaths(this.#scratch, id).call);
@@ -89,7 +93,7 @@ export class RootFilesystems {
     }
   }
 
-  /** Removes the call's directory and its mounts. What remains disappears with this process. */
+  /** Removes the call's directory and its mounts. Leftovers disappear with this process. */
   remove(id: string): void {
     const paths = sandboxPaths(this.#scratch, id);
     unmountTree(paths.call, () => {
@@ -98,7 +102,7 @@ export class RootFilesystems {
     });
   }
 
-  /** Mounts a tmpfs on a directory and makes `rootfs` in it. */
+  /** Mounts a tmpfs on a directory and creates `rootfs` in it. */
   async #fill(request: PrepareRequest, directory: string): Promise<PreparedRoot> {
     let mounted = false;
     const mountScratch = (bytes: number, files: number): void => {
@@ -137,19 +141,19 @@ export class RootFilesystems {
     }
   }
 
-  /** @returns the kernel's error if it refuses overlays here. @throws other errors */
+  /** @returns the kernel's error if it does not allow overlays here. @throws other errors */
   #tryOverlay(request: PrepareRequest, directory: string): SystemCallError | undefined {
     const [rootfs, upper, work] = [`${directory}/rootfs`, `${directory}/upper`, `${directory}/work`];
     mkdirSync(rootfs);
     // The upper directory becomes the overlay's root directory, so it gets the owner of the layers. crun needs mount
-    // points in it, and making them through an overlay is slower.
+    // points in it, and creating them through an overlay is slower.
     makeDirectory(upper, request.owner, 0o755);
     makeMountPoints(upper, request);
     mkdirSync(work);
     // mount(2) takes one page of options. Short links relative to the working directory fit hundreds of layers into
     // it, and need no quoting.
     const lower = request.layers.map((layer) => this.#link(layer)).reverse();
-    // Relative for the same reason: commas, colons and backslashes in the path of the cache are no separators.
+    // Relative for the same reason: commas, colons and backslashes in the path of the cache are not separators.
     const local = (path: string): string => `..${path.slice(this.#scratch.length)}`;
     const options = `lowerdir=${lower.join(":")},upperdir=${local(upper)},workdir=${local(work)},userxattr`;
     try {
@@ -173,20 +177,20 @@ export class RootFilesystems {
   }
 }
 
-/** No container can lift this, because it is set outside of the container's user namespace. */
+/** No container can undo this, because it is set outside of the container's user namespace. */
 function makeReadOnly(rootfs: string): void {
   mount("none", rootfs, null, MountFlag.remount | MountFlag.bind | MountFlag.readonly, null);
 }
 
-/** Makes the mount points of crun that the image may lack. */
+/** Creates the mount points for crun that the image may lack. */
 function makeMountPoints(root: string, request: PrepareRequest): void {
   const { readOnly } = request;
   for (const name of readOnly ? ["proc", "dev", "tmp"] : ["proc", "dev"])
     makeDirectory(`${root}/${name}`, request.owner);
-  // In a writable root filesystem crun makes these itself.
+  // In a writable root filesystem crun creates these itself.
   if (!readOnly || !request.networkFiles) return;
   makeDirectory(`${root}/etc`, request.owner);
-  // A link in the image may lead anywhere.
+  // A link in the image can lead anywhere.
   if (!lstatSync(`${root}/etc`).isDirectory()) return;
   for (const name of ["resolv.conf", "hosts"]) {
     unlessExists(() => writeFileSync(`${root}/etc/${name}`, "", { flag: "wx", mode: 0o644 }));

@@ -17,9 +17,9 @@ export interface RuntimeCommand {
 const SHELL = "/bin/sh";
 const PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// The runner sets limits itself (see start-barrier.ts). crun 1.8 rejects hybrid hosts and ignores limits that it
-// cannot set. runc as root fails if it cannot make cgroups, unless it runs as rootless. runsc has a network stack of
-// its own, and installs the seccomp profile only on request.
+// The runner sets limits itself (see start-barrier.ts). crun 1.8 rejects hybrid hosts and ignores limits that it cannot
+// set. runc as root fails if it cannot create cgroups, unless it runs as rootless. runsc has its own network stack, and
+// installs the seccomp profile only on request.
 const familyOptions: Record<RuntimeFamily, (isolated: boolean) => string[]> = {
   crun: () => ["--cgroup-manager=disabled"],
   runc: () => ["--rootless=true"],
@@ -28,7 +28,7 @@ const familyOptions: Record<RuntimeFamily, (isolated: boolean) => string[]> = {
   other: () => [],
 };
 
-/** How a runtime of a family can wait: gVisor reads its config.json twice, and seeks to its start in between. */
+/** How a runtime family can wait: gVisor reads its config.json twice, and seeks to its start in between. */
 export function barrierKind(family: RuntimeFamily): BarrierKind {
   return family === "runsc" ? "shell" : "config";
 }
@@ -56,7 +56,7 @@ export function runtimeCommand(scratch: string, request: RuntimeRequest, barrier
   // crun's temporary files go to _LIBCONTAINER_STATEDIR. On the scratch tmpfs they disappear with this process.
   const env = [PATH, `_LIBCONTAINER_STATEDIR=${scratch}`];
   if (barrier === undefined) return { path: runtime, argv: [request.runtime, ...options], env };
-  // The shell becomes the runtime: the process that joins the cgroups is the same.
+  // The shell becomes the runtime, so that the process that joins the cgroups stays the same.
   const wait = 'read -r line <"$0" && exec "$@"';
   return { path: SHELL, argv: [SHELL, "-c", wait, barrier, runtime, ...options], env };
 }

@@ -10,7 +10,7 @@ vi.mock("./syscalls.ts", async (original) => ({
   sealedCopy: vi.fn<typeof sealedCopy>(),
 }));
 
-// A path is copied once: each test has one of its own.
+// A path is copied only once, so each test has its own path.
 let folder: string;
 let runtime: string;
 beforeEach(() => {

@@ -7,14 +7,14 @@ const MAX_RUNTIME_BYTES = 64 * 1024 * 1024;
 const copies = new Map<string, string>();
 
 /**
- * Path of an immutable copy of the OCI runtime. A container that reaches its runtime's file through /proc could
- * otherwise overwrite the host's (CVE-2019-5736). crun and runc therefore copy themselves for each call; here one
- * copy serves all calls.
+ * The path of an immutable copy of the OCI runtime. A container that reaches its runtime's file through /proc could
+ * otherwise overwrite the host's (CVE-2019-5736). crun and runc therefore copy themselves for each call; here one copy
+ * serves all calls.
  *
- * Falls back to the runtime's own path where the kernel executes no programs from memory (`vm.memfd_noexec`). The
+ * Falls back to the runtime's own path if the kernel does not execute programs from memory (`vm.memfd_noexec`). The
  * runtime then copies itself.
  *
- * @throws Error for a transient error, because the fallback would stay in use for good
+ * @throws Error for a transient error, because the fallback would stay in use permanently
  */
 export function runtimeCopy(path: string): string {
   let copy = copies.get(path);

@@ -1,2 +1,2 @@
-/** Whose command line and extensions an OCI runtime has; `other`: only what crun and runc have in common. */
+/** The command line and extensions of an OCI runtime; `other`: only those that crun and runc share. */
 export type RuntimeFamily = "crun" | "runc" | "youki" | "runsc" | "other";

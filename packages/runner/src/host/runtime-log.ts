@@ -1,11 +1,12 @@
 import { readText } from "../base/read-text.ts";
 import { sandboxPaths } from "./protocol.ts";
 
-/** crun logs one line per error; the rest of a longer text does not help. */
+/** crun logs one line per error; a longer text does not help. */
 const MAX_ERROR_CHARACTERS = 1000;
 
 /**
- * Why an OCI runtime did not run its function: its logged errors without time stamps, or null if it did.
+ * The reason why an OCI runtime did not run its function: its logged errors without time stamps. Null if it ran the
+ * function.
  *
  * @param code the runtime's exit code; null if it was killed
  */
@@ -14,7 +15,7 @@ export function runtimeError(scratch: string, id: string, code: number | null): 
   const lines = readText(log).split("\n").filter(Boolean);
   const messages = lines.flatMap((line) => errorIn(line) ?? []);
   if (messages.length > 0) return messages.join("; ").slice(0, MAX_ERROR_CHARACTERS);
-  // Without a container process the runtime itself has failed, even if it logged nothing.
+  // If there is no container process, the runtime itself has failed, even if it logged nothing.
   const failed = code !== null && code !== 0 && readText(pidFile) === "";
   return failed ? `the OCI runtime exited with code ${code} and logged no reason` : null;
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { HostRequest } from "./protocol.ts";
 
-/** A host that reports its requests, and has no method for those of containers. */
+/** A host that reports its requests, and does not implement the methods of containers. */
 const PROGRAM = `
 import { serveRequests } from ${JSON.stringify(new URL("serve-requests.ts", import.meta.url).href)};
 serveRequests(
@@ -36,7 +36,7 @@ afterEach(() => {
   child.kill("SIGKILL");
 });
 
-/** Sends requests, and returns as many responses. */
+/** Sends requests, and returns the given number of responses. */
 async function ask(count: number, ...requests: object[]): Promise<unknown[]> {
   const responses: unknown[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
-// The protocol of a host process: what it does with each request, for hosts of containers and of chroots. It imports
-// nothing that one of them does not need.
+// The protocol of a host process: its action for each request, for hosts of containers and of chroots. It imports
+// nothing that only one of them needs.
 import type { Socket } from "node:net";
 import { messageOf } from "@xfn/errors";
 import type {
@@ -33,8 +33,9 @@ export interface FunctionsHost {
 /**
  * Serves the requests that the runner sends to this process.
  *
- * @param open makes the host in an existing directory. Called for the first request; an error is reported to the runner
- * @param onDisconnect called when the runner is gone
+ * @param open creates the host in an existing directory. Called for the first request; its error is reported to the
+ *   runner.
+ * @param onDisconnect called when the runner has gone
  */
 export function serveRequests(open: (scratch: string, send: Send) => FunctionsHost, onDisconnect: () => void): void {
   let host: FunctionsHost | undefined;
@@ -80,7 +81,7 @@ export function serveRequests(open: (scratch: string, send: Send) => FunctionsHo
 
   function initialise(scratch: string): void {
     try {
-      // Functions have other ids than the runner and must be able to read files of the host, whatever its umask.
+      // Functions run with other ids than the runner and must be able to read files of the host, under any umask.
       process.umask(0o022);
       host = open(scratch, send);
       send({ type: "ready" });
@@ -97,6 +98,6 @@ export function serveRequests(open: (scratch: string, send: Send) => FunctionsHo
 }
 
 function send(response: HostResponse, socket?: Socket): void {
-  // Without a connection the runner is gone.
+  // Without a connection the runner has gone.
   if (process.connected) process.send?.(response, socket);
 }

@@ -33,7 +33,7 @@ const call = (id: string): PrepareRequest => ({
   config: 0,
 });
 
-/** Roots whose filling fails while `fails` says why. */
+/** Roots that cannot be filled while `fails` has a reason. */
 function roots(): { roots: SharedRoots; failing: { reason?: string }; filled: () => number } {
   const failing: { reason?: string } = {};
   let count = 0;
@@ -83,7 +83,7 @@ test("releasing a failed one does not release the next one", async () => {
   delete failing.reason;
   await shared.use("image", call("b"));
   shared.release("b");
-  // As each call does, also one that failed.
+  // Each call releases its root, including a failed call.
   shared.release("a");
   await shared.use("image", call("c"));
   vi.advanceTimersByTime(HOUR_MS);

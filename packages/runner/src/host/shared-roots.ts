@@ -2,7 +2,10 @@ import { mkdirSync, rmdirSync } from "node:fs";
 import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { unmount } from "./syscalls.ts";
 
-/** Idle root filesystems are removed after this time: a copy takes memory, and every one keeps a layer in use. */
+/**
+ * Idle root filesystems are removed after this time: a copy takes memory, and each root filesystem keeps a layer in
+ * use.
+ */
 const IDLE_MS = 5 * 60_000;
 
 interface SharedRoot {
@@ -18,15 +21,14 @@ export class SharedRoots {
   readonly #roots = new Map<string, SharedRoot>();
   readonly #byUser = new Map<string, string>();
 
-  /** @param fill mounts a directory and makes `rootfs` in it */
+  /** @param fill mounts a directory and creates `rootfs` in it */
   constructor(scratch: string, fill: (request: PrepareRequest, directory: string) => Promise<PreparedRoot>) {
     this.#scratch = scratch;
     this.#fill = fill;
   }
 
   /**
-   * Makes or reuses the root filesystem of that name, which stays mounted until some time after
-   * `release(request.id)`.
+   * Creates or reuses the root filesystem with a name. It stays mounted until some time after `release(request.id)`.
    */
   async use(name: string, request: PrepareRequest): Promise<PreparedRoot> {
     let root = this.#roots.get(name);
@@ -42,7 +44,7 @@ export class SharedRoots {
     try {
       return await root.made;
     } catch (error) {
-      // Its release could come when the name belongs to a newer root filesystem, which it has not used.
+      // Its release could come when the name belongs to a newer root filesystem, which this request has not used.
       this.#byUser.delete(request.id);
       throw error;
     }
@@ -78,7 +80,7 @@ export class SharedRoots {
       unmount(directory);
       rmdirSync(directory);
     } catch {
-      // It disappears with this process. A later root filesystem of that name fails with a message.
+      // The mount disappears with this process. A later root filesystem with that name fails with a message.
     }
   }
 
@@ -88,13 +90,12 @@ export class SharedRoots {
 }
 
 /**
- * Ignores errors, because the caller reports an earlier one. A directory that stays makes the next use of its name
- * fail.
+ * Ignores errors, because the caller reports an earlier one. If the directory remains, the next use of its name fails.
  */
 function removeDirectory(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // See above.
+    // See the doc comment.
   }
 }

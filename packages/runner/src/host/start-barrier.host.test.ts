@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { barrierKind, runtimeCommand } from "./runtime-command.ts";
 import { StartBarrier } from "./start-barrier.ts";
 
-// A runtime that reads its configuration and prints it stands in for crun, a plain file for cgroup.procs.
+// A program that reads its configuration and prints it replaces crun, and a plain file replaces cgroup.procs.
 
 let bundle: string;
 beforeEach(() => {

@@ -3,18 +3,20 @@ import { writeFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { pipe } from "./syscalls.ts";
 
-/** What a waiting OCI runtime reads: its config.json, or a line in a shell that executes the runtime after it. */
+/**
+ * The input that a waiting OCI runtime reads: its config.json, or a line in a shell that executes the runtime after it.
+ */
 export type BarrierKind = "config" | "shell";
 
 /**
- * Delays an OCI runtime until its call arrives and it has joined the call's cgroups. Its config.json is a pipe that
- * stays empty until then. A wrapper process that joins the cgroups and then executes the runtime would take longer
- * than everything else. Only a runtime that seeks in its config.json, which no pipe allows, waits in a shell.
+ * Delays an OCI runtime until its call arrives and it has joined the call's cgroups. Until then its config.json is an
+ * empty pipe. A wrapper process that joins the cgroups and then executes the runtime would take longer than everything
+ * else. Only a runtime that seeks in its config.json waits in a shell, because pipes do not support seeking.
  */
 export class StartBarrier {
   /** The file to read: the process that opens it waits. */
   readonly path: string;
-  /** The config.json, while a pipe takes its place. */
+  /** The path of the real config.json, while a pipe replaces it. */
   readonly #retained: string | undefined;
   readonly #text: Buffer;
   readonly #read: number;
@@ -38,7 +40,7 @@ export class StartBarrier {
   }
 
   /**
-   * Moves the runtime into the cgroups, then lets it read. If this throws, the runtime still waits and must be
+   * Moves the runtime into the cgroups, then lets it read. If this throws, the runtime is still waiting and must be
    * killed.
    */
   open(pid: number, procs: readonly string[]): void {
@@ -46,14 +48,16 @@ export class StartBarrier {
     this.#release();
   }
 
-  /** {@link open} for a function without a call: joining a cgroup may take milliseconds, in which calls must go on. */
+  /**
+   * Like {@link open}, for a function without a call: joining a cgroup can take milliseconds and must not block calls.
+   */
   async openLater(pid: number, procs: readonly string[]): Promise<void> {
     for (const file of procs) await writeFile(file, String(pid));
     this.#release();
   }
 
   #release(): void {
-    // Serves runtimes that open the file only now, and runtimes that read it twice.
+    // Handles runtimes that open the file only now, and runtimes that read it twice.
     if (this.#retained !== undefined) renameSync(this.#retained, this.path);
     this.#writer.end(this.#text);
   }

@@ -53,7 +53,7 @@ const F_ADD_SEALS = 1033;
 const ALL_SEALS = 1 | 2 | 4 | 8;
 const MFD_CLOEXEC = 1;
 const MFD_ALLOW_SEALING = 2;
-// Linux 6.3; older kernels refuse the flag and need none.
+// Added in Linux 6.3. Older kernels reject the flag and do not need it.
 const MFD_EXEC = 16;
 const CLOSE_RANGE_CLOEXEC = 4;
 const WNOHANG = 1;
@@ -64,10 +64,10 @@ const POSIX_SPAWN_SETPGROUP = 2;
 const POSIX_SPAWN_SETSIGDEF = 4;
 const POSIX_SPAWN_SETSIGMASK = 8;
 
-/** The largest pipe that a user without privileges may make (`/proc/sys/fs/pipe-max-size` by default). */
+/** The largest pipe that an unprivileged user may create (`/proc/sys/fs/pipe-max-size` by default). */
 const LARGE_PIPE_BYTES = 1024 * 1024;
 
-/** Errors of a machine that lacks something for a moment. */
+/** Errors of a machine that temporarily lacks a resource. */
 const TRANSIENT: ReadonlySet<string> = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC"]);
 
 /** A system call that failed. Its code is the name of the error number, such as `ENOENT`. */
@@ -81,7 +81,7 @@ export class SystemCallError extends CodedError<string> {
   }
 }
 
-/** Whether the same operation may succeed in a moment. */
+/** Whether the same operation may succeed shortly after. */
 export function isTransient(error: unknown): boolean {
   return error instanceof Error && "code" in error && TRANSIENT.has(String(error.code));
 }
@@ -133,7 +133,7 @@ export function enlargePipe(fd: number): void {
   fcntlFn(fd, F_SETPIPE_SZ, LARGE_PIPE_BYTES);
 }
 
-/** Makes an immutable file in memory. @returns its descriptor, which stays open */
+/** Creates an immutable file in memory. @returns its descriptor, which stays open */
 export function sealedCopy(name: string, content: Buffer): number {
   const flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   let fd = memfdCreateFn(name, flags | MFD_EXEC) as number;
@@ -150,7 +150,7 @@ export function sealedCopy(name: string, content: Buffer): number {
   }
 }
 
-// Sized generously: glibc's posix_spawn_file_actions_t has 80 bytes, posix_spawnattr_t 336, sigset_t 128.
+// Larger than required: glibc's posix_spawn_file_actions_t has 80 bytes, posix_spawnattr_t 336, sigset_t 128.
 const ACTIONS_BYTES = 256;
 const ATTRIBUTES_BYTES = 1024;
 const SIGSET_BYTES = 256;
@@ -191,19 +191,19 @@ export function spawn(path: string, argv: string[], env: string[], stdio: [numbe
   }
 }
 
-/** Makes this process the parent of descendants that lose theirs (prctl(2)). */
+/** Makes this process the parent of its orphaned descendants (prctl(2)). */
 export function becomeSubreaper(): void {
   check(prctlFn(PR_SET_CHILD_SUBREAPER, 1) as number, "prctl(PR_SET_CHILD_SUBREAPER)");
 }
 
-/** How a child ended: either `code` or `signal` is set. */
+/** The end of a child: either `code` or `signal` is set. */
 export interface ExitStatus {
   pid: number;
   code: number | null;
   signal: number | null;
 }
 
-/** The next child that has ended, adopted ones included; undefined if there is none. */
+/** The next child that has ended, including adopted children; undefined if there is none. */
 export function reap(): ExitStatus | undefined {
   const status = [0];
   const pid = waitpidFn(-1, status, WNOHANG) as number;

@@ -1,7 +1,7 @@
 import { readText } from "../base/read-text.ts";
 import { processTree } from "../cgroup/process-tree.ts";
 
-/** Memory and processor time of a process and its descendants. Too slow for every call, but cheap every few seconds. */
+/** Memory and processor time of a process and its descendants. Too slow for each call, but cheap every few seconds. */
 export function usageOf(pid: number): { bytes: number; cpuMs: number } {
   let [bytes, cpuMs] = [0, 0];
   for (const process of processTree(pid)) {
@@ -22,8 +22,8 @@ function memory(pid: number): number {
 const TICK_MS = 10;
 
 function processorTime(pid: number): number {
-  // The name in parentheses may contain anything, so fields 14 to 17 are counted from its end: its own time, and that
-  // of the children that ended and that it waited for.
+  // The name in parentheses may contain anything, so fields 14 to 17 are counted from its end. They hold its own time,
+  // and the time of ended children for which it waited.
   const [, fields] = /\) (.*)$/s.exec(readText(`/proc/${pid}/stat`)) ?? [];
   const words = fields?.split(" ") ?? [];
   return words.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;

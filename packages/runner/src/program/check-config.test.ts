@@ -107,7 +107,7 @@ test("reports wrong mirrors, token servers and certificate files", () => {
   expect(check({ mirror: ["docker.io=mirror.example:5000/hub"], trustedRealm: ["auth.example"] })).toEqual([]);
   expect(check({ mirror: ["docker.io"] })).toEqual([expect.stringContaining('--mirror: "docker.io"')]);
   expect(check({ trustedRealm: ["https://auth.example/"] })).toEqual([expect.stringContaining("--trusted-realm")]);
-  // It has no certificate.
+  // The second file does not exist.
   expect(check({ registryCa: [token, join(folder, "none")] })).toEqual([
     expect.stringContaining(`--registry-ca: cannot read certificates (PEM) from ${token}`),
     expect.stringContaining("ENOENT"),

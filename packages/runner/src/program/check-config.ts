@@ -2,7 +2,7 @@ import { createRunnerServer, type RunnerServerOptions, RunnerSetupError } from "
 import { type CheckedEngine, checkEngine } from "../service/check-engine.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 
-/** How a runner listens and authenticates callers. */
+/** The addresses of a runner, and the authentication of its callers. */
 export type ListenOptions = Omit<RunnerServerOptions, "run" | "onCall" | "onRefused">;
 
 /** A configuration without known problems. */
@@ -10,7 +10,9 @@ export interface CheckedConfig extends CheckedEngine {
   readonly listen: ListenOptions;
 }
 
-/** Checks settings against each other and against the files that they name. @returns also the problems, a line each */
+/**
+ * Checks settings against each other and against the files that they name. @returns also the problems, one on each line
+ */
 export function checkConfig(config: ServeConfig): { checked: CheckedConfig; problems: string[] } {
   const problems: string[] = [];
   const say = (problem: string): void => {
@@ -63,7 +65,7 @@ function listenOptions(config: ServeConfig): ListenOptions {
   };
 }
 
-// Making a server reads its files and checks its addresses, without starting it.
+// Creating a server reads its files and checks its addresses without listening on them.
 function checkAddress(listen: ListenOptions, address: string, say: (problem: string) => void): void {
   try {
     createRunnerServer({ ...listen, run: () => Promise.reject(new Error("not served")) });

@@ -14,12 +14,12 @@ export interface HealthConfig {
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 
-// The variables of these names configure the server. Its certificate must not become the probe's client certificate.
+// The variables with these names configure the server. Its certificate must not become the probe's client certificate.
 const FLAG_ONLY = { variable: false } as const;
 
 const TLS = tlsClientSettings("tls", FLAG_ONLY);
 
-/** The flags, variables, defaults and readers. */
+/** The flags, variables, defaults and parsers. */
 export const HEALTH_SETTINGS: SettingsOf<HealthConfig> = {
   address: one("address", "<endpoint>", "where it listens", firstEndpoint, DEFAULT_ENDPOINT, DEFAULT_ENDPOINT),
   timeout: one(
@@ -37,7 +37,7 @@ export const HEALTH_SETTINGS: SettingsOf<HealthConfig> = {
   tlsServerName: TLS.serverName,
 };
 
-// The server's variable can list several endpoints.
+// The server's variable can contain several endpoints.
 function firstEndpoint(text: string): string {
   return text.split(",")[0] ?? text;
 }

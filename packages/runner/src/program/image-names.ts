@@ -5,7 +5,7 @@ import { sandboxOwner } from "../sandbox/sandbox-owner.ts";
 /** The names of the images in the store, for completion. */
 export async function imageNames(dir: string = cacheDir()): Promise<readonly string[]> {
   const store = await openStore({ dir, owner: sandboxOwner() });
-  // Images without a name have a digest in its place.
+  // Images without a name are listed by digest.
   return store
     .images()
     .map(({ name }) => name)

@@ -5,7 +5,7 @@ import { startProgram } from "@xfn/program/start";
 import { disableMaglev, exposeGc, tuneForLoading } from "@xfn/program/v8-tuning";
 import { compiledCodeDir } from "../cache-dir.ts";
 
-// `xfn-runner serve --help | head` closes stdout early. Report it by the exit code only.
+// `xfn-runner serve --help | head` closes stdout early. Only the exit code reports it.
 process.stdout.on("error", () => {
   process.exitCode = ExitCode.failed;
 });

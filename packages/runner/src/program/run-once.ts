@@ -17,7 +17,7 @@ export type Say = (line: string) => void;
 /**
  * `xfn-runner run`: runs one function once, with its input and output unchanged. (`xfn run` parses both.)
  *
- * @param problems problems that the settings' reader found
+ * @param problems problems found while reading the settings
  * @returns the exit code
  * @throws UsageError, RunnerError
  */
@@ -51,7 +51,7 @@ export async function runOnce(
       say(`stopped by ${signalled}`);
       return signalExitCode(signalled);
     }
-    // An invalid image name is wrong usage, as for xfn.
+    // An invalid image name is a usage error, as in xfn.
     if (error instanceof RunnerError && codeOf(error.cause) === "InvalidReference")
       throw new UsageError([error.message]);
     throw error;

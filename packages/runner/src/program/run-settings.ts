@@ -30,7 +30,7 @@ export interface RunConfig
 // The default of the historic runner, which existing scripts rely on.
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** The flags, variables, defaults and readers. */
+/** The flags, variables, defaults and parsers. */
 export const RUN_SETTINGS: SettingsOf<RunConfig> = {
   timeout: one("timeout", "<duration>", "kill the function after this time", duration, DEFAULT_TIMEOUT_MS, "30s"),
   imagePullPolicy: one(
@@ -57,7 +57,7 @@ export const RUN_SETTINGS: SettingsOf<RunConfig> = {
   maxOutput: ENGINE_SETTINGS.maxOutput,
 };
 
-/** The settings as the help shows them. */
+/** The groups of settings in the help. */
 export const RUN_GROUPS: HelpGroups<RunConfig> = {
   Options: ["timeout", "networkPolicy", "memory", "cpu", "imagePullPolicy", "cacheDir", "registry", "insecureRegistry"],
   "How it is run": ["maxOutput", "readOnlyRoot", "rootfs", "ociRuntime", "allowUnlimited"],

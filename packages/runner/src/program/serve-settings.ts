@@ -28,7 +28,7 @@ export interface ServeConfig extends EngineConfig, OperationSettings {
 // Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
 const DEFAULT_GRACE_SECONDS = 25;
 
-/** The flags, variables, defaults and readers. */
+/** The flags, variables, defaults and parsers. */
 export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   address: many(
     "address",
@@ -55,7 +55,7 @@ export const SERVE_SETTINGS: SettingsOf<ServeConfig> = {
   }),
 };
 
-/** The settings as the help shows them. */
+/** The groups of settings in the help. */
 export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
   "Who may call": [
     "address",

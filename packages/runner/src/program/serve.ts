@@ -6,14 +6,14 @@ import { RunnerService, type ServiceParts } from "../service/runner-service.ts";
 import { type CheckedConfig, checkConfig } from "./check-config.ts";
 import type { ServeConfig } from "./serve-settings.ts";
 
-// Killing containers takes well under a second. If something hangs, the process exits after this time, and its
+// Killing containers takes well under a second. If an operation hangs, the process exits after this time, and its
 // containers end with it.
 const KILL_MS = 10_000;
 
 /**
  * `xfn-runner serve`: serves the runner contract until a signal ends it.
  *
- * @param problems problems that the settings' reader found
+ * @param problems problems found while reading the settings
  * @returns the exit code
  * @throws UsageError with all problems
  */
@@ -26,7 +26,7 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
   return await serveUntilSignal(config, openService(checked, parts), parts, version);
 }
 
-/** A runner behind a gRPC server. */
+/** Creates a runner behind a gRPC server. */
 function openService({ listen }: CheckedConfig, parts: ServiceParts): RunnerService<RunnerServer> {
   return new RunnerService(
     parts,
@@ -60,7 +60,7 @@ async function serveUntilSignal(
       probes = await startProbeServer(config.metricsAddress, { notReady, metrics: () => metrics.text() });
     }
     const addresses = await service.source.start();
-    // The health service does not exist before the start, so report a state that was known earlier.
+    // The health service does not exist before the start, so report a readiness that was known earlier.
     service.source.setServing(service.ready);
     log.info({ addresses, metrics: probes?.url, version }, "listening");
     tuneForServing();

@@ -1,6 +1,6 @@
 import { findRuntime, identifyRuntime, type OciRuntime, runtimeWarning } from "./crun.ts";
 
-/** Tested with each release of this package, and used without a test by each process. */
+/** Each release of this package is tested with it, so processes use it without a test. */
 const DEFAULT_RUNTIME = "crun";
 
 /** The OCI runtime of a runner. */
@@ -22,7 +22,7 @@ export class ChosenRuntime {
     return (this.#path ??= findRuntime(this.#name));
   }
 
-  /** Its family and version. @throws RunnerError `RuntimeMissing`, `StartFailed` */
+  /** The family and version of the runtime. @throws RunnerError `RuntimeMissing`, `StartFailed` */
   async identified(): Promise<OciRuntime> {
     this.#runtime ??= identifyRuntime(this.path());
     try {
@@ -37,7 +37,7 @@ export class ChosenRuntime {
     }
   }
 
-  /** Tests a runtime other than the default, once, before its first call. @throws the error of `test` */
+  /** Tests a runtime other than the default once, before its first call. @throws the error of `test` */
   async verified(test: () => Promise<void>): Promise<void> {
     if (this.#name === DEFAULT_RUNTIME && (await this.identified()).family === DEFAULT_RUNTIME) return;
     this.#test ??= test();

@@ -12,7 +12,7 @@ import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 import { WRITABLE_BYTES } from "./limits.ts";
 import type { Exit } from "./sandbox-host.ts";
 
-/** Kills a container for a reason; the first reason counts. */
+/** Kills a container for a reason. The first reason is kept. */
 export class Ending {
   #reason: "Timeout" | "Aborted" | "OutputTooLarge" | undefined;
   readonly #kill: () => void;
@@ -36,11 +36,11 @@ type ClassifyOptions = RunOptions & {
   timeoutMs: number;
   writableBytes?: number;
   maxOutputBytes?: number | undefined;
-  /** The memory that all servers of functions share, in bytes. It counts if `memoryBytes` is undefined. */
+  /** The memory that all function servers share, in bytes. Used if `memoryBytes` is undefined. */
   sharedMemoryBytes?: number | undefined;
 };
 
-/** The error of a call by the end of its container; undefined if the function succeeded. */
+/** Derives the error of a call from the end of its container; undefined if the function succeeded. */
 export function classifyExit(
   exit: Exit,
   reason: Ending["reason"],
@@ -49,7 +49,7 @@ export function classifyExit(
   options: ClassifyOptions,
 ): RunnerError | undefined {
   if (reason !== undefined) return endedByRunner(reason, stderr, options);
-  // An answer counts, whatever limits were hit inside and whatever crun warned about.
+  // Exit code 0 is a success, even if limits were reached inside or crun logged warnings.
   if (exit.code === 0) return undefined;
   const pids = options.pids ?? MAX_PROCESSES;
   const failure = (code: RunnerErrorCode, phase: RunnerPhase, message: string): RunnerError =>
@@ -106,7 +106,7 @@ function howItFailed(exit: Exit): string {
   return wasKilled(exit) ? "it was killed (signal 9)" : `it exited with code ${exit.code}`;
 }
 
-/** Whether something killed a function. crun reports signal N as 128 + N. */
+/** Whether a signal killed a function. crun reports signal N as 128 + N. */
 export function wasKilled(exit: Exit): boolean {
   return exit.code === null || exit.code === 128 + 9;
 }
@@ -115,9 +115,9 @@ function mebibytes(bytes: number): string {
   return `${bytes / 1024 / 1024} MiB`;
 }
 
-// Without a cgroup RLIMIT_NPROC is the limit, and the kernel does not record what it refused (EAGAIN). Programs print
-// it: shells ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new thread"), Go ("failed
-// to create new OS thread"), the JVM ("unable to create native thread").
+// Without a cgroup RLIMIT_NPROC is the limit, and the kernel does not record that it was reached (EAGAIN). Programs
+// print it: shells ("Cannot fork", "can't fork"), Node ("spawn ls EAGAIN"), Python ("can't start new thread"), Go
+// ("failed to create new OS thread"), the JVM ("unable to create native thread").
 const refusals = [
   /\b(can'?t|cannot|could ?n[o']t|unable to|failed to) (fork|start new thread|create (a )?(new )?(\w+ )?(thread|process))\b/i,
   /\b(fork|spawn|clone|exec|thread|pthread_create|uv_thread_create)\b.*(resource temporarily unavailable|\bEAGAIN\b)/i,
@@ -164,7 +164,7 @@ export function describeFailure(error: unknown, image: string, options: RunOptio
   });
 }
 
-// The store's messages begin with "IMAGE: " or "IMAGE, layer 0: "; name the image once.
+// The store's messages begin with "IMAGE: " or "IMAGE, layer 0: ". Remove that, so that the image is named only once.
 function withoutName(message: string, image: string): string {
   const rest = message.startsWith(image) ? /^(?:: |, )(.+)$/s.exec(message.slice(image.length))?.[1] : undefined;
   return rest ?? message;

@@ -11,11 +11,11 @@ import { type ContainerIo, closeStdio, openContainerIo, openStdio, type Stdio } 
 interface PipeOptions {
   maxOutputBytes?: number;
   input?: string;
-  /** Whether no process has stdin open any more. */
+  /** Whether no process has stdin open. */
   stdinClosed?: boolean;
 }
 
-/** Pipes of a container by their paths, and the ends of a process that keeps them open. */
+/** Creates the pipes of a container. Returns their paths, and the ends of a process that keeps them open. */
 function makePipes(): Stdio & { paths: Parameters<typeof openStdio>[0] } {
   const folder = temporaryFolder();
   const paths = { stdin: join(folder, "stdin"), stdout: join(folder, "stdout"), stderr: join(folder, "stderr") };
@@ -25,7 +25,7 @@ function makePipes(): Stdio & { paths: Parameters<typeof openStdio>[0] } {
   return { paths, stdin, stdout, stderr };
 }
 
-/** A container's pipes whose other ends stay open, as they do in a process that got them through a socket. */
+/** The pipes of a container whose other ends stay open, as in a process that received them through a socket. */
 function openPipes({ maxOutputBytes, input = "", stdinClosed = false }: PipeOptions = {}): {
   io: ContainerIo;
   stdout: number;
@@ -60,7 +60,7 @@ test("a process that writes on cannot delay the end beyond the deadline", async 
   const { io, stdout } = openPipes();
   const writer = setInterval(() => writeSync(stdout, "more"), 1);
   onTestFinished(() => clearInterval(writer));
-  // The drain asks whether the deadline has passed. Without an answer it would never end.
+  // The drain checks repeatedly whether the deadline has passed. Before that it would not end.
   let asked = 0;
   await io.drain(() => ++asked > 3);
   expect(asked).toBe(4);
@@ -108,7 +108,7 @@ function descriptorsOf(path: string): string[] {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`) === path;
     } catch {
-      // It was that of the folder's listing.
+      // This descriptor was the one of the directory listing.
       return false;
     }
   });

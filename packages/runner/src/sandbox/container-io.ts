@@ -13,18 +13,18 @@ export interface ContainerOutput {
 
 /** A container's open pipes. */
 export interface ContainerIo {
-  /** Whether no process had stdin open any more, so that none could read the input. */
+  /** Whether no process had stdin open, so that none could read the input. */
   inputRefused: boolean;
   /** Settles when both outputs have ended. */
   output: Promise<ContainerOutput>;
   /**
-   * Reads what is left after the container has ended, then closes everything, even if a process elsewhere keeps the
-   * pipes open: a function can pass its descriptors through a socket.
+   * Reads the remaining output after the container has ended, then closes the pipes, even if another process keeps them
+   * open: a function can pass its descriptors through a socket.
    *
    * @param isOver whether to stop, although a process still writes
    */
   drain(isOver: () => boolean): Promise<ContainerOutput>;
-  /** Closes everything at once; `output` then settles with what was read so far. */
+  /** Closes the pipes at once; `output` then settles with the output that was read so far. */
   abandon(): void;
 }
 
@@ -38,7 +38,7 @@ export interface Stdio {
 /** Opens the runner's ends by their paths. The caller must close them, or pass them to {@link openContainerIo}. */
 export function openStdio(paths: { stdin: string; stdout: string; stderr: string }): Stdio {
   const opened: number[] = [];
-  // Non-blocking: a pipe whose other end is closed already must not block open(2).
+  // Non-blocking: open(2) must not block on a pipe whose other end is already closed.
   const open = (path: string, mode: number): number => {
     const fd = openSync(path, mode | constants.O_NONBLOCK);
     opened.push(fd);
@@ -66,14 +66,14 @@ export interface OutputOptions extends Pick<RunOptions, "outputMemory"> {
   maxOutputBytes?: number | undefined;
 }
 
-/** By then the pipes of an ended container are closed, unless another process has them. */
+/** After this time the pipes of an ended container are closed, unless another process has them. */
 const CLOSED_MS = 20;
 
 /**
- * Writes the input of a container and reads both outputs at the same time. A function that floods one of them, or
- * reads nothing, never blocks the others. Closes the descriptors in the end.
+ * Writes the input of a container and reads both outputs at the same time. A function that floods one output, or does
+ * not read its input, does not block the others. Closes the descriptors at the end.
  *
- * @param onTooLarge called once when stdout exceeds `maxOutputBytes`; reading stops there
+ * @param onTooLarge called once when stdout exceeds `maxOutputBytes`; reading then stops
  */
 export function openContainerIo(
   stdio: Stdio,
@@ -109,7 +109,7 @@ export function openContainerIo(
   stderr.on("data", (chunk: Buffer) => tail.push(chunk));
 
   const output = Promise.all([closed(stdout), closed(stderr)]).then(() => {
-    // A function may end without having read its input.
+    // A function can end before it has read its input.
     stdin?.destroy();
     return { stdout: answer.bytes(), stderr: tail.text() };
   });
@@ -132,10 +132,10 @@ export function openContainerIo(
 }
 
 /**
- * Closes pipes once the event loop has polled them without a byte, or when they are over. All that the container
- * wrote was in the pipes when it ended, so nothing of it is lost.
+ * Closes pipes once a poll of the event loop reads no bytes from them, or when `isOver` returns true. All output of the
+ * container was in the pipes when it ended, so no output is lost.
  *
- * @returns stops it
+ * @returns a function that cancels the check
  */
 export function closeWhenQuiet(bytesRead: () => number, isOver: () => boolean, close: () => void): () => void {
   const check = (): void => {
@@ -155,15 +155,15 @@ export function closeWhenQuiet(bytesRead: () => number, isOver: () => boolean, c
 /** The minimum capacity of a pipe: a write of this size to an empty pipe does not block (pipe(7)). */
 const PIPE_BYTES = 64 * 1024;
 
-/** What {@link writeInput} did. */
+/** The result of {@link writeInput}. */
 interface WrittenInput {
-  /** Writes the rest as the function reads; undefined if nothing is left to write. */
+  /** Writes the rest as the function reads; undefined if the whole input was written. */
   stdin?: Socket;
   /** See {@link ContainerIo.inputRefused}. */
   refused: boolean;
 }
 
-/** Writes the input and closes the pipe: at once if it fits, otherwise as the function reads it. */
+/** Writes the input and closes the pipe: at once if the input fits, otherwise as the function reads it. */
 function writeInput(fd: number, input: Uint8Array): WrittenInput {
   let written = 0;
   let refused = false;
@@ -172,7 +172,8 @@ function writeInput(fd: number, input: Uint8Array): WrittenInput {
       written = input.length === 0 ? 0 : writeSync(fd, input);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : "";
-      // EPIPE: the function closed stdin, which it may. EAGAIN: a user with too many pipes gets small ones.
+      // EPIPE: the function closed stdin, which is allowed. EAGAIN: the kernel gives small pipes to a user with too
+      // many.
       if (code !== "EPIPE" && code !== "EAGAIN") throw error;
       refused = code === "EPIPE";
     }
@@ -204,7 +205,7 @@ export class Tail {
     this.#limit = limit;
   }
 
-  /** Bytes so far, also those that are not kept. */
+  /** Number of bytes so far, including those that were dropped. */
   get size(): number {
     return this.#size;
   }
@@ -215,7 +216,7 @@ export class Tail {
     this.#kept = all.length > this.#limit ? Buffer.from(all.subarray(all.length - this.#limit)) : all;
   }
 
-  /** The end of what followed the first `since` bytes. */
+  /** The end of the output after its first `since` bytes. */
   text(since = 0): string {
     const wanted = this.#size - since;
     const kept = this.#kept.subarray(Math.max(this.#kept.length - wanted, 0));

@@ -39,7 +39,7 @@ test.each([
 });
 
 test("gives a state directory to a runtime that requires one for --version", async () => {
-  // As crun 1.21 does for an ordinary user without XDG_RUNTIME_DIR.
+  // crun 1.21 does the same for an ordinary user without XDG_RUNTIME_DIR.
   const path = program(
     'case "$1" in --root=?*) echo crun version 1.21;; *) echo Failed to get state directory >&2; exit 1;; esac',
   );

@@ -4,10 +4,10 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { RunnerError } from "@xfn/runner-contract";
 import type { RuntimeFamily } from "../host/runtime-family.ts";
 
-// sudo and cron give short paths; distributions put crun in any of these.
+// sudo and cron set a short PATH, and distributions install crun in any of these directories.
 const usualDirectories = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/** The absolute path of crun. @throws RunnerError `RuntimeMissing`, saying how to install it */
+/** The absolute path of crun. @throws RunnerError `RuntimeMissing`, with instructions to install it */
 export function findRuntime(name: string = "crun", path: string = process.env["PATH"] ?? ""): string {
   const candidates = isAbsolute(name)
     ? [name]
@@ -17,7 +17,7 @@ export function findRuntime(name: string = "crun", path: string = process.env["P
       accessSync(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // The next one.
+      // Try the next one.
     }
   }
   throw new RunnerError(
@@ -29,25 +29,25 @@ export function findRuntime(name: string = "crun", path: string = process.env["P
 
 /** An OCI runtime of this machine. */
 export interface OciRuntime {
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
   family: RuntimeFamily;
-  /** Its own version, such as `1.8.1`; empty for another family. */
+  /** The version, such as `1.8.1`; empty for other families. */
   version: string;
 }
 
 /**
- * Arguments that print a runtime's version. Newer cruns require a state directory even for this: without `--root` an
- * ordinary user without `XDG_RUNTIME_DIR` gets an error (seen with 1.21). The directory stays unchanged.
+ * Arguments that print a runtime's version. Newer cruns require a state directory even for this: without `--root`, an
+ * ordinary user without `XDG_RUNTIME_DIR` gets an error (seen with 1.21). The directory is not changed.
  */
 export const VERSION_ARGUMENTS: readonly string[] = ["--root=/", "--version"];
 
-/** A runtime answers within milliseconds. After this time it hangs. */
+/** A runtime answers within milliseconds. After this time it is considered to hang. */
 const VERSION_TIMEOUT_MS = 10_000;
-/** A few lines. */
+/** The version has only a few lines. */
 const MAX_VERSION_BYTES = 64 * 1024;
 
-/** Identifies a runtime by its --version. @throws RunnerError `StartFailed` if it does not answer */
+/** Identifies a runtime by its --version. @throws RunnerError `StartFailed` if the runtime does not answer */
 export async function identifyRuntime(path: string, timeoutMs: number = VERSION_TIMEOUT_MS): Promise<OciRuntime> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   execFile(
@@ -81,10 +81,10 @@ export function parseRuntimeVersion(text: string): { family: RuntimeFamily; vers
   return known === undefined ? { family: "other", version: "" } : { family: known, version };
 }
 
-/** The first crun without CVE-2025-24965: a krun image could write outside its root through .krun_config.json. */
+/** The first crun without CVE-2025-24965: a krun image could write outside of its root through .krun_config.json. */
 const FIRST_FIXED_CRUN = [1, 20] as const;
 
-/** A known defect of a runtime, as the end of a sentence about it; undefined if there is none. */
+/** A known vulnerability of a runtime, as the end of a sentence about it; undefined if there is none. */
 export function knownDefect({ family, version }: Pick<OciRuntime, "family" | "version">): string | undefined {
   if (family !== "crun") return undefined;
   const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
@@ -93,7 +93,7 @@ export function knownDefect({ family, version }: Pick<OciRuntime, "family" | "ve
   return "lacks security fixes (CVE-2025-24965 is fixed in 1.20; Debian 12 ships 1.8.1)";
 }
 
-/** {@link knownDefect} as a warning. */
+/** Formats {@link knownDefect} as a warning. */
 export function runtimeWarning(runtime: OciRuntime): string | undefined {
   const defect = knownDefect(runtime);
   return defect === undefined

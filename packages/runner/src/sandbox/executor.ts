@@ -3,11 +3,11 @@ import type { RunOptions } from "@xfn/runner-contract";
 import type { HostLease } from "./host-lease.ts";
 import type { StartDeadline } from "./start-deadline.ts";
 
-/** A call whose image is there. */
+/** A call whose image is available. */
 export interface ExecutorCall {
   readonly input: Uint8Array;
   readonly options: RunOptions;
-  /** Ends the call until the executor calls `met`. */
+  /** Limits the time until the executor calls `met`. */
   readonly deadline: StartDeadline;
   /** The result of {@link Executor.acquireHost}. */
   readonly host: HostLease;

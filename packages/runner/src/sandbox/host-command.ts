@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RunnerError } from "@xfn/runner-contract";
 
-/** What a host process starts: containers, in namespaces of its own, or functions in chroots. */
+/** The functions that a host process starts: containers in its own namespaces, or functions in chroots. */
 export type HostKind = "containers" | "chroots";
 
 /** The command that starts a host process, and its folder. */
@@ -22,7 +22,7 @@ const HOST_FLAGS = [
   "--disable-warning=ExperimentalWarning",
 ];
 
-/** @param cache the store's directory. Makes the folder. */
+/** @param cache the store's directory. The folder of the host is created. */
 export function hostCommand(kind: HostKind, cache: string): HostCommand {
   const program = [...HOST_FLAGS, mainOf(kind)];
   if (kind === "chroots") return { command: process.execPath, args: program, scratch: chrootFolder(cache) };
@@ -45,7 +45,7 @@ export function hostError(kind: HostKind, reason: string, cause?: unknown): Runn
   return namespaceError(reason, cause);
 }
 
-/** Tests run from the sources. Otherwise all modules of the sandbox host are in one file, which loads sooner. */
+/** Tests run from the sources. Otherwise all modules of the sandbox host are in one file, which loads faster. */
 function mainOf(kind: HostKind): string {
   const isSource = import.meta.url.endsWith(".ts");
   const name = kind === "chroots" ? "../chroot-host/main" : isSource ? "../host/main" : "../host/main-bundle";

@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 import type { ConnectRequest, ConnectResponse } from "../host/protocol.ts";
 
-/** A connected socket, or why there is none. */
+/** A connected socket, or the reason for the failure. */
 export type Connection =
   | { socket: Socket }
   | { reason: "ended" | "notListening" | "failed"; message?: string | undefined };
 
-/** The connections that a sandbox host was asked for. */
+/** The connections that were requested from a sandbox host. */
 export class HostConnections {
   readonly #pending = new Map<number, (connection: Connection) => void>();
   #count = 0;
@@ -28,7 +28,7 @@ export class HostConnections {
     else resolve({ reason: reason ?? "failed", message: message ?? "the sandbox host sent no socket" });
   }
 
-  /** Settles all: the sandbox host has ended, and its containers with it. */
+  /** Settles all requests, because the sandbox host and its containers have ended. */
   end(): void {
     for (const resolve of this.#pending.values()) resolve({ reason: "ended" });
     this.#pending.clear();

@@ -19,12 +19,12 @@ afterEach(() => {
     try {
       process.kill(-(pid as number), "SIGKILL");
     } catch {
-      // All of the group has exited.
+      // All processes of the group have exited.
     }
   }
 });
 
-/** Whether a process runs. One that has exited may remain as a zombie. */
+/** Whether a process runs. An exited process may remain as a zombie. */
 function isRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

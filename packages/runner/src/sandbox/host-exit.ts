@@ -2,15 +2,15 @@ import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { killQuietly } from "../host/processes.ts";
 
-/** A host exits within milliseconds. One that is stopped or hangs never does. */
+/** A host exits within milliseconds. A stopped or hanging host never exits. */
 const EXIT_MS = 5_000;
 
 /**
- * Waits until the sandbox host has exited. Kills it if that takes too long: the kernel then ends its containers and
+ * Waits until the sandbox host has exited. Kills a host that takes too long: the kernel then ends its containers and
  * removes its mounts.
  *
  * @param unshare the parent of the host, which exits with it
- * @param exitMs milliseconds before the host is killed, and again before its parent is
+ * @param exitMs milliseconds until the host is killed, and again until its parent is killed
  */
 export async function hostExit(unshare: ChildProcess, exitMs: number = EXIT_MS): Promise<void> {
   const { pid, exitCode, signalCode } = unshare;
@@ -30,7 +30,7 @@ export async function hostExit(unshare: ChildProcess, exitMs: number = EXIT_MS):
   }
 }
 
-/** The only child of `unshare`: the sandbox host. @throws Error if it has none, or the kernel does not tell */
+/** The only child of `unshare`: the sandbox host. @throws Error if there is no child, or the kernel does not list it */
 export function childOf(unshare: number): number {
   const [child = ""] = readFileSync(`/proc/${unshare}/task/${unshare}/children`, "utf8").trim().split(" ");
   if (child === "") throw new Error(`process ${unshare} has no child`);

@@ -1,11 +1,11 @@
 import type { SandboxHost } from "./sandbox-host.ts";
 
-/** A sandbox host that a call keeps alive until it is disposed, or the reason why there is none. */
+/** Keeps a sandbox host alive until the lease is disposed. If the host cannot be started, holds the reason. */
 export class HostLease implements Disposable {
   readonly #host: SandboxHost | undefined;
   readonly #missing: unknown;
 
-  /** @param open starts or finds the host. An error is reported only to calls that need the host */
+  /** @param open starts or finds the host. Its error is reported only to calls that need the host. */
   constructor(open: () => SandboxHost | undefined) {
     try {
       this.#host = open();
@@ -15,7 +15,7 @@ export class HostLease implements Disposable {
     }
   }
 
-  /** @throws the reason why the host could not be started */
+  /** @throws the reason for which the host could not be started */
   check(): void {
     if (this.#missing !== undefined) throw this.#missing;
   }

@@ -1,14 +1,14 @@
 import type { Image, Store } from "@xfn/oci-rootfs";
 
 /**
- * Twice the time that an idle read-only root filesystem stays mounted (`SharedRoots`): a mount keeps its layers in
- * use.
+ * Twice the time that an idle read-only root filesystem stays mounted (`SharedRoots`), because a mount keeps its layers
+ * in use.
  */
 export const IMAGE_IDLE_MS: number = 10 * 60_000;
 
 /**
- * Releases images in the store once they have been idle for a while, so that they can be pruned while the runner
- * lives. Calls and sandboxes in the making acquire leases; the warm pool is asked through `forget`.
+ * Releases idle images in the store after a while, so that they can be pruned while the runner lives. Calls and
+ * sandboxes that are being prepared acquire leases; `forget` asks the warm pool.
  */
 export class ImageLeases {
   readonly #store: Pick<Store, "release">;
@@ -27,7 +27,7 @@ export class ImageLeases {
 
   /** Looks up the image of a call and acquires a lease on it. */
   async lookUp(find: () => Promise<Image>): Promise<Image> {
-    // The store marks the image as used before its digest is known here, so nothing may be released meanwhile.
+    // The store marks the image as used before its digest is known here, so no image may be released in the meantime.
     this.#lookups += 1;
     try {
       const image = await find();
@@ -69,7 +69,7 @@ export class ImageLeases {
       return true;
     } catch {
       // A full disk or too many open files prevent the store's write. Retry later: an exception in a timer would end
-      // the runner with all its calls, and an image that stays longer does no harm.
+      // the runner with all its calls, and keeping an image longer is harmless.
       return false;
     }
   }

@@ -1,9 +1,9 @@
-/** Nearly all answers fit into this first buffer. */
+/** The size of the first buffer, which is enough for nearly all answers. */
 const FIRST_BYTES = 64 * 1024;
 
 /**
- * A large answer grows in place, so that it is never copied: by its own size, within these bounds. V8 counts all of the
- * memory, used or not, and collects garbage the sooner.
+ * A large answer grows in place, so that it is never copied. Each step is the current size, within these limits. V8
+ * counts all of the memory, used or not, and collects garbage sooner.
  */
 const MIN_STEP_BYTES = 1024 * 1024;
 const MAX_STEP_BYTES = 4 * 1024 * 1024;
@@ -11,7 +11,7 @@ const MAX_STEP_BYTES = 4 * 1024 * 1024;
 /** The capacity of a large pipe, which one system call reads whole. */
 const READ_BYTES = 1024 * 1024;
 
-/** A read into less space is not worth its system call. */
+/** The smallest space for which a read is worth its system call. */
 const MIN_SPACE = 8 * 1024;
 
 /** Collects output in the memory into which it is read, without copies. */
@@ -19,20 +19,20 @@ export class OutputBuffer {
   readonly #maxBytes: number;
   readonly #earlier: () => ArrayBuffer | undefined;
   #memory: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  /** Address space for the maximum. Only the used part takes memory. */
+  /** Address space for the largest output. Only the used part takes physical memory. */
   #growing: ArrayBuffer | undefined;
   #used = 0;
 
   /**
-   * @param maxBytes its minimum capacity
-   * @param earlier returns the memory of an earlier output with this capacity, for a large one
+   * @param maxBytes the least capacity
+   * @param earlier returns the memory of an earlier output with this capacity, for a large output
    */
   constructor(maxBytes: number, earlier: () => ArrayBuffer | undefined = () => undefined) {
     this.#maxBytes = maxBytes + MAX_STEP_BYTES;
     this.#earlier = earlier;
   }
 
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   get size(): number {
     return this.#used;
   }
@@ -48,7 +48,7 @@ export class OutputBuffer {
     this.#used += bytes;
   }
 
-  /** Frees everything. */
+  /** Frees the memory. */
   clear(): void {
     this.#memory = Buffer.alloc(0);
     this.#growing = undefined;

@@ -5,29 +5,30 @@ import { processTree } from "../cgroup/process-tree.ts";
 import type { RuntimeFamily } from "../host/runtime-family.ts";
 import { MAX_OPEN_FILES } from "./limits.ts";
 
-/** What the kernel says of a process. Tests pass their own. */
+/** The kernel's files about a process. Tests pass their own. */
 export interface ProcessFiles {
-  /** The text of a file in /proc/PID; empty if there is none. */
+  /** The text of a file in /proc/PID; empty if it cannot be read. */
   read(name: string): string;
   /** The target of a link in /proc/PID; undefined if it cannot be read. */
   link(name: string): string | undefined;
 }
 
-/** Namespaces that an isolated container has of its own. */
+/** The namespaces that an isolated container must not share. */
 const NAMESPACES = ["net", "pid", "mnt", "ipc", "uts", "user"] as const;
 /**
- * Namespaces in which gVisor's kernel runs. Functions see the processes of that kernel only. It traces their threads,
- * and stays in the pid namespace of its caller for that (https://gvisor.dev/docs/architecture_guide/platforms/).
+ * The namespaces in which gVisor's kernel runs. Functions see only the processes of that kernel. It traces their
+ * threads, and for that stays in the pid namespace of its caller
+ * (https://gvisor.dev/docs/architecture_guide/platforms/).
  */
 const GVISOR_NAMESPACES = ["net", "mnt", "ipc", "uts", "user"] as const;
 const EMPTY_SET = /^0+$/;
 
 /**
  * The first promise that an OCI runtime breaks for a process of an isolated container, as the end of a sentence about
- * the runtime; undefined if it keeps all that can be seen from outside.
+ * the runtime. Undefined if it keeps all promises that can be checked from outside.
  *
  * @param host the process that started the runtime
- * @param groups the cgroups that the process must be in, as their paths
+ * @param groups paths of the cgroups that the process must be in
  */
 export function brokenPromise(
   family: RuntimeFamily,
@@ -45,7 +46,7 @@ export function brokenPromise(
   if (shared !== undefined) return `makes no ${shared} namespace`;
   const cgroup = process.read("cgroup");
   if (!groups.every((group) => cgroup.includes(group))) return "leaves the cgroups of its caller, and so its limits";
-  // The kernel of gVisor keeps the others, and cannot be seen from outside.
+  // gVisor's kernel keeps the other promises, which cannot be checked from outside.
   if (family === "runsc") return undefined;
   if (field("NoNewPrivs") !== "1") return "ignores noNewPrivileges";
   if (["CapPrm", "CapEff", "CapBnd"].some((set) => !EMPTY_SET.test(field(set)))) return "leaves capabilities";
@@ -62,7 +63,7 @@ export function filesOf(pid: number): ProcessFiles {
       try {
         return readlinkSync(`/proc/${pid}/${name}`);
       } catch {
-        // An ordinary user cannot read the links of every process.
+        // An ordinary user cannot read the links of all processes.
         return undefined;
       }
     },
@@ -73,12 +74,12 @@ const POLL_MS = 5;
 /** Containers start within a second. */
 const FIND_MS = 10_000;
 
-/** The container whose process is wanted. */
+/** The container whose process is searched for. */
 export interface WantedProcess {
   readonly family: RuntimeFamily;
   /** The process that started the runtime. */
   readonly host: number;
-  /** The name of the container's process. gVisor's kernel runs the program in one of its own. */
+  /** The name of the container's process. gVisor's kernel runs the program in its own process. */
   readonly program: string;
 }
 
@@ -87,7 +88,7 @@ export interface WantedProcess {
  *
  * @param before processes of earlier containers, which may still be ending
  * @param ended whether the container has ended
- * @returns undefined if it has ended, or no such process appears in time
+ * @returns undefined if the container has ended, or if its process does not appear in time
  */
 export async function findProcess(
   wanted: WantedProcess,
@@ -104,7 +105,7 @@ export async function findProcess(
   return undefined;
 }
 
-/** All processes of such containers. */
+/** All processes that match the container's runtime family and program. */
 export function processesOf({ family, host, program }: WantedProcess): number[] {
   return processTree(host).filter((pid) => isProgram(family, pid, program));
 }

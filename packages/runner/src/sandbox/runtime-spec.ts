@@ -14,10 +14,10 @@ export interface ProcessConfig {
   hostname?: string;
 }
 
-/** Settings of a sandbox besides its process. */
+/** Settings of a sandbox in addition to its process. */
 export interface SandboxOptions {
   network: "Isolated" | "Accessible";
-  /** The runtime that reads it; default: any. */
+  /** The runtime that reads the configuration; default: any. */
   runtime?: RuntimeFamily;
   /** The id that owns the layers, as seen in the user namespace in which crun starts. */
   owner: HostId;
@@ -29,14 +29,15 @@ export interface SandboxOptions {
   dataBytes?: number | undefined;
   /** Paths of `resolv.conf` and `hosts`, for `Accessible`. */
   networkFiles: { resolvConf: string; hosts: string };
-  /** Set for a read-only root filesystem: the bounded directory that becomes /tmp. */
+  /** Set for a read-only root filesystem: the size-limited directory that becomes /tmp. */
   readOnlyRoot?: { tmp: string };
   /** The directory that becomes /dev. */
   dev: string;
 }
 
-// Docker, podman and runc mask most of these paths, because each has leaked or changed host state in the past. The boot
-// parameters, the kernel's configuration, symbols and modules, and the host's locks and load concern no function.
+// Docker, podman and runc mask most of these paths, because each has leaked or changed host state in the past.
+// Functions do not need the boot parameters, the kernel's configuration, symbols and modules, or the host's locks and
+// load.
 const maskedPaths = [
   "/proc/acpi",
   "/proc/asound",
@@ -57,9 +58,9 @@ const maskedPaths = [
 ];
 const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-// Recursive: the sandbox host may have bound each device. Runtimes make no devices in a bound /dev.
+// Recursive: the sandbox host may have bound each device. Runtimes do not create devices in a bound /dev.
 const deviceOptions = ["rbind", "ro", "nosuid", "noexec"];
-// Bounds the number of files too: an empty one takes about a kilobyte of kernel memory.
+// Also limits the number of files: an empty file takes about a kilobyte of kernel memory.
 const sharedMemoryOptions = ["nosuid", "nodev", "noexec", "mode=1777", "size=64m", "nr_inodes=16k"];
 const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
 
@@ -67,10 +68,10 @@ const bindReadOnly = ["bind", "ro", "nosuid", "nodev", "noexec"];
  * The OCI runtime configuration of one call, as JSON text
  * (https://github.com/opencontainers/runtime-spec/blob/main/config.md).
  *
- * The sandbox has a new user namespace with exactly one id, that of the image's USER. Everything inside belongs to
- * the function, and nothing outside does. The function has no capabilities and cannot gain any. It may make only the
- * system calls of {@link seccompProfile}. It sees a fresh /proc, a minimal read-only /dev, no /sys and, unless
- * `Accessible`, no network.
+ * The sandbox has a new user namespace with exactly one id: that of the image's USER. Everything inside belongs to the
+ * function, and nothing outside does. The function has no capabilities and cannot gain any. It can make only the system
+ * calls of {@link seccompProfile}. It sees a fresh /proc, a minimal read-only /dev, no /sys and, unless `Accessible`,
+ * no network.
  */
 export function runtimeSpec(process: ProcessConfig, options: SandboxOptions): string {
   const { dataBytes, pids = MAX_PROCESSES } = options;
@@ -130,7 +131,7 @@ const gvisorTmp: Mount = {
   source: "tmp",
   options: ["nosuid", "nodev", "mode=1777", `size=${WRITABLE_BYTES}`],
 };
-// It refuses to write to a device of a read-only mount, even to /dev/null. It mounts its own devices here.
+// gVisor refuses to write to a device of a read-only mount, even to /dev/null. It mounts its own devices here.
 const gvisorDev: Mount = {
   destination: "/dev",
   type: "tmpfs",

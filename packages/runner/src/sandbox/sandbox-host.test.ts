@@ -5,7 +5,7 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 
 test("an idle host does not keep its process alive, and exits with it", async () => {
   const cache = temporaryFolder();
-  // The host of chroots needs no namespaces, so it starts everywhere.
+  // The host of chroots needs no namespaces, so it starts on every machine.
   const code = `
     import { SandboxHost } from ${JSON.stringify(import.meta.resolve("./sandbox-host.ts"))};
     const host = new SandboxHost(${JSON.stringify(cache)}, undefined, "chroots");

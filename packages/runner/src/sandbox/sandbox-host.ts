@@ -17,20 +17,20 @@ import { type HostKind, hostCommand, hostError } from "./host-command.ts";
 import { type Connection, HostConnections } from "./host-connections.ts";
 import { childOf, hostExit } from "./host-exit.ts";
 
-/** A prepared container, in which nothing runs yet. */
+/** A prepared container, in which no process runs yet. */
 export interface PreparedContainer {
   /** Paths of the runner's ends of its pipes, which must be opened before the start. */
   stdio: { stdin: string; stdout: string; stderr: string };
   rootfs: "overlay" | "copy";
-  /** The kernel's reason, if it refused the wanted overlay. */
+  /** The kernel's reason, if it rejected the requested overlay. */
   notice?: string;
   /** Settles when the container has ended. @throws RunnerError `StartFailed`, `Closed` */
   exit: Promise<Exit>;
 }
 
-/** How a container ended. */
+/** The end of a container. */
 export interface Exit {
-  /** Whether the function may have begun; false if a loaded runtime ended before it made a container. */
+  /** Whether the function may have begun; false if a loaded runtime ended before it created a container. */
   mayHaveRun: boolean;
   /** The function's exit code as crun reports it; null if crun itself was killed. */
   code: number | null;
@@ -46,7 +46,7 @@ interface Pending {
   exit: PromiseWithResolvers<Exit>;
 }
 
-// Enough for the messages of a failing `unshare`.
+// Enough for the messages of a failed `unshare`.
 const MAX_STDERR_BYTES = 4096;
 
 /** The runner's handle on the sandbox host, the process that owns the namespaces (`host/main.ts`). */
@@ -58,7 +58,7 @@ export class SandboxHost {
   readonly #pending = new Map<string, Pending>();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #connections = new HostConnections();
-  /** Measurements in the order of their requests. */
+  /** Pending measurements in the order of their requests. */
   readonly #measuring: ((usages: Usage[]) => void)[] = [];
   #pid = 0;
   #users = 0;
@@ -71,11 +71,11 @@ export class SandboxHost {
   readonly #onLost: (reason: string) => void;
 
   /**
-   * Starts the process; {@link ready} reports whether the namespaces could be made.
+   * Starts the process; {@link ready} reports whether the namespaces could be created.
    *
    * @param cache the store's directory
-   * @param kind decides the program; that of chroots is `chroot-host/main.ts`
-   * @param onLost called with the end of its stderr if it ends by itself: only the operator may read that
+   * @param kind selects the program; that of chroots is `chroot-host/main.ts`
+   * @param onLost called with the end of its stderr if it ends on its own. Only the operator may read that text.
    */
   constructor(cache: string, onLost: (reason: string) => void = () => undefined, kind: HostKind = "containers") {
     this.#onLost = onLost;
@@ -85,13 +85,13 @@ export class SandboxHost {
     this.#child = spawn(
       command,
       args,
-      // `detached` makes a new session: Ctrl-C reaches only the runner, which then ends its containers in order.
+      // `detached` creates a new session: Ctrl-C reaches only the runner, which then ends its containers in order.
       {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
         detached: true,
         serialization: "json",
-        // One thread besides the main one unmounts the root filesystems of ended calls, and makes sockets in the
-        // network namespaces of containers. These take several calls of the same thread.
+        // One thread in addition to the main one unmounts the root filesystems of ended calls, and creates sockets in
+        // the network namespaces of containers. Creating such a socket takes several calls on the same thread.
         env: { PATH: process.env["PATH"] ?? "", UV_THREADPOOL_SIZE: "1" },
       },
     );
@@ -175,7 +175,7 @@ export class SandboxHost {
     return await this.#connections.open(request, (message) => this.#send(message));
   }
 
-  /** Keeps this Node process from exiting for lack of work, until `release` was called as often. */
+  /** Keeps this Node process running until `release` was called as often. */
   acquire(): void {
     if (++this.#users === 1) this.#ref();
   }
@@ -184,7 +184,7 @@ export class SandboxHost {
     if (--this.#users === 0 && this.#isReady) this.#unref();
   }
 
-  /** Ends the process and with it every container and mount. Kills a process that does not exit in some seconds. */
+  /** Ends the process and with it every container and mount. Kills a process that does not exit within some seconds. */
   async close(): Promise<void> {
     if (this.#gone) return;
     this.#closing = true;
@@ -281,7 +281,7 @@ export class SandboxHost {
     this.#pending.delete(response.id);
   }
 
-  // Nothing was made yet. The next call starts another process: the cause may be gone by then.
+  // No container exists yet. The next call starts another process, because the cause may be gone by then.
   #giveUp(reason: string): void {
     if (this.#child.connected) this.#child.disconnect();
     void hostExit(this.#child);
@@ -309,7 +309,7 @@ export class SandboxHost {
     return new RunnerError("Closed", "the sandbox host ended while a function ran", { phase: "run" });
   }
 
-  // An idle runner does not keep Node alive: a program that forgets close() still exits, and its sandbox host too.
+  // An idle runner does not keep Node running: a program that forgets close() still exits, and its sandbox host too.
   #ref(): void {
     for (const handle of [this.#child, this.#child.channel, this.#child.stderr as Socket | null]) handle?.ref();
   }

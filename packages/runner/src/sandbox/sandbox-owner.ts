@@ -7,7 +7,7 @@ export interface HostId {
 }
 
 /**
- * The host id of functions whose runner is root. No other program uses it: it is above the ranges of systemd's
+ * The host id of functions whose runner is root. Other programs do not use it: it is above the ranges of systemd's
  * containers (up to 1,879,048,191) and of shadow-utils' subordinate ids.
  */
 export const SANDBOX_HOST_ID = 1_900_000_000;
@@ -33,8 +33,8 @@ export function sandboxOwner(
     );
   const mapped = (id: number): boolean => extents.some(([first, , count]) => id >= first && id < first + count);
   if (extents.length === 0 || mapped(SANDBOX_HOST_ID)) return { uid: SANDBOX_HOST_ID, gid: SANDBOX_HOST_ID };
-  // Inside another user namespace its last id is the least likely to be in use. If it has only id 0, that is an
-  // ordinary user outside.
+  // Inside another user namespace, the last id is the least likely to be in use. If the namespace has only id 0, that
+  // is an ordinary user outside.
   const last = Math.max(...extents.map(([first, , count]) => first + count - 1));
   return last === 0 ? undefined : { uid: last, gid: last };
 }

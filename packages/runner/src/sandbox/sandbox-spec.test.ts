@@ -54,7 +54,7 @@ function dataLimit(config: string): number | undefined {
 
 test("sets RLIMIT_DATA unless a cgroup bounds the memory of the call", async () => {
   const specs = new SandboxSpecs();
-  // RLIMIT_NPROC is the same without it, so only its presence makes the configurations differ.
+  // RLIMIT_NPROC is the same without the cgroup, so only its presence makes the configurations differ.
   const cgroup: LimitCgroup = {
     procs: [],
     countsProcesses: false,

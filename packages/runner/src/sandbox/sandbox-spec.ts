@@ -14,7 +14,7 @@ import type { HostId } from "./sandbox-owner.ts";
 /** The parts of an image that a sandbox needs. */
 export type RunnableImage = Pick<Image, "name" | "digest" | "config" | "layers" | "overlay" | "fifos">;
 
-/** What all sandboxes of a runner have in common. */
+/** The settings that all sandboxes of a runner share. */
 export interface SandboxSettings {
   owner: HostId | undefined;
   rootfs: "auto" | "overlay" | "copy";
@@ -22,36 +22,36 @@ export interface SandboxSettings {
   runtime: Pick<OciRuntime, "path" | "family">;
 }
 
-/** How the process of a server differs from that of its image. */
+/** The differences between a server's process and that of its image. */
 export interface ServerProcess {
-  /** Replace the image's command; its entrypoint stays. */
+  /** Replaces the image's command; the entrypoint stays. */
   arguments: readonly string[];
-  /** Replace variables of the image. */
+  /** Replaces variables of the image. */
   env: Readonly<Record<string, string>>;
 }
 
-/** What a spec depends on besides the image. */
+/** The options that a spec depends on, in addition to the image. */
 export type SpecOptions = Pick<RunOptions, "network" | "memoryBytes" | "cpus" | "pids">;
 
 /** The functions of an image with this label set to "false" are never pre-started. */
 export const WARM_POOL_LABEL = "dev.xfn.warm-pool";
 
-// More specs are not in use at once; a forgotten one is made again.
+// At most this many specs are in use at once in practice. A forgotten spec is created again.
 const MAX_SPECS = 256;
 
-// Each spec keeps its process and the text of its configuration.
+// Each spec retains its process and the text of its configuration.
 const MAX_SPEC_TEXT = 16 * 1024 * 1024;
 
 // Linux accepts 2 MiB of arguments and environment by default (execve(2)).
 const MAX_PROCESS_TEXT = 1024 * 1024;
 
-/** The specs of one runner, each made once: making one takes longer than sending a message. */
+/** The specs of one runner. Each is created once, because that takes longer than sending a message. */
 export class SandboxSpecs {
   readonly #known = new Map<string, SandboxSpec>();
   #text = 0;
 
   /**
-   * The spec for a call, or for a server.
+   * Returns the spec for a call, or for a server.
    *
    * @throws ImageError if the image cannot be run
    * @throws RunnerError `ImageInvalid`
@@ -81,9 +81,9 @@ export class SandboxSpecs {
 }
 
 /**
- * Everything that a sandbox is made of. Calls with the same key can use each other's unused sandboxes.
+ * All inputs of a sandbox. Calls with the same key can use each other's unused sandboxes.
  *
- * A spec lives long, so it keeps nothing else of its first call alive, such as credentials or an abort signal.
+ * A spec lives long, so it does not keep other parts of its first call alive, such as credentials or an abort signal.
  */
 export class SandboxSpec {
   readonly key: string;
@@ -92,7 +92,7 @@ export class SandboxSpec {
   readonly limits: ResourceLimits;
   /** Whether its sandboxes may be started before their call. */
   readonly mayPreStart: boolean;
-  /** Bound of its writable files, in bytes. */
+  /** The largest size of its writable files, in bytes. */
   readonly writableBytes: number;
   readonly #process: ProcessConfig;
   readonly #network: "Isolated" | "Accessible";
@@ -121,15 +121,15 @@ export class SandboxSpec {
     this.#network = network;
     this.#owner = settings.owner;
     this.#layers = [...image.layers];
-    // A store on a file system without whiteouts has layers that only a copy shows correctly.
+    // If the store's file system does not support whiteouts, only a copy shows its layers correctly.
     this.#rootfs = image.overlay ? settings.rootfs : "copy";
     this.#readOnly = settings.readOnlyRoot;
-    // A FIFO of a shared root filesystem is one pipe for all calls, even if it is read-only.
+    // A FIFO of a shared root filesystem would be one pipe for all calls, even if it is read-only.
     this.#shared = settings.readOnlyRoot && !image.fifos ? sharedName(image.digest, network) : null;
     this.writableBytes = settings.readOnlyRoot ? READ_ONLY_TMP_BYTES : WRITABLE_BYTES;
   }
 
-  /** Whether its sandboxes have network namespaces of their own. */
+  /** Whether its sandboxes have their own network namespaces. */
   get isolated(): boolean {
     return this.#network === "Isolated";
   }
@@ -151,7 +151,7 @@ export class SandboxSpec {
   /** The text of its config.json. */
   config(scratch: string, cgroup: LimitCgroup | undefined): string {
     const pids = processRlimit(this.limits.pids ?? MAX_PROCESSES, cgroup);
-    // Without a cgroup (--allow-unlimited) nothing else bounds the memory, whatever limit the call has.
+    // Without a cgroup (--allow-unlimited) nothing else limits the memory, whether or not the call has a limit.
     const isBounded = cgroup !== undefined && this.limits.memoryBytes !== undefined;
     const key = isBounded ? pids : -pids;
     const known = this.#configs.get(key);
@@ -209,7 +209,7 @@ function textOf(process: ProcessConfig): number {
   );
 }
 
-// The name of a directory.
+// Returns a valid directory name.
 function sharedName(digest: string, network: "Isolated" | "Accessible"): string {
   return `${digest.replace(":", "-")}-${network}`;
 }

@@ -17,7 +17,7 @@ import { ServerOutput } from "./server-output.ts";
 /** The result of a call in a sandbox. */
 export type Outcome =
   | { output: Uint8Array; stderr: string }
-  /** `inputUndelivered`: the sandbox had ended before its input, or so soon after that it may have ended before. */
+  /** `inputUndelivered`: the sandbox ended before its input arrived, or so soon after that this is possible. */
   | { output: undefined; stderr: string; failure: RunnerError; inputUndelivered: boolean };
 
 /** A sandbox that runs a server. */
@@ -27,7 +27,7 @@ export interface Serving {
   readonly end: Promise<ServerEnd>;
 }
 
-/** How a server ended: by itself with this code, which no failure explains, or by a failure. */
+/** The end of a server: an exit with this code, which no failure explains, or a failure. */
 export type ServerEnd = { exitCode: number; failure?: undefined } | { failure: RunnerError };
 
 /** Options of a start. */
@@ -37,24 +37,24 @@ interface StartOptions {
   inputBytes?: number;
 }
 
-// Larger inputs justify larger pipes; an ordinary pipe holds smaller ones whole.
+// Larger inputs justify larger pipes. An ordinary pipe holds smaller inputs whole.
 const LARGE_INPUT_BYTES = 64 * 1024;
 
 /**
- * On a busy machine the sandbox host notices the end of a process late. A pre-started sandbox that is reported to
- * have ended within this time of its input may have ended before it.
+ * On a busy machine the sandbox host notices the end of a process late. If a pre-started sandbox ends within this time
+ * after its input, it may have ended before the input.
  */
 const UNCERTAIN_MS = 50;
 
 /**
  * A call whose function takes longer leaves the cgroup of waiting sandboxes. Moving a process delays others for a
- * moment, which short calls must not do. A function that is killed before is run again: see {@link UNCERTAIN_MS}.
+ * moment, which short calls must not do. A function that is killed earlier is run again: see {@link UNCERTAIN_MS}.
  */
 const LEAVE_AFTER_MS = 25;
 
 /**
- * One container, used for at most one call: prepared, then started, then given its input. Any time may pass between
- * these steps.
+ * One container, used for at most one call. It is prepared, then started, then given its input. Any time may pass
+ * between these steps.
  */
 export class Sandbox {
   readonly spec: SandboxSpec;
@@ -87,7 +87,7 @@ export class Sandbox {
     this.#stdio = stdio;
   }
 
-  /** Makes everything that a container needs. Nothing runs yet. @throws RunnerError */
+  /** Creates the resources of a container. No process runs yet. @throws RunnerError */
   static async prepare(
     host: SandboxHost,
     spec: SandboxSpec,
@@ -103,7 +103,7 @@ export class Sandbox {
     }
   }
 
-  /** Starts the OCI runtime, which waits for {@link start}. The start then takes less time. */
+  /** Loads the OCI runtime, which waits for {@link start}. Starting then takes less time. */
   load(): void {
     const { path, family } = this.spec.runtime;
     this.#host.load({ type: "load", id: this.id, runtime: path, runtimeFamily: family, isolated: this.spec.isolated });
@@ -113,7 +113,7 @@ export class Sandbox {
    * Starts the function, which then waits for its input.
    *
    * @param options `preStarted`: there is no call yet, so the runtime may take a millisecond longer to start but must
-   *   exit once the function runs; `waiting`: where it waits then; `inputBytes`: size of the input
+   *   exit once the function runs; `waiting`: the cgroups in which it then waits; `inputBytes`: size of the input
    */
   start({ preStarted = false, waiting, inputBytes = 0 }: StartOptions = {}): void {
     const { runtime } = this.spec;
@@ -157,7 +157,7 @@ export class Sandbox {
       const hits = this.#cgroup?.hits() ?? NO_HITS;
       const failure = classifyExit(exit, ending.reason, hits, stderr, { ...options, timeoutMs, writableBytes });
       if (failure === undefined) return { output: stdout, stderr };
-      // A killed process read nothing if its stdin was closed before the input.
+      // A killed process has not read its input if its stdin was closed before.
       const killedEarly = wasKilled(exit) && io.inputRefused;
       const endedEarly = this.#preStarted && (killedEarly || exit.at < deliveredAt + UNCERTAIN_MS);
       const inputUndelivered = ending.reason === undefined && (!exit.mayHaveRun || endedEarly);
@@ -173,7 +173,7 @@ export class Sandbox {
   }
 
   /**
-   * Starts it as a server, which lives until {@link kill}.
+   * Starts the container as a server, which runs until {@link kill}.
    *
    * @param group the cgroup that it shares with other servers
    */
@@ -190,7 +190,7 @@ export class Sandbox {
         const { limits, writableBytes } = this.spec;
         const options = { ...limits, timeoutMs: 0, writableBytes, sharedMemoryBytes: group?.memoryBytes };
         const hits = this.#cgroup?.hits() ?? NO_HITS;
-        // The kernel does not say which server of the group it killed.
+        // The kernel does not report which server of the group it killed.
         const outOfMemory = hits.outOfMemory || (wasKilled(exit) && (group?.memoryKills() ?? 0) > killsBefore);
         const failure = classifyExit(exit, undefined, { ...hits, outOfMemory }, output.text(), options);
         return failure === undefined ? { exitCode: exit.code ?? 0 } : { failure };
@@ -205,12 +205,12 @@ export class Sandbox {
     return { output, end: end() };
   }
 
-  /** Connects to a TCP port of a sandbox that serves, as soon as something listens there. */
+  /** Connects to a TCP port of a server as soon as the server listens on it. */
   async connect(port: number, timeoutMs: number): Promise<Connection> {
     return await this.#host.connect({ id: this.id, port, isolated: this.spec.isolated, timeoutMs });
   }
 
-  /** Where it waits for a call. */
+  /** The cgroups in which the sandbox waits for a call. */
   placeIn(group: WaitingGroup): WaitingPlace {
     return group.place(this.#cgroup);
   }
@@ -226,12 +226,12 @@ export class Sandbox {
     return (this.#cgroup?.procs ?? []).map((path) => path.slice(path.lastIndexOf("/xfn-"), path.lastIndexOf("/")));
   }
 
-  /** Whether it was started, even if it has ended since. */
+  /** Whether the container was started, even if it has ended since. */
   get wasStarted(): boolean {
     return this.#started;
   }
 
-  /** Removes it unused. */
+  /** Removes an unused sandbox. */
   discard(): void {
     if (this.#state === "used" || this.#state === "over") return;
     const started = this.#state === "started";
@@ -239,7 +239,7 @@ export class Sandbox {
     if (!started) this.#end();
   }
 
-  /** Kills everything in it. */
+  /** Kills all processes of the container. */
   kill(): void {
     this.#host.kill(this.id, this.#state !== "prepared");
     this.#cgroup?.kill();

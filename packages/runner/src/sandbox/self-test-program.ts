@@ -30,7 +30,7 @@ export function selfTestProgram(arch: string = process.arch): Buffer | undefined
   return file;
 }
 
-/** What the program copies. */
+/** The number of bytes that the program copies. */
 export const SELF_TEST_BYTES = 64;
 
 const CLASS_64 = 2;

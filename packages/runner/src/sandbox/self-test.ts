@@ -36,8 +36,8 @@ export async function selfTest(run: (program: Buffer, input: Buffer) => Promise<
 /**
  * Starts a self-test, inspects its process, and ends it.
  *
- * @returns false if it ended before its process was found: a run of the test then gives the reason
- * @throws RunnerError if it is not isolated as configured, or if its process is not found
+ * @returns false if the container ended before its process was found: a run of the test then gives the reason
+ * @throws RunnerError if the process is not isolated as configured, or is not found
  */
 export async function inspect(sandbox: Sandbox, host: SandboxHost): Promise<boolean> {
   const { family } = sandbox.spec.runtime;
@@ -74,8 +74,8 @@ const POLL_MS = 10;
 const CONFINED_MS = 10_000;
 
 /**
- * Repeats a check that finds something until it finds nothing more: gVisor's process has its name before it confines
- * itself. Other runtimes confine a process before it has the name of the program.
+ * Repeats a failing check until it finds no problem or the time is over: gVisor's process has its name before it
+ * confines itself. Other runtimes confine a process before it has the name of the program.
  */
 async function lastingly(check: () => string | undefined, final: () => boolean): Promise<string | undefined> {
   const until = performance.now() + CONFINED_MS;
@@ -95,7 +95,7 @@ function refused(path: string, why: string): RunnerError {
   return new RunnerError("StartFailed", message, { phase: "start", retryable: false });
 }
 
-/** The error for a runtime whose test ran, although its process was never seen. */
+/** The error for a runtime whose test ran, although its process was not seen. */
 export function notInspected({ path }: Pick<OciRuntime, "path">): RunnerError {
   return refused(path, NOT_FOUND);
 }
@@ -108,7 +108,7 @@ export function writeSelfTestImage(host: SandboxHost, program: Buffer): Runnable
   const name = NAME;
   const directory = `${host.scratchFromOutside}/${name}`;
   mkdirSync(directory, { recursive: true });
-  // An existing file may be running, and never changes.
+  // An existing file may be running, and its content never changes.
   try {
     writeFileSync(`${directory}/${name}`, program, { mode: 0o755, flag: "wx" });
   } catch (error) {

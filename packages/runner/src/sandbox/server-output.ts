@@ -4,7 +4,7 @@ import { closed, closeWhenQuiet, type Stdio, Tail } from "./container-io.ts";
 import { STDERR_TAIL_BYTES } from "./limits.ts";
 
 /**
- * Reads what a server writes to stdout and stderr, and keeps the end of it. A server's answers do not go through its
+ * Reads a server's stdout and stderr, and keeps the end of both together. A server does not send answers through its
  * pipes, so both are its log.
  */
 export class ServerOutput {
@@ -12,19 +12,19 @@ export class ServerOutput {
   readonly #tail = new Tail(STDERR_TAIL_BYTES);
   readonly #closed: Promise<unknown>;
 
-  /** Closes the server's stdin, and the other descriptors in the end. */
+  /** Closes the server's stdin at once, and the other descriptors at the end. */
   constructor({ stdin, stdout, stderr }: Stdio) {
     closeSync(stdin);
     this.#sockets = [stdout, stderr].map((fd) => new Socket({ fd, readable: true, writable: false }));
     this.#closed = Promise.all(this.#sockets.map(closed));
     for (const socket of this.#sockets) {
       socket.on("data", (chunk: Buffer) => this.#tail.push(chunk));
-      // An idle server does not keep this program alive.
+      // An idle server must not keep this program running.
       socket.unref();
     }
   }
 
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   get size(): number {
     return this.#tail.size;
   }
@@ -34,7 +34,7 @@ export class ServerOutput {
     return this.#tail.text(since);
   }
 
-  /** Reads what is left after the server has ended, and closes the pipes. */
+  /** Reads the remaining output after the server has ended, and closes the pipes. */
   async drain(): Promise<void> {
     const bytesRead = (): number => this.#sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
     const close = (): void => {
@@ -47,5 +47,5 @@ export class ServerOutput {
   }
 }
 
-/** A process elsewhere that has got the pipes may write for ever. */
+/** Another process that received the pipes can write without end. */
 const MAX_DRAIN_MS = 1_000;

@@ -5,8 +5,8 @@ import { RunnerError } from "@xfn/runner-contract";
 type EarlyPhase = "pull" | "start";
 
 /**
- * Ends a call that has no sandbox in time, or whose caller has gone: a registry may send a byte at a time, and a
- * container may never start. What was waited for goes on, and is discarded when it comes.
+ * Ends a call that gets no sandbox in time, or whose caller has gone: a registry may send a byte at a time, and a
+ * container may never start. The pending work continues, and its result is discarded.
  */
 export class StartDeadline {
   readonly #aborter = new AbortController();
@@ -16,7 +16,7 @@ export class StartDeadline {
   #phase: EarlyPhase = "pull";
   #error: RunnerError | undefined;
 
-  /** @param ms time until {@link met}; undefined for no bound */
+  /** @param ms time until {@link met}, in milliseconds; undefined for no limit */
   constructor(ms: number | undefined, caller: AbortSignal | undefined) {
     this.#over.promise.catch(() => undefined);
     if (ms !== undefined) this.#timer = setTimeout(() => this.#end(tooLate(this.#phase, ms)), ms);
@@ -25,7 +25,7 @@ export class StartDeadline {
     );
   }
 
-  /** Aborted when the time is over or the caller has gone. */
+  /** Aborted when the deadline has passed or the caller has gone. */
   get signal(): AbortSignal {
     return this.#aborter.signal;
   }
@@ -33,7 +33,7 @@ export class StartDeadline {
   /**
    * Waits for a result.
    *
-   * @param abandon receives a result that comes too late
+   * @param abandon receives a result that arrives too late
    * @throws RunnerError `Timeout`, `Aborted`, or the error of `work`
    */
   async within<T>(phase: EarlyPhase, work: Promise<T>, abandon: (late: T) => void = () => undefined): Promise<T> {
@@ -47,12 +47,12 @@ export class StartDeadline {
     }
   }
 
-  /** @throws RunnerError if the time is over or the caller has gone */
+  /** @throws RunnerError if the deadline has passed or the caller has gone */
   check(): void {
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** The call has its sandbox, or has failed: the timeout of its function applies from now on. */
+  /** The call has its sandbox, or has failed: from now on the timeout of its function applies. */
   met(): void {
     clearTimeout(this.#timer);
     this.#forget();

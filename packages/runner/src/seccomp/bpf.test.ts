@@ -12,7 +12,7 @@ const errno = (name: keyof typeof constants.errno): number => 0x0005_0000 | cons
 const auditArchitecture = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
 const clone = { thread: 0x3d0f00, user: 0x1000_0000, mount: 0x0002_0000, network: 0x4000_0000 };
 
-/** The kernel's verdict on a call: the instructions that a seccomp filter may have, as far as ours has them. */
+/** Interprets a filter as the kernel does: supports the instructions that our filters use. */
 function run(
   program: readonly Instruction[],
   architecture: number,
@@ -56,7 +56,7 @@ describe.each(["x64", "arm64"] as const)("the filter of %s", (architecture) => {
     for (let number = 0; number < 1_000; number++) {
       if (!listed.has(number)) expect(run(program, auditArchitecture[architecture], number)).toBe(errno("ENOSYS"));
     }
-    // clone3 and io_uring_setup, which have these numbers everywhere; x32's read.
+    // clone3 and io_uring_setup, which have these numbers on all architectures; x32's read.
     for (const number of [435, 425, 0x4000_0000, 0xffff_ffff])
       expect(run(program, auditArchitecture[architecture], number)).toBe(errno("ENOSYS"));
   });
@@ -120,7 +120,7 @@ test.each(["x64", "arm64"] as const)("functions in chroots have no IPC with each
   const shared = allowedCalls.filter((name) => /^(?:sem|shm|msg)|^mq_/.test(name));
   expect(shared).toHaveLength(18);
   for (const name of shared) expect([name, verdict(name)]).toEqual([name, errno("ENOSYS")]);
-  // What does not outlive a process and its descriptors stays.
+  // Calls whose effects end with the process and its descriptors remain allowed.
   for (const name of ["mmap", "memfd_create", "pipe2", "read", "tgkill"])
     expect([name, verdict(name)]).toEqual([name, ALLOW]);
 });

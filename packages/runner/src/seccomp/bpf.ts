@@ -51,7 +51,7 @@ export function seccompProgram(architecture: NumberedArchitecture, policy: Polic
   ];
 }
 
-/** The program as an array of `struct sock_filter`; undefined on architectures without a table of call numbers. */
+/** The program as an array of `struct sock_filter`; undefined for architectures without a table of call numbers. */
 export function seccompBytes(
   architecture: NodeJS.Architecture = process.arch,
   policy: Policy = CONTAINER_POLICY,
@@ -106,7 +106,7 @@ function search(among: readonly Range[]): Instruction[] {
 
 function conditions(cases: readonly (readonly Condition[])[], otherwise: number): Instruction[] {
   let program = [ret(errno(otherwise))];
-  // From the last case to the first: a condition that does not hold jumps to the next case.
+  // Starts with the last case: a condition that is not met jumps to the next case.
   for (const all of cases.toReversed()) {
     let block = [ret(RET_ALLOW)];
     for (const condition of all.toReversed()) {

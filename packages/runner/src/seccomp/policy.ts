@@ -1,19 +1,19 @@
 import { constants } from "node:os";
 
-/** A condition on one argument, of which the kernel reads the low 32 bits. */
+/** A condition on the low 32 bits of one argument. */
 export type Condition =
   | { argument: number; equals: number }
   /** None of these bits may be set. */
   | { argument: number; without: number };
 
-/** A system call that is allowed if all conditions of one of the cases hold; otherwise it fails with `errno`. */
+/** A system call that is allowed if all conditions of one of its cases are met. Otherwise it fails with `errno`. */
 export interface ConditionalCall {
   name: string;
   cases: readonly (readonly Condition[])[];
   errno: number;
 }
 
-/** The system calls of one kind of process. All other calls fail as unknown ones. */
+/** The system calls of one kind of process. All other calls fail like unknown calls. */
 export interface Policy {
   readonly allowed: readonly string[];
   readonly denied: readonly string[];
@@ -23,7 +23,7 @@ export interface Policy {
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * Calls that a function may make. Names that only other architectures have are ignored. The kernel's own trampoline
+ * Calls that a function may make. Names that exist only on other architectures are ignored. The kernel's own trampoline
  * calls `uretprobe` in a program that the host traces.
  */
 export const allowedCalls: readonly string[] = words(`
@@ -66,8 +66,8 @@ export const allowedCalls: readonly string[] = words(`
 `);
 
 /**
- * What a function asks in vain, with EPERM, as a program without privileges is used to. Most of it would fail without
- * this profile too; here the kernel's code is not even entered.
+ * Calls that fail with EPERM, as unprivileged programs expect. Most of them would fail without this profile too, but
+ * with it they do not reach the kernel's code.
  */
 export const deniedCalls: readonly string[] = words(`
   mount umount2 pivot_root chroot mount_setattr open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick
@@ -113,7 +113,8 @@ const SOCKETS: Condition[][] = [
       { argument: 2, equals: protocol },
     ]),
   ),
-  // Lists network interfaces (getifaddrs). Other netlink protocols configure the system, or list foreign sockets.
+  // Lists network interfaces (getifaddrs). Other netlink protocols configure the system, or list other programs'
+  // sockets.
   [
     { argument: 0, equals: AF_NETLINK },
     { argument: 2, equals: NETLINK_ROUTE },
@@ -134,8 +135,8 @@ export const conditionalCalls: readonly ConditionalCall[] = [
 ];
 
 /**
- * System V IPC and POSIX message queues. Their objects belong to an IPC namespace, and outlive the processes that made
- * them. A container has a namespace of its own, a chroot has that of the machine.
+ * System V IPC and POSIX message queues. Their objects belong to an IPC namespace, and outlive the processes that
+ * created them. A container has its own namespace, but a chroot uses that of the machine.
  */
 const IPC_CALLS: ReadonlySet<string> = new Set(
   words(`
@@ -151,7 +152,7 @@ export const CONTAINER_POLICY: Policy = {
   conditional: conditionalCalls,
 };
 
-/** The system calls that functions in chroots may make. IPC fails with ENOSYS, as with a kernel without it. */
+/** The system calls that functions in chroots may make. IPC calls fail with ENOSYS, as on a kernel without IPC. */
 export const CHROOT_POLICY: Policy = {
   ...CONTAINER_POLICY,
   allowed: allowedCalls.filter((name) => !IPC_CALLS.has(name)),

@@ -17,13 +17,13 @@ export interface SeccompRule {
  */
 export interface SeccompSection {
   defaultAction: "SCMP_ACT_ERRNO" | "SCMP_ACT_ALLOW";
-  /** For `SCMP_ACT_ERRNO`. */
+  /** The error number for `SCMP_ACT_ERRNO`. */
   defaultErrnoRet?: number;
   syscalls: SeccompRule[];
 }
 
 /**
- * The system calls that a function may make (docs/concepts/security-model.md), for any OCI runtime. It names no
+ * The system calls that a function may make (docs/concepts/security-model.md), for any OCI runtime. It lists no
  * architecture: only the machine's own is allowed, and calls of others kill the process.
  */
 export const seccompProfile: SeccompSection = {
@@ -44,8 +44,8 @@ function argument(condition: Condition): NonNullable<SeccompRule["args"]>[number
     : { index: condition.argument, value: condition.without, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" };
 }
 
-// System calls of a function reach gVisor's kernel, and not the machine's. That of 2022 answers every refused call with
-// EPERM, so a profile of allowed calls would keep libraries from trying another call: no thread could start.
+// System calls of a function reach gVisor's kernel, and not the machine's. gVisor of 2022 answers every rejected call
+// with EPERM. A profile of allowed calls would then keep libraries from trying another call, and no thread could start.
 const gvisorProfile: SeccompSection = {
   defaultAction: "SCMP_ACT_ALLOW",
   syscalls: [{ names: deniedCalls, action: "SCMP_ACT_ERRNO", errnoRet: DENIED_CALL_ERRNO }],

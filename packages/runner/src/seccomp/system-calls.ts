@@ -1,6 +1,6 @@
-// "NAME X86_64 ARM64": numbers of system calls, "-" where an architecture does not have one. From the kernel's
-// arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; a number is never given to another
-// call.
+// "NAME X86_64 ARM64": numbers of system calls, "-" if an architecture does not have the call. From the kernel's
+// arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h. The kernel never reuses a number for
+// another call.
 const table = `
   accept 43 202, accept4 288 242, access 21 -, acct 163 89, add_key 248 217, adjtimex 159 171, alarm 37 -,
   arch_prctl 158 -, bind 49 200, bpf 321 280, brk 12 214, cachestat 451 451, capget 125 90, capset 126 91, chdir 80 49,
@@ -60,10 +60,10 @@ const table = `
   vhangup 153 58, vmsplice 278 75, wait4 61 260, waitid 247 95, write 1 64, writev 20 66
 `;
 
-/** Architectures whose numbers are known here, as Node names them. */
+/** Architectures with known call numbers, as Node names them. */
 export type NumberedArchitecture = "x64" | "arm64";
 
-/** The number of a system call, or undefined where the architecture does not have it. */
+/** The number of a system call; undefined if the architecture does not have the call. */
 export function callNumber(name: string, architecture: NumberedArchitecture): number | undefined {
   return numbers[architecture].get(name);
 }

@@ -5,8 +5,8 @@ import type { Policy } from "./policy.ts";
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * The system calls of a process that runs a WebAssembly module: it reads and writes open descriptors, and manages
- * memory and the threads that it has. It opens no file, makes no socket, and starts neither thread nor program.
+ * The system calls of a process that runs a WebAssembly module. It reads and writes open descriptors, and manages its
+ * memory and existing threads. It does not open files, create sockets, or start threads or programs.
  */
 const wasmPolicy = (pid: number): Policy => ({
   allowed: words(`
@@ -29,7 +29,7 @@ const wasmPolicy = (pid: number): Policy => ({
   ],
 });
 
-/** The filter of such a process by its id; undefined where the kernel has no seccomp, or another architecture. */
+/** Returns the filter for a process id; undefined if the kernel has no seccomp, or on other architectures. */
 export function wasmFilter(): ((pid: number) => Buffer) | undefined {
   const compile = (pid: number): Buffer | undefined =>
     process.platform === "linux" ? seccompBytes(process.arch, wasmPolicy(pid)) : undefined;

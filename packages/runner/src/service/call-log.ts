@@ -4,7 +4,7 @@ import { LogSampler } from "./log-sampler.ts";
 import { loggedMessage } from "./logged-message.ts";
 import type { ImageUse } from "./observed-store.ts";
 
-/** One line for each call, and for refused calls a sample: a flood of them must not fill the log. */
+/** Logs one line for each call, and samples rejected calls: a flood of them must not fill the log. */
 export class CallLog {
   readonly #log: Log;
   readonly #sampler: LogSampler;
@@ -16,17 +16,17 @@ export class CallLog {
     });
   }
 
-  /** Logs a call that has ended. Nothing of its input, output, stderr or credentials is in the line. */
+  /** Logs a call that has ended. The line contains no input, output, stderr or credentials. */
   ended(outcome: CallOutcome, use: ImageUse | undefined): void {
     const { error } = outcome;
     if (error !== undefined && isRefusal(error) && !this.#sampler.admits(error.code)) return;
     const line = lineOf(outcome, use);
-    // A call that failed by its own doing is no fault of the runner's.
+    // Warn only about errors of the runner itself: other calls failed through their own input or function.
     if (error !== undefined && isOwnFault(error)) this.#log.warn(line, "call");
     else this.#log.info(line, "call");
   }
 
-  /** Logs a call that was turned away before its message was read. */
+  /** Logs a call that was rejected before its message was read. */
   refused(error: RunnerGrpcError): void {
     if (!this.#sampler.admits(error.code)) return;
     this.#log.warn({ code: error.code, error: bounded(error.message) }, "call refused");
@@ -38,7 +38,7 @@ export class CallLog {
   }
 }
 
-/** The fields of a call's line. The log leaves out undefined ones. */
+/** The fields of a call's line. The log omits undefined ones. */
 function lineOf(outcome: CallOutcome, use: ImageUse | undefined): Record<string, unknown> {
   const { image, step, caller, error, phases } = outcome;
   return {
@@ -57,7 +57,7 @@ function lineOf(outcome: CallOutcome, use: ImageUse | undefined): Record<string,
   };
 }
 
-/** Callers can cause these at no cost, because no function runs. */
+/** Callers can cause these errors at no cost, because no function runs. */
 const REFUSALS: ReadonlySet<string> = new Set(["InvalidRequest", "InputTooLarge", "PermissionDenied", "QueueFull"]);
 
 function isRefusal({ code, byFunction }: RunnerGrpcError): boolean {

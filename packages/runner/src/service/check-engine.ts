@@ -4,7 +4,7 @@ import type { EngineConfig } from "./engine-settings.ts";
 import { type ImagePattern, parseImagePattern } from "./image-patterns.ts";
 import type { OperatorPolicy } from "./operator-policy.ts";
 
-/** Settings of a runner without known problems. */
+/** Runner settings without known problems. */
 export interface CheckedEngine {
   readonly policy: OperatorPolicy;
   readonly registries: RegistryAccess;

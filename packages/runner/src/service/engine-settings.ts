@@ -23,24 +23,24 @@ import {
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS } from "@xfn/runner-contract";
 import { MAX_PROCESSES } from "../cgroup/process-rlimit.ts";
 
-/** Settings of a runner, wherever its callers are. */
+/** Settings of a runner, independent of the location of its callers. */
 export interface EngineConfig extends StoreSettings, RegistryAccessSettings, ContainerSettings {
   readonly maxConcurrent: number;
   readonly maxQueued: number;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly maxTimeout: number;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly startTimeout: number;
-  /** Bytes. */
+  /** In bytes. */
   readonly maxMemory: number | undefined;
-  /** Cores. */
+  /** In cores. */
   readonly maxCpu: number | undefined;
   /**
-   * Undefined: the runner's own bound, as far as the host can enforce it. A number is enforced, or the call is
-   * refused.
+   * Undefined: the runner's own limit, as far as the host can enforce it. A number is enforced, or the call is
+   * rejected.
    */
   readonly maxPids: number | undefined;
-  /** Bytes. */
+  /** In bytes. */
   readonly maxOutput: number;
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
@@ -50,15 +50,15 @@ export interface EngineConfig extends StoreSettings, RegistryAccessSettings, Con
   readonly warmPoolCount: number | undefined;
   readonly warmPoolMemory: number | undefined;
   readonly warmPoolIdle: number | undefined;
-  /** Whether each call of a function that is a server has a server of its own. */
+  /** Whether each call of a function that is a server gets its own server. */
   readonly freshFunctions: boolean;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly idle: number | undefined;
   readonly maxServers: number | undefined;
-  /** Bytes. */
+  /** In bytes. */
   readonly serversMemory: number | undefined;
   readonly readOnlyRoot: boolean;
-  /** Bytes. */
+  /** In bytes. */
   readonly cacheQuota: number | undefined;
   readonly otelEndpoint: string | undefined;
 }
@@ -76,7 +76,7 @@ const DEFAULT_START_TIMEOUT_MS = 5 * 60_000;
 
 const CPUS = availableParallelism();
 
-// More functions are seldom in use at once; each takes some 40 MB.
+// More functions are seldom in use at once, and each takes some 40 MB.
 const DEFAULT_MAX_SERVERS = 64;
 
 /** `--max-servers`, or its default. */
@@ -89,7 +89,7 @@ export function defaultServersMemory(): number {
   return Math.floor(Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 2);
 }
 
-/** The flags, variables, defaults and readers. */
+/** The flags, variables, defaults and parsers. */
 export const ENGINE_SETTINGS: SettingsOf<EngineConfig> = {
   maxConcurrent: one("max-concurrent", "<n>", "runs at a time", integer(1, MANY), CPUS, "the number of CPUs"),
   maxQueued: one(
@@ -178,7 +178,7 @@ export const ENGINE_SETTINGS: SettingsOf<EngineConfig> = {
 
 function warmPool(text: string): EngineConfig["warmPool"] {
   if (text === "off" || text === "adaptive") return text;
-  // More per image would need more memory than starting them saves time.
+  // More sandboxes per image would cost more memory than the saved start time is worth.
   const most = 64;
   const number = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (number === 0) return "off";

@@ -91,13 +91,13 @@ describe("the connection to a function", () => {
 
   interface Forwarding extends Partial<ForwardSettings> {
     readonly maxOutputBytes?: number;
-    /** What the servers have written. */
+    /** The log of the servers. */
     readonly log?: { text: string };
-    /** Runs in place of any connection but the first. */
+    /** Replaces every connection after the first one. */
     readonly onReconnect?: () => Promise<never>;
   }
 
-  /** Forwards calls to an HTTP/2 server of this process, and records which servers of functions are released. */
+  /** Forwards calls to an HTTP/2 server of this process, and records which function servers are released. */
   async function forwardTo(
     onStream: (stream: ServerHttp2Stream) => void,
     { maxOutputBytes = 1000, onReconnect, log = { text: "" }, ...settings }: Forwarding = {},
@@ -193,7 +193,7 @@ describe("the connection to a function", () => {
     const earlier = send(calls);
     const stream = await first.promise;
     const session = stream.session as ServerHttp2Session;
-    // The client confirms that it knows.
+    // The client confirms the GOAWAY frame.
     const confirmed = once(session, "goaway");
     session.close();
     await confirmed;

@@ -6,8 +6,8 @@ import type { Runner } from "../runner-options.ts";
 import { StartDeadline } from "../sandbox/start-deadline.ts";
 
 /**
- * How long an unused connection stays open. It only saves the next call some milliseconds: the idle time of the server
- * begins when the connection is closed.
+ * The time that an unused connection stays open, in milliseconds. It only saves the next call some milliseconds: the
+ * idle time of the server begins when the connection is closed.
  */
 const KEEP_MS = 5_000;
 
@@ -18,28 +18,28 @@ interface Connected {
 
 interface Entry {
   readonly connected: Promise<Connected>;
-  /** Ends a start for which no call waits any more. */
+  /** Aborts the start once no call waits for it. */
   readonly starting: AbortController;
   users: number;
   idle: NodeJS.Timeout | undefined;
 }
 
-/** What a forwarded call may set. */
+/** The options of a forwarded call. */
 type ForwardOptions = RunOptions & { timeoutMs: number };
 
-/** How calls are forwarded. */
+/** The operator's settings for forwarded calls. */
 export interface ForwardSettings {
   /** The longest time to pull an image and start its server, in milliseconds. */
   readonly startTimeoutMs: number;
-  /** Whether each call has a server of its own. */
+  /** Whether each call gets its own server. */
   readonly fresh: boolean;
-  /** Number of servers that the runner may have. */
+  /** The largest number of servers of the runner. */
   readonly maxServers: number;
 }
 
 /**
- * Passes gRPC requests on to the servers of functions, unread. Calls of one function share a server and a connection,
- * unless the settings say otherwise.
+ * Passes gRPC requests to the servers of functions without decoding them. Calls of one function share a server and a
+ * connection, unless the settings disable that.
  */
 export class ForwardedCalls {
   readonly #runner: Pick<Runner, "serve" | "maxOutputBytes">;
@@ -61,7 +61,7 @@ export class ForwardedCalls {
     const options = { ...asked, onStderr };
     try {
       return await this.#once(image, path, request, options).catch((error: unknown) => {
-        // The server ended before it got the request, so another one may get it.
+        // The server ended before it received the request, so another server may process it.
         if (error instanceof FunctionCallError && error.retryable) return this.#once(image, path, request, options);
         throw error;
       });
@@ -76,7 +76,7 @@ export class ForwardedCalls {
 
   async #once(image: string, path: string, request: Uint8Array, options: ForwardOptions): Promise<Uint8Array> {
     const { network, memoryBytes, cpus, pids, pullPolicy, auth, timeoutMs, signal } = options;
-    // A call with credentials must not share the failure of one without them.
+    // A call with credentials must not share the failure of a call without them.
     const key = JSON.stringify([image, network, memoryBytes, cpus, pids, pullPolicy, auth]);
     const entry = this.#entries.get(key) ?? this.#connect(key, image, options);
     clearTimeout(entry.idle);
@@ -86,13 +86,13 @@ export class ForwardedCalls {
     try {
       const { connection, served } = await deadline.within("pull", entry.connected);
       deadline.met();
-      // What the server wrote before is about calls of others.
+      // The server's earlier output belongs to other calls.
       const before = served.written();
       reportStderr = async () => {
         const text = await served.stderr(before);
         if (text !== "") options.onStderr?.(text);
       };
-      // The other calls of a connection that closes may still get their answers.
+      // Other calls on a closing connection can still receive their answers.
       if (!connection.open) this.#forget(key, entry);
       const maxResponseBytes = this.#runner.maxOutputBytes;
       const began = performance.now();
@@ -132,7 +132,7 @@ export class ForwardedCalls {
     }
   }
 
-  // A connection that no call uses keeps its server from being replaced by another one.
+  // An unused connection prevents another server from replacing its server.
   async #makeRoom(): Promise<void> {
     if (this.#entries.size < this.#settings.maxServers) return;
     const unused = [...this.#entries].find(([, { users }]) => users === 0);
@@ -159,14 +159,14 @@ export class ForwardedCalls {
   }
 }
 
-/** Never rejects: the calls that waited for the connection have its error. */
+/** Never rejects: the calls that waited for the connection get its error. */
 async function disconnect(connected: Promise<Connected>): Promise<void> {
   try {
     const { served, connection } = await connected;
     connection.close();
     served.release();
   } catch {
-    // Nothing was connected.
+    // There is no connection to close.
   }
 }
 
@@ -175,7 +175,7 @@ async function connects(served: ServedFunction): Promise<void> {
   socket.destroy();
 }
 
-/** The server's own end, if that is why a call failed. */
+/** The server's own end, if it caused a call to fail. */
 async function reasonOf(
   error: FunctionCallError,
   { served }: Connected,
@@ -190,7 +190,7 @@ async function reasonOf(
   }
 }
 
-/** The error of a function's call in the terms of the runner contract. */
+/** Converts the error of a function's call to an error of the runner contract. */
 function asRunnerError(error: FunctionCallError, image: string, stderr: string): RunnerGrpcError {
   const message = `function ${image}: ${error.message}`;
   if (error.status !== undefined) return errorOfStatus(error.status, message, image, stderr);
@@ -205,6 +205,6 @@ const CODES = {
   Malformed: "ImageInvalid",
   ExcessiveLoad: "ImageInvalid",
   TooLarge: "OutputTooLarge",
-  // Such an error has a status.
+  // This error always has a status.
   Status: "Internal",
 } as const;

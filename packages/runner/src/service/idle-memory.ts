@@ -1,7 +1,7 @@
 import { IdleMemory } from "@xfn/program/idle-memory";
 import { collectAll } from "@xfn/program/v8-tuning";
 
-// Longer than the pauses of a controller that works through a list.
+// Longer than the pauses of a controller that processes a list.
 const IDLE_MS = 5_000;
 
 /** Returns the memory of past calls to the system while the server is idle. */
@@ -14,10 +14,10 @@ function collectAndTrim(): void {
   void trim();
 }
 
-/** Makes glibc release the free memory between live allocations, which is mostly buffers of calls. */
+/** Makes glibc release free memory between live allocations, most of which was buffers of calls. */
 async function trim(): Promise<void> {
   try {
-    // Load it here, so that the start does not wait for it.
+    // Loaded here, so that it does not delay the start.
     const { default: koffi } = await import("koffi");
     koffi.load(null).func("int malloc_trim(size_t pad)")(0);
   } catch {

@@ -59,7 +59,7 @@ test.each([
   ["[::1]:5000/team", "[0:0::1]:5000/team/fn"],
 ])("the registry of %s has one spelling in patterns and images", (pattern, image) => {
   expect(allows(pattern, image)).toBe(true);
-  // Operators allow each port by itself.
+  // Operators must allow each port separately.
   expect(allows(pattern, "registry.example.org:8443/team/fn")).toBe(false);
 });
 
@@ -71,7 +71,7 @@ test("one star matches within a path segment, two match across", () => {
   expect(allows("*.example.org/fn", "a.example.org/fn")).toBe(true);
   expect(allows("*.example.org/fn", "evil.net/example.org/fn")).toBe(false);
   expect(allows("*", "anything/at:all")).toBe(true);
-  // Dots are dots.
+  // A dot matches only a dot.
   expect(allows("ghcr.io/a.b", "ghcr.io/axb")).toBe(false);
 });
 
@@ -100,7 +100,7 @@ test("only patterns of layouts match layouts, by directory", () => {
     expect(allows("oci:/srv/images", image), image).toBe(false);
   }
   expect(allows("**", "oci:/srv/images/a")).toBe(false);
-  // What was looked at is what is opened.
+  // The checked path is the path that is opened.
   expect(normalImage("oci:/srv/images/../x/./y", undefined).name).toBe("oci:/srv/x/y");
 });
 

@@ -31,7 +31,7 @@ export type ImagePattern = (image: NormalImage) => boolean;
  */
 export function normalImage(image: string, defaultRegistry: string | undefined): NormalImage {
   if (isLayoutName(image)) {
-    // The runner has another working directory than the caller.
+    // The runner's working directory differs from the caller's.
     if (layoutPath(image)?.startsWith("/") !== true)
       throw invalid(image, `${image}: a runner requires oci: with an absolute path`);
     const location = resolveImageName(image, "/");
@@ -81,7 +81,7 @@ export function parseImagePattern(text: string, defaultRegistry: string | undefi
   return (image) => {
     if (isLayoutName(image.location) || !matchesLocation(image.location)) return false;
     if (digest !== undefined) return image.digest === digest;
-    // A digest overrides a tag.
+    // A digest takes precedence over a tag.
     return matchesTag === undefined || (image.digest === undefined && matchesTag(image.tag ?? ""));
   };
 }
@@ -117,7 +117,7 @@ function locationPattern(pattern: string): (location: string) => boolean {
   return (location) => own(location) || below(location);
 }
 
-// Backtracking is at most polynomial, because stars are never adjacent. The pattern is the operator's, and a name has
+// Backtracking is at most polynomial, because stars are never adjacent. The operator writes the pattern, and a name has
 // at most 1024 characters.
 function globPattern(pattern: string): (text: string) => boolean {
   const source = pattern

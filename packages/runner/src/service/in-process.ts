@@ -8,21 +8,23 @@ import { RunnerService, type ServiceParts } from "./runner-service.ts";
 
 /** A runner in the process of its caller: the calls of a client, with the rules, metrics and readiness of a runner. */
 export interface InProcessRunner extends Omit<RunnerClient, "close"> {
-  /** Why no container can run; undefined if one can. */
+  /** Why no container can run; undefined if containers can run. */
   readonly problem: string | undefined;
   /** The metrics of the runner, without those of the process, in Prometheus' text format. */
   metrics(): Promise<string>;
-  /** Rejects new calls, gives running ones `graceMs`, kills the others, and ends all processes of the runner. */
+  /**
+   * Rejects new calls, waits up to `graceMs` for running ones, kills the others, and ends all processes of the runner.
+   */
   stop(graceMs: number): Promise<void>;
   /** Kills running calls; {@link stop} then returns soon. */
   kill(): void;
 }
 
-/** Functions have no network, and no chroots: they could reach what listens for the process alone. */
+/** Functions get neither a network nor chroots: they could reach sockets that are only for this process. */
 const CONFINED = { allowNetwork: false, allowChroot: false } as const;
 
 /**
- * Opens a runner in this process. It starts the processes that an `xfn-runner` starts.
+ * Opens a runner in this process. It starts the same processes as `xfn-runner`.
  *
  * @throws Error if the image store cannot be opened
  */
@@ -35,7 +37,7 @@ export async function openInProcessRunner(
   return new HostedRunner(parts);
 }
 
-/** The problems of settings for a runner in this process, a line each. */
+/** The problems of the settings for a runner in this process, one on each line. */
 export function inProcessProblems(config: EngineConfig): string[] {
   return checkInProcess(config).problems;
 }

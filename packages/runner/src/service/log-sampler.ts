@@ -1,19 +1,19 @@
-/** How many lines of a kind are logged in a period, and its length. */
+/** The number of lines of a kind to log in a period, and the length of the period. */
 export interface SamplerOptions {
-  /** Receives the number of lines of a kind that a period omitted. */
+  /** Called with the number of lines of a kind that were omitted in a period. */
   readonly onOmitted: (kind: string, omitted: number, periodMs: number) => void;
   readonly linesPerPeriod?: number;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly periodMs?: number;
 }
 
-// Enough to see what callers do wrong.
+// Enough to see the mistakes of callers.
 const LINES_PER_PERIOD = 10;
 const PERIOD_MS = 10_000;
 
 /**
- * Bounds log lines that callers can cause at will: the first few of each kind in a period are logged, and the number
- * of the others at its end.
+ * Limits log lines that callers can cause at will. Logs the first few lines of each kind in a period, and the number of
+ * the others at its end.
  */
 export class LogSampler {
   readonly #options: Required<SamplerOptions>;
@@ -24,17 +24,17 @@ export class LogSampler {
     this.#options = { linesPerPeriod: LINES_PER_PERIOD, periodMs: PERIOD_MS, ...options };
   }
 
-  /** Whether to log one more line. @param kind one of a few, such as an error code */
+  /** Whether to log one more line. @param kind one of a few values, such as an error code */
   admits(kind: string): boolean {
     const { linesPerPeriod, periodMs } = this.#options;
     const count = (this.#counts.get(kind) ?? 0) + 1;
     this.#counts.set(kind, count);
-    // Without a line nothing keeps the process alive.
+    // An idle sampler must not keep the process running.
     this.#timer ??= setTimeout(() => this.flush(), periodMs).unref();
     return count <= linesPerPeriod;
   }
 
-  /** Ends the period: reports what it omitted. */
+  /** Ends the period and reports the number of omitted lines. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

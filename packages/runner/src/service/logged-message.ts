@@ -1,7 +1,7 @@
 import { bounded } from "@xfn/program";
 import type { RunnerGrpcError } from "@xfn/runner-grpc";
 
-/** The message of a failed call for logs and traces: without text of its function, which may contain its input. */
+/** The message of a failed call for logs and traces. Omits the function's text, which may contain its input. */
 export function loggedMessage({ byFunction, image, status, message }: RunnerGrpcError): string {
   return bounded(byFunction ? `function ${image}: it returned the status ${status}` : message);
 }

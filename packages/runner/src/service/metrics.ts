@@ -17,7 +17,7 @@ export interface Levels {
 // From a pre-started sandbox (some ms) to functions that take minutes.
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** The limit that a failed call ran into, by its code. */
+/** The limit that a failed call reached, by its code. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ["Timeout", "time"],
   ["OutOfMemory", "memory"],
@@ -29,7 +29,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
   ["TooManyServers", "servers"],
 ]);
 
-/** The Prometheus metrics of a runner. Labels contain no text of callers, which keeps the number of series small. */
+/** The Prometheus metrics of a runner. Labels contain no text from callers, which keeps the number of series small. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #calls = this.#counter("calls_total", "Ended calls by outcome; OK: with an output", ["code"]);
@@ -54,7 +54,7 @@ export class Metrics {
   ]);
   readonly #serverEnds = this.#counter("servers_ended_total", "Why functions' servers ended", ["reason"]);
 
-  /** @param processMetrics whether those of the process are among them */
+  /** @param processMetrics whether to include the metrics of the process */
   constructor(version: string, processMetrics: boolean) {
     if (processMetrics) collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
     const registers = [this.#registry];
@@ -75,7 +75,6 @@ export class Metrics {
     this.#output.inc(outcome.outputBytes);
   }
 
-  /** Records a rejected call. */
   refused(error: RunnerGrpcError): void {
     this.#ended(error);
   }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Image, OnProgress, Store } from "@xfn/oci-rootfs";
 
-/** What a call observes about its image. */
+/** A call's use of its image. */
 export interface ImageUse {
   /** Digest of the platform's manifest, once the image is available. */
   digest?: string;
@@ -9,7 +9,7 @@ export interface ImageUse {
   pulledBytes: number;
 }
 
-/** A store that records what each call does with it. */
+/** A store that records how each call uses it. */
 export interface ObservedStore {
   readonly store: Store;
   /** Runs `work`, and records its use of the store in `use`. */

@@ -4,10 +4,10 @@ import { cacheDir } from "../cache-dir.ts";
 import { sandboxOwner } from "../sandbox/sandbox-owner.ts";
 
 /**
- * The store of a program, its files owned by whom functions run as.
+ * Opens the store of a program. The user that runs functions owns its files.
  *
  * @param maxBytes the store's quota; default none
- * @throws Error that names the folder and the way out
+ * @throws Error that names the folder and the fix
  */
 export async function openImageStore(folder: string | undefined, maxBytes?: number): Promise<Store> {
   const dir = folder ?? cacheDir();

@@ -10,11 +10,11 @@ import type { ServiceParts } from "./runner-service.ts";
 import type { Tracing } from "./tracing.ts";
 import { tracingWanted } from "./tracing-wanted.ts";
 
-/** How a service is opened. */
+/** Options for opening a service. */
 export interface OpenOptions {
   readonly log: Log;
   readonly version: string;
-  /** Whether metrics of the process are among its metrics. */
+  /** Whether the service's metrics include those of the process. */
   readonly processMetrics: boolean;
   /** Whether functions of `type: Chroot` may run. */
   readonly allowChroot: boolean;
@@ -60,7 +60,7 @@ function openRunner(
     serversMemoryBytes: config.serversMemory ?? defaultServersMemory(),
     images: {
       ...checked.registries,
-      // A caller could otherwise send requests to http services of the runner's machine by naming an image there.
+      // Otherwise a caller could send requests to http services of the runner's machine by naming an image there.
       httpOnLoopback: false,
       defaultRegistry: checked.policy.defaultRegistry,
     },

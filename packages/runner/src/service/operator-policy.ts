@@ -4,19 +4,19 @@ import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { formatDuration } from "@xfn/units";
 import { type ImagePattern, normalImage } from "../service/image-patterns.ts";
 
-/** Bounds that the operator sets for calls. */
+/** The operator's limits for calls. */
 export interface OperatorPolicy {
   readonly maxTimeoutMs: number;
-  /** Bytes. */
+  /** In bytes. */
   readonly maxMemory: number | undefined;
-  /** Cores. */
+  /** In cores. */
   readonly maxCpu: number | undefined;
-  /** For calls without a limit; default: the maximum. */
+  /** The limit of calls that do not set one; default: the maximum. */
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
-  /** Undefined: the runner's own bound. */
+  /** Undefined: the runner's own limit. */
   readonly maxPids: number | undefined;
-  /** None: all images. */
+  /** Empty: all images are allowed. */
   readonly allowImages: readonly ImagePattern[];
   readonly allowNetwork: boolean;
   readonly allowChroot: boolean;
@@ -31,7 +31,7 @@ export interface PermittedRun {
 }
 
 /**
- * Checks a call against the policy, and fills in what it leaves open.
+ * Checks a call against the policy, and sets the limits that it leaves open.
  *
  * @throws RunnerGrpcError `PermissionDenied`, `InvalidRequest`
  */
@@ -68,7 +68,7 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
   };
 }
 
-/** The limits of a call that sets none. */
+/** The limits of a call that does not set any. */
 export function usualLimits(policy: OperatorPolicy): ResourceLimits {
   const { defaultMemory, maxMemory, defaultCpu, maxCpu, maxPids: pids } = policy;
   return { memoryBytes: defaultMemory ?? maxMemory, cpus: defaultCpu ?? maxCpu, pids };

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { Readiness } from "./readiness.ts";
 
-/** As long as a machine that does much else may take. */
+/** Long enough for a busy machine. */
 const PATIENCE = { timeout: 30_000, interval: 1 };
 
 function watched(check: () => Promise<void>): {

@@ -3,7 +3,7 @@ import { messageOf } from "@xfn/errors";
 export interface ReadinessOptions {
   /** Rejects if no container can run. */
   readonly check: () => Promise<void>;
-  /** Called at each change. */
+  /** Called when the state changes. */
   readonly onChange: (ready: boolean, reason: string | undefined) => void;
   /** The first pause after a check, in milliseconds. Each failure doubles it. */
   readonly firstPauseMs?: number;
@@ -12,10 +12,10 @@ export interface ReadinessOptions {
 
 const FIRST_PAUSE_MS = 1_000;
 
-// The runner notices within this time that a missing program was installed, or a full disk was emptied.
+// The longest time until the runner notices that a missing program was installed, or that a full disk has space again.
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Whether a container can run. Checks at once, and after a failure until a check succeeds. */
+/** Whether a container can run. Checks at once, and after a failure repeatedly until a check succeeds. */
 export class Readiness {
   readonly #options: ReadinessOptions;
   readonly #firstPauseMs: number;
@@ -55,7 +55,7 @@ export class Readiness {
     else this.#checkIn(Math.max(0, this.#lastCheckAt + this.#firstPauseMs - performance.now()));
   }
 
-  /** Ends the checks: not ready from now on, for this reason. */
+  /** Ends the checks: the runner is not ready from now on, for this reason. */
   stop(reason: string): void {
     this.#stopped = true;
     clearTimeout(this.#timer);

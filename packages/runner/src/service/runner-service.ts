@@ -19,7 +19,7 @@ import { permit, usualLimits } from "../service/operator-policy.ts";
 import { Readiness } from "../service/readiness.ts";
 import type { Tracing } from "./tracing.ts";
 
-/** After a failure with one of these codes no container may be able to run here any more. */
+/** After a failure with one of these codes, containers may no longer be able to run. */
 const DOUBTS: ReadonlySet<string> = new Set([
   "Closed",
   "RuntimeMissing",
@@ -31,22 +31,22 @@ const DOUBTS: ReadonlySet<string> = new Set([
   "Internal",
 ]);
 
-// Logging and metrics run after the trailers are sent, which leave two turns after the message: a log line takes as
-// long as a tenth of a small function's call.
+// Logging and metrics run after the trailers are sent, two turns after the message: a log line takes a tenth of the
+// time of a small function's call.
 const ANSWER_LEAVES_MS = 3;
 
-/** What takes calls: a gRPC server, or a caller in this process. */
+/** A source of calls: a gRPC server, or a caller in this process. */
 export interface CallSource {
   counts(): AdmissionCounts;
-  /** Rejects new calls, waits for running ones, and ends those that are left after `graceMs`. */
+  /** Rejects new calls, waits for running calls, and ends those still running after `graceMs`. */
   stop(graceMs: number): Promise<void>;
   endGrace(): void;
 }
 
-/** What a source does with its calls. */
+/** The handlers that a source uses for its calls. */
 export type CallHandlers = Required<Pick<RunnerServerOptions, "run" | "forward" | "onCall" | "onRefused">>;
 
-/** What a service is made of. */
+/** The components of a service. */
 export interface ServiceParts {
   readonly config: EngineConfig;
   readonly checked: CheckedEngine;
@@ -57,7 +57,9 @@ export interface ServiceParts {
   readonly tracing: Tracing | undefined;
 }
 
-/** A runner behind a source of calls: the operator's rules, readiness, metrics, a log and traces. */
+/**
+ * A runner behind a source of calls. It applies the operator's rules, and adds readiness, metrics, a log and traces.
+ */
 export class RunnerService<S extends CallSource> {
   readonly source: S;
   readonly #parts: ServiceParts;
@@ -70,7 +72,7 @@ export class RunnerService<S extends CallSource> {
   #stopping = false;
 
   /**
-   * @param open makes the source
+   * @param open creates the source
    * @param onReady called when containers can run, and when they no longer can
    */
   constructor(parts: ServiceParts, open: (handlers: CallHandlers) => S, onReady: (ready: boolean, source: S) => void) {
@@ -102,17 +104,17 @@ export class RunnerService<S extends CallSource> {
     return this.#readiness.ready;
   }
 
-  /** Why no container can run; undefined if one can. */
+  /** Why no container can run; undefined if containers can run. */
   get problem(): string | undefined {
     return this.#readiness.ready ? undefined : (this.#readiness.reason ?? "stopping");
   }
 
-  /** Ends the calls. Running ones get time. */
+  /** Ends the calls. Running calls get `graceMs`. */
   async drain(reason: string, graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#readiness.stop(reason);
     await this.source.stop(graceMs);
-    // Timers of the same length fire in order, so all calls are reported before this one.
+    // Timers of the same length fire in order, so all calls are reported before this one fires.
     await sleep(ANSWER_LEAVES_MS);
     this.#calls.close();
   }
@@ -145,7 +147,7 @@ export class RunnerService<S extends CallSource> {
   async #forward(image: string, path: string, request: Uint8Array, asked: ServedRunOptions): Promise<Uint8Array> {
     const { checked, runner, store } = this.#parts;
     const { maxTimeoutMs } = checked.policy;
-    // The deadline of the whole call, which callers set generously, is no demand.
+    // The caller's timeout is the deadline of the whole call, which callers set generously. It must not be rejected.
     const timeoutMs = Math.min(asked.timeoutMs ?? maxTimeoutMs, maxTimeoutMs);
     const permitted = permit(image, { ...asked, timeoutMs }, checked.policy);
     const use: ImageUse = { pulledBytes: 0 };
@@ -179,7 +181,7 @@ export class RunnerService<S extends CallSource> {
   }
 }
 
-// Most runners forward no call, and its libraries take memory.
+// Loaded on demand: most runners forward no calls, and its libraries take memory.
 async function loadForwardedCalls(runner: Runner, config: EngineConfig): Promise<ForwardedCalls> {
   const { ForwardedCalls } = await import("../service/forward-calls.ts");
   const { startTimeout: startTimeoutMs, freshFunctions: fresh } = config;

@@ -1,4 +1,4 @@
-/** Whether the environment asks for traces, as the specification of OpenTelemetry says. */
+/** Whether the environment enables traces, as OpenTelemetry specifies. */
 export function tracingWanted(endpoint: string | undefined, environment: NodeJS.ProcessEnv): boolean {
   const given = (name: string): boolean => (environment[name] ?? "") !== "";
   if (environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || environment["OTEL_TRACES_EXPORTER"] === "none")

@@ -9,11 +9,11 @@ import type { ImageUse } from "../service/observed-store.ts";
 
 // Loaded only if tracing is on: its libraries take some 10 MB.
 
-/** Spans of calls, sent to a collector by OTLP over HTTP. */
+/** Exports spans of calls to a collector by OTLP over HTTP. */
 export interface Tracing {
   /** Records an ended call: one span below the caller's, and one for each phase. */
   call(outcome: CallOutcome, use: ImageUse | undefined): void;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
@@ -26,11 +26,11 @@ const PHASES = ["pull", "start", "run"] as const;
 /**
  * @param endpoint the collector's base URL; without it, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or
  *   `OTEL_EXPORTER_OTLP_ENDPOINT`. The other `OTEL_` variables of the specification (headers, resource, service name)
- *   count too.
+ *   apply too.
  */
 export function startTracing(endpoint: string | undefined, version: string): Tracing {
   const own = resourceFromAttributes({ "service.name": "xfn-runner", "service.version": version });
-  // The operator's variables override this name.
+  // The operator's variables take precedence over this name.
   const resource = defaultResource()
     .merge(own)
     .merge(detectResources({ detectors: [envDetector] }));
@@ -53,7 +53,7 @@ export function startTracing(endpoint: string | undefined, version: string): Tra
         "xfn.code": error?.code ?? "OK",
         "xfn.input.bytes": outcome.inputBytes,
         "xfn.output.bytes": outcome.outputBytes,
-        // Undefined attributes are left out.
+        // Undefined attributes are omitted.
         "xfn.image.digest": use?.digest,
         "xfn.step": step,
       };

@@ -1,4 +1,4 @@
-/** How many calls recently ran at once: the peak of the current and of the previous period. */
+/** The number of recent concurrent calls: the peak of the current and of the previous period. */
 export class Demand {
   readonly #periodMs: number;
   #period = 0;
@@ -6,7 +6,7 @@ export class Demand {
   #peak = 0;
   #lastPeak = 0;
 
-  /** @param windowMs a call counts for at least this and at most twice as long */
+  /** @param windowMs a call counts for at least this long and at most twice as long */
   constructor(windowMs: number) {
     this.#periodMs = windowMs;
   }

@@ -1,22 +1,22 @@
-/** How many sandboxes are pre-started: none; as many as recently ran at once; or N of each image in use. */
+/** The number of pre-started sandboxes: none; as many as recently ran at once; or N of each image in use. */
 export type WarmPoolPolicy = "off" | "adaptive" | number;
 
-/** Bounds over all images. */
+/** Limits over all images. */
 export interface WarmPoolLimits {
-  /** Number of pre-started sandboxes; default {@link DEFAULT_WARM_POOL_LIMITS}.count. */
+  /** The largest number of pre-started sandboxes; default {@link DEFAULT_WARM_POOL_LIMITS}.count. */
   count?: number | undefined;
-  /** Measured memory of all pre-started sandboxes, in bytes. */
+  /** The largest measured memory of all pre-started sandboxes, in bytes. */
   memoryBytes?: number | undefined;
   /**
-   * Replaces sandboxes that waited for so long, and keeps none for images that were not called for so long.
-   * Milliseconds.
+   * Replaces sandboxes that have waited for this long, and keeps none for images that were not called for this long. In
+   * milliseconds.
    */
   idleMs?: number | undefined;
 }
 
 /**
- * A waiting Node function takes some 7 MB, a small program under 1 MB: unless functions are large, the count is met
- * first.
+ * A waiting Node function takes some 7 MB, and a small program less than 1 MB: unless functions are large, the count is
+ * reached first.
  */
 export const DEFAULT_WARM_POOL_LIMITS: Readonly<Record<keyof WarmPoolLimits, number>> = {
   count: 16,
@@ -24,7 +24,7 @@ export const DEFAULT_WARM_POOL_LIMITS: Readonly<Record<keyof WarmPoolLimits, num
   idleMs: 5 * 60_000,
 };
 
-/** The limits, with the default of each that is not set. */
+/** The limits, with defaults for those that are not set. */
 export function withDefaultLimits(limits: WarmPoolLimits = {}): Record<keyof WarmPoolLimits, number> {
   const {
     count = DEFAULT_WARM_POOL_LIMITS.count,
@@ -34,7 +34,10 @@ export function withDefaultLimits(limits: WarmPoolLimits = {}): Record<keyof War
   return { count, memoryBytes, idleMs };
 }
 
-/** The share of a processor that a sandbox may use while it waits. Above it, its function computes. */
+/**
+ * The largest share of a processor that a sandbox may use while it waits. Above it, its function is considered to
+ * compute.
+ */
 export const BUSY_SHARE = 0.1;
 
 /** Why the pool discarded a sandbox. */
@@ -49,7 +52,7 @@ export type DiscardReason =
   | "memory"
   /** It used the processor while it waited. */
   | "busy"
-  /** It ended by itself. */
+  /** It exited on its own. */
   | "ended"
   /** The runner was closed, or lost its sandbox host. */
   | "closed";

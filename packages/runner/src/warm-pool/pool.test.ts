@@ -12,7 +12,7 @@ interface Fake {
   started: boolean;
 }
 
-/** A pool whose sandboxes are made at once, on a clock that the test moves. */
+/** A pool that creates sandboxes at once, with a clock that the test controls. */
 function poolOf(policy: WarmPoolPolicy, limits: WarmPoolLimits = {}) {
   const world = {
     now: 0,
@@ -53,7 +53,7 @@ const shy: FakeSpec = { key: "shy", mayPreStart: false };
 
 const minute = 60_000;
 
-/** Calls that run at the same time, then end. */
+/** Makes concurrent calls, then ends them. */
 function call(pool: SandboxPool<FakeSpec, Fake>, spec: FakeSpec, times = 1): (Fake | undefined)[] {
   const taken = Array.from({ length: times }, () => pool.take(spec)?.sandbox);
   for (let time = 0; time < times; time++) pool.ended(spec);
@@ -142,7 +142,7 @@ test("makes none while the machine is busy, and stops when it becomes busy", asy
   world.idle = false;
   await filling;
   expect(world.made).toBe(1);
-  // It was made already, but is not started: a call goes first.
+  // It was already prepared, but is not started: a call has priority.
   expect(pool.waiting).toEqual([]);
   expect(pool.take(a)?.started).toBe(false);
 });
@@ -178,7 +178,7 @@ test("discards an old one, and replaces it if it is still wanted", async () => {
   call(pool, b);
   call(pool, a);
   await pool.refill();
-  // The call of `a` took it; the new one is as old as now.
+  // The call of `a` took it; the new sandbox has just been created.
   expect(pool.waiting).not.toContain(old);
   world.now = 55_000;
   pool.take(a);

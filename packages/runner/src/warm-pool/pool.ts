@@ -7,25 +7,25 @@ import {
 } from "./limits.ts";
 import { type PooledSandbox, SpecPool } from "./spec-pool.ts";
 
-/** What the pool reads of a sandbox spec. */
+/** The fields of a sandbox spec that the pool reads. */
 export interface PoolableSpec {
   readonly key: string;
 }
 
-/** What a pool does with sandboxes. */
+/** The operations of a pool on sandboxes. */
 export interface Mechanism<Spec, S> {
-  /** Makes a sandbox in which nothing runs yet. */
+  /** Prepares a sandbox, in which no process runs yet. */
   prepare(spec: Spec): Promise<S>;
-  /** Loads the runtime of a sandbox that starts soon: a process waits from now on. */
+  /** Loads the runtime of a sandbox that will start soon. From now on a process waits. */
   load(sandbox: S): void;
-  /** Whether sandboxes of a spec may start before their call. */
+  /** Whether sandboxes of a spec may be started before their call. */
   mayStart(spec: Spec): boolean;
-  /** Starts a sandbox that was not loaded: from now on its function waits for input. */
+  /** Starts a sandbox that was not loaded. From now on its function waits for input. */
   start(sandbox: S): void;
   discard(sandbox: S, reason: DiscardReason): void;
   /** Whether the machine has capacity to spare. Checked before each sandbox. */
   isIdle(): boolean;
-  /** What else counts against the limits: idle servers of functions. */
+  /** Other resources that count against the limits: idle servers of functions. */
   reserved(): { count: number; bytes: number };
   /** A monotonic clock, in milliseconds. */
   now(): number;
@@ -38,22 +38,24 @@ export interface Measured<S> {
   cpuMs: number;
 }
 
-// A mount and a waiting runtime cost little, but each keeps eight descriptors open.
+// A mount and a waiting runtime are cheap, but each keeps eight descriptors open.
 const MAX_PREPARED = 8;
 
-/** How long a spec gets no sandbox after one could not be made, did not wait, or was busy. */
+/** The time that a spec gets no sandbox after one could not be prepared, ended while waiting, or was busy. */
 const RETRY_MS = 60_000;
 
-/** Keeps two images that are called in turn from displacing each other. */
+/** Prevents two images that are called alternately from displacing each other. */
 const DISPLACE_AFTER_MS = 10_000;
 
-/** Until then a function may still be starting, which takes processor time. */
+/** Until this age a function may still be starting, which takes processor time. */
 const SETTLED_MS = 5_000;
 
-// More specs are not in use at once; the least recently used are forgotten.
+// At most this many specs are in use at once in practice. The least recently used specs are forgotten.
 const MAX_SPECS = 256;
 
-/** Decides which sandboxes to make, load, start and discard ahead of calls. The mechanism carries that out. */
+/**
+ * Decides which sandboxes to prepare, load, start and discard ahead of calls. The mechanism executes these decisions.
+ */
 export class SandboxPool<Spec extends PoolableSpec, S> {
   readonly #mechanism: Mechanism<Spec, S>;
   readonly #policy: WarmPoolPolicy;
@@ -109,7 +111,7 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     this.#specs.get(spec.key)?.demand.ended(this.#mechanism.now());
   }
 
-  /** A waiting or loaded sandbox has ended by itself. */
+  /** Records that a waiting or loaded sandbox has ended on its own. */
   gone(sandbox: S): void {
     for (const pool of this.#specs.values()) {
       for (const list of [pool.waiting, pool.prepared]) {
@@ -122,7 +124,7 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     }
   }
 
-  /** Makes missing sandboxes one after the other while the machine is idle. */
+  /** Prepares missing sandboxes one after the other while the machine is idle. */
   async refill(): Promise<void> {
     if (this.#filling) return;
     this.#filling = true;
@@ -171,12 +173,12 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     }
   }
 
-  /** Makes no more sandboxes of these specs until they are called again. Their pools must be empty. */
+  /** Stops preparing sandboxes of these specs until they are called again. Their pools must be empty. */
   forget(matches: (spec: Spec) => boolean): void {
     for (const [key, { spec }] of this.#specs) if (matches(spec)) this.#specs.delete(key);
   }
 
-  /** Discards everything, because the pool closes or the sandbox host has ended. */
+  /** Discards all sandboxes, because the pool closes or the sandbox host has ended. */
   clear(): void {
     for (const pool of this.#specs.values()) {
       this.#discardIf(pool.waiting, () => "closed");
@@ -249,7 +251,7 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     try {
       sandbox = takeUnloaded(pool) ?? (await this.#mechanism.prepare(pool.spec));
     } catch {
-      // The next call fails too, and reports the reason.
+      // The next call will fail too, and report the reason.
       pool.notBefore = this.#mechanism.now() + RETRY_MS;
       return true;
     }
@@ -266,14 +268,14 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
       cpuMs: 0,
       measuredAt: now,
     });
-    // A call may have begun meanwhile and has priority.
+    // A call may have begun in the meantime, and has priority.
     if (!this.#mechanism.isIdle()) {
       pool.prepared.push(pooled(false));
     } else if (step === "start") {
       pool.waiting.push(pooled(false));
       this.#mechanism.start(sandbox);
     } else {
-      // Loaded sandboxes are taken first.
+      // Insert it at the start, because loaded sandboxes are taken first.
       pool.prepared.unshift(pooled(true));
       this.#mechanism.load(sandbox);
     }
@@ -294,7 +296,7 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     if (pooled !== undefined) this.#mechanism.discard(pooled.sandbox, reason);
   }
 
-  /** Discards the sandboxes that have a reason to go. */
+  /** Discards the sandboxes for which `reasonFor` returns a reason. */
   #discardIf(
     list: PooledSandbox<S>[],
     reasonFor: (pooled: PooledSandbox<S>, index: number) => DiscardReason | undefined,

@@ -2,7 +2,7 @@ import type { DiscardReason } from "./limits.ts";
 
 /** Why a server of a function ended. */
 export type ServerEndReason =
-  /** It was not used for its idle time. */
+  /** It reached its idle timeout. */
   | "idle"
   /** Another server needed its slot or its memory. */
   | "displaced"
@@ -15,7 +15,7 @@ export type ServerEndReason =
   /** The runner was closed. */
   | "closed";
 
-/** What a runner reports for metrics. `digest` is the image's. */
+/** An event that a runner reports for metrics. `digest` is that of the image. */
 export type RunnerEvent =
   /** A call has its sandbox: a pre-started one (`warm`), or one that starts now. */
   | { type: "call-started"; digest: string; warm: boolean }

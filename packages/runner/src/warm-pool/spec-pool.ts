@@ -5,9 +5,9 @@ export interface PooledSandbox<S> {
   readonly sandbox: S;
   /** Whether its OCI runtime is loaded and waits. The function of such a sandbox is started only for a call. */
   readonly loaded: boolean;
-  /** When it entered the pool, in milliseconds of the pool's clock. */
+  /** The time at which it entered the pool, in milliseconds of the pool's clock. */
   readonly since: number;
-  /** Its memory at the last measurement. */
+  /** Its memory at the last measurement, in bytes. */
   bytes: number | undefined;
   cpuMs: number;
   measuredAt: number;
@@ -17,13 +17,13 @@ export interface PooledSandbox<S> {
 export class SpecPool<Spec, S> {
   readonly spec: Spec;
   readonly demand: Demand;
-  /** Not started: each costs a mount, and a process if its runtime is loaded. */
+  /** Sandboxes that are not started: each costs a mount, and a process if its runtime is loaded. */
   readonly prepared: PooledSandbox<S>[] = [];
-  /** Started: their functions wait for input. Oldest first. */
+  /** Started sandboxes, whose functions wait for input. Oldest first. */
   readonly waiting: PooledSandbox<S>[] = [];
   lastUse = 0;
   uses = 0;
-  /** No sandbox is made before this time: the last one could not be made, or did not wait. */
+  /** No sandbox is prepared before this time: the last one could not be prepared, or did not stay waiting. */
   notBefore = 0;
   /** Memory of the last measured sandbox, in bytes. */
   estimate = 0;

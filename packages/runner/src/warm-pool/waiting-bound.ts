@@ -5,13 +5,13 @@ import { DEFAULT_WARM_POOL_LIMITS } from "./limits.ts";
 /** Options of a {@link WaitingBound}. */
 export interface WaitingBoundOptions {
   readonly memoryBytes: number | undefined;
-  /** Whether sandboxes may wait without a bound where no cgroup can be made. */
+  /** Whether sandboxes may wait without a limit if no cgroup can be created. */
   readonly allowUnlimited: boolean;
-  /** Called once if no sandbox may wait. */
+  /** Called once if sandboxes may not wait. */
   readonly onWarning: (message: string) => void;
 }
 
-/** The cgroup of waiting sandboxes, which is made when the first one is about to wait. */
+/** The cgroup of waiting sandboxes, which is created when the first sandbox is about to wait. */
 export class WaitingBound {
   readonly #options: WaitingBoundOptions;
   #group: WaitingGroup | "unbounded" | "refused" | undefined;
@@ -21,7 +21,7 @@ export class WaitingBound {
     this.#options = options;
   }
 
-  /** What bounds waiting sandboxes; undefined if none may wait. Call it when the sandbox host is ready. */
+  /** The group that limits waiting sandboxes; undefined if none may wait. Call it when the sandbox host is ready. */
   group(): WaitingGroup | "unbounded" | undefined {
     if (this.#closed) return undefined;
     this.#group ??= this.#make();

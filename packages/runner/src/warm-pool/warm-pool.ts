@@ -8,23 +8,26 @@ import type { Measured } from "./pool.ts";
 import { SandboxPool } from "./pool.ts";
 import type { RunnerEvent } from "./runner-event.ts";
 
-/** What the warm pool needs from the runner. */
+/** The parts of the runner that the warm pool needs. */
 export interface WarmPoolOptions {
   policy: WarmPoolPolicy;
   limits: WarmPoolLimits;
   prepare: (spec: SandboxSpec) => Promise<Sandbox>;
-  /** What bounds waiting sandboxes; `unbounded` if they may wait without a bound, undefined if none may wait. */
+  /**
+   * Returns the group that limits waiting sandboxes; `unbounded` if they may wait without a limit, undefined if none
+   * may wait.
+   */
   waitingGroup: () => WaitingGroup | "unbounded" | undefined;
   host: () => SandboxHost | undefined;
-  /** What else counts against the limits. */
+  /** Other resources that count against the limits. */
   reserved: () => { count: number; bytes: number };
   onEvent: (event: RunnerEvent) => void;
 }
 
-/** How often waiting sandboxes are measured. */
+/** The interval between measurements of waiting sandboxes. */
 const REVIEW_MS = 2_000;
 
-/** How long a call that has just got its sandbox keeps the machine to itself. Most calls end within that time. */
+/** The time for which a call that has just got its sandbox keeps the machine to itself. Most calls end within it. */
 const AFTER_START_MS = 20;
 
 /** Gives calls their sandboxes, and fills a {@link SandboxPool} in idle time. */
@@ -55,12 +58,12 @@ export class WarmPool {
     );
   }
 
-  /** Number of pre-started sandboxes. */
+  /** The number of pre-started sandboxes. */
   get waiting(): number {
     return this.#pool.waiting.length;
   }
 
-  /** Number of calls that have a sandbox or are about to. */
+  /** The number of calls that have a sandbox or are about to get one. */
   get running(): number {
     return this.#running;
   }
@@ -145,7 +148,7 @@ export class WarmPool {
     if (sandbox.wasStarted) this.#options.onEvent({ type: "sandbox-discarded", digest: sandbox.spec.digest, reason });
   }
 
-  // In a later turn of the event loop: a call's answer goes first.
+  // In a later turn of the event loop: a call's answer has priority.
   #refillIn(ms: number): void {
     clearTimeout(this.#refill);
     this.#refill = setTimeout(() => {

@@ -3,8 +3,8 @@ import { RunnerError } from "@xfn/runner-contract";
 import { MAX_MODULE_BYTES } from "@xfn/wasm";
 
 /**
- * The path of the WebAssembly module that an image runs; undefined for an image that runs a program. The image says so
- * by its platform, or by the name of its entrypoint.
+ * The path of the WebAssembly module that an image runs; undefined for an image that runs a program. The platform of
+ * the image, or the name of its entrypoint, identifies a module.
  */
 export function modulePath({ config }: Pick<Image, "config">): string | undefined {
   const [path] = argumentsOf(config);

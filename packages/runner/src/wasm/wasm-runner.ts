@@ -23,7 +23,7 @@ export class WasmRunner implements Executor {
   }
 
   permit(): void {
-    // Only the image shows whether it is a module.
+    // Whether an image is a module is known only after its pull.
   }
 
   acquireHost(): HostLease {
@@ -61,7 +61,7 @@ export class WasmRunner implements Executor {
   }
 
   #open(): WasmFunctions {
-    // Making the filter takes a millisecond.
+    // Started on demand, because creating the filter takes a millisecond.
     this.#functions ??= this.#start();
     return this.#functions;
   }
@@ -79,7 +79,7 @@ export class WasmRunner implements Executor {
     });
   }
 
-  /** A module computes on one thread, so it takes one core at most. Nothing enforces less. */
+  /** A module computes on one thread, so it uses one core at most. A lower limit cannot be enforced. */
   #checkCpus(cpus: number | undefined): void {
     if (cpus === undefined || cpus >= 1) return;
     const message = `a limit of ${cpus} cores cannot be enforced for a WebAssembly module, which takes one core at most`;
