@@ -16,7 +16,6 @@ export interface UnaryCaller {
 export interface FunctionCaller {
   /** Identifies the code of the function, so that responses of another version are not reused. */
   readonly version?: string | undefined;
-  /** Runs the function once. */
   run(request: FunctionRequest, options: FunctionRunOptions): Promise<FunctionRun>;
 }
 

@@ -41,7 +41,6 @@ export class MessageBuffer {
     return isWhole ? this.#bytes.subarray(PREFIX_BYTES, this.#length) : undefined;
   }
 
-  /** Frees the memory. */
   clear(): void {
     this.#bytes = Buffer.alloc(0);
     this.#length = 0;

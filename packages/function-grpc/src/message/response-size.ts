@@ -13,7 +13,6 @@ export interface ResponseLimits {
   readonly maxObjectValues?: number;
 }
 
-/** A type of message. */
 interface Shape {
   /** The messages in its fields, by tag. */
   readonly fields: Map<number, Shape>;
