@@ -14,7 +14,6 @@ export function receive(kind: number): Buffer {
 /** Payloads up to this size are copied after their header: with one write, the runner wakes up only once. */
 const ONE_WRITE_BYTES = 64 * 1024;
 
-/** Writes a frame. */
 export function send(kind: number, payload: Uint8Array | string = ""): void {
   const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
   const start = header(kind, bytes.length);

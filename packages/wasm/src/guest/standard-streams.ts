@@ -101,7 +101,6 @@ export class StandardStreams {
     if (isDue) this.reportError();
   }
 
-  /** Reports the rest of stderr. */
   reportError(): void {
     if (this.#stderr.length === 0) return;
     this.#host.reportError(this.#stderr);

@@ -12,7 +12,6 @@ import {
   PAGE_BYTES,
 } from "../protocol/limits.ts";
 
-/** A program with its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
 const SHELL = "/bin/sh";

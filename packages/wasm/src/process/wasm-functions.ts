@@ -23,7 +23,6 @@ export interface WasmOptions {
   readonly onUnfiltered?: (() => void) | undefined;
 }
 
-/** One call. */
 export interface WasmCall {
   /** Identifies the module; for example, the digest of its image. */
   readonly digest: string;

@@ -41,7 +41,6 @@ export interface Ended {
 
 export const HEADER_BYTES = 5;
 
-/** A frame's header. */
 export function header(kind: number, length: number): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES);
   bytes.writeUInt8(kind, 0);
