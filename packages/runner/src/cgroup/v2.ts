@@ -93,7 +93,6 @@ function delegatedBase(controllers: string[], host: CgroupHost): string {
   return host.root;
 }
 
-/** This process's group. */
 export function ownGroupV2(host: Pick<CgroupHost, "root" | "self">): string {
   return join(host.root, host.self.match(/^0::(.*)$/m)?.[1] ?? "/");
 }

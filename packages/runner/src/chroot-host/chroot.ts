@@ -54,7 +54,6 @@ export class Chroot {
     return this.#first === undefined;
   }
 
-  /** Starts the function. */
   start(largePipes: boolean): void {
     closeAll(this.#outside);
     if (largePipes) for (const fd of this.#inside.slice(0, 2)) enlargePipe(fd);

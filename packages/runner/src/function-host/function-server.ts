@@ -62,7 +62,6 @@ export class FunctionServer {
     return this.#serving.output.text(since);
   }
 
-  /** Kills the server. */
   end(): void {
     this.#first?.destroy();
     if (!this.#over) this.sandbox.kill();

@@ -190,7 +190,6 @@ export class Container {
     if (this.#detaches && this.#runtime !== undefined) this.#unclaimedExits.push(status);
   }
 
-  /** Closes all pipes. */
   close(): void {
     this.#barrier?.close();
     this.#barrier = undefined;

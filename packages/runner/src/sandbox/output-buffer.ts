@@ -48,14 +48,12 @@ export class OutputBuffer {
     this.#used += bytes;
   }
 
-  /** Frees the memory. */
   clear(): void {
     this.#memory = Buffer.alloc(0);
     this.#growing = undefined;
     this.#used = 0;
   }
 
-  /** The collected bytes. */
   bytes(): Buffer {
     return this.#memory.subarray(0, this.#used);
   }

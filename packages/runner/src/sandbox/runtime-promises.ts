@@ -55,7 +55,6 @@ export function brokenPromise(
   return undefined;
 }
 
-/** The files of a process of this machine. */
 export function filesOf(pid: number): ProcessFiles {
   return {
     read: (name) => readText(`/proc/${pid}/${name}`),

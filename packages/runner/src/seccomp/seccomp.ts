@@ -3,7 +3,6 @@ import { seccompBytes } from "./bpf.ts";
 import type { Condition } from "./policy.ts";
 import { allowedCalls, conditionalCalls, DENIED_CALL_ERRNO, deniedCalls, UNKNOWN_CALL_ERRNO } from "./policy.ts";
 
-/** A rule of {@link SeccompSection}. */
 export interface SeccompRule {
   names: readonly string[];
   action: "SCMP_ACT_ALLOW" | "SCMP_ACT_ERRNO";

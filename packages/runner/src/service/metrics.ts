@@ -5,11 +5,8 @@ import type { RunnerEvent } from "../warm-pool/runner-event.ts";
 
 /** Values that are read at each scrape. */
 export interface Levels {
-  /** Running and waiting calls. */
   readonly calls: () => { running: number; waiting: number };
-  /** Number of pre-started sandboxes. */
   readonly sandboxes: () => number;
-  /** Servers of functions. */
   readonly servers: () => { count: number; idle: number };
   readonly ready: () => boolean;
 }

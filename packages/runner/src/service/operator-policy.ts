@@ -24,7 +24,6 @@ export interface OperatorPolicy {
   readonly defaultRegistry: string | undefined;
 }
 
-/** A permitted call. */
 export interface PermittedRun {
   readonly image: string;
   readonly options: RunOptions;

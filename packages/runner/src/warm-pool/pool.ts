@@ -71,7 +71,6 @@ export class SandboxPool<Spec extends PoolableSpec, S> {
     this.#limits = withDefaultLimits(limits);
   }
 
-  /** Pre-started sandboxes. */
   get waiting(): S[] {
     return [...this.#specs.values()].flatMap((pool) => pool.waiting.map(({ sandbox }) => sandbox));
   }

@@ -1,6 +1,5 @@
 import { Demand } from "./demand.ts";
 
-/** A sandbox in the pool. */
 export interface PooledSandbox<S> {
   readonly sandbox: S;
   /** Whether its OCI runtime is loaded and waits. The function of such a sandbox is started only for a call. */
