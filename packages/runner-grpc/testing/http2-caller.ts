@@ -30,7 +30,6 @@ export function session(
   return session;
 }
 
-/** Begins a call. */
 export function open(session: ClientHttp2Session, headers: Record<string, string> = {}): ClientHttp2Stream {
   const stream = session.request({
     ":method": "POST",

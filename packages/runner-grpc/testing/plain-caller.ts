@@ -39,7 +39,6 @@ export class PlainCaller {
     if (head !== undefined) this.begin(head);
   }
 
-  /** Sends the head of a call. */
   begin(head: object): void {
     const defaults = { path: `/${SERVICE_NAME}/RunFunction`, timeoutMs: 60_000, length: 0, metadata: {} };
     this.socket.write(plainHead({ ...defaults, ...head }));
@@ -80,7 +79,6 @@ export function statusIn(head: Readonly<Record<string, unknown>> | undefined): n
   return typeof status === "number" ? status : -1;
 }
 
-/** Waits until a socket is connected. */
 export async function connected(caller: PlainCaller): Promise<void> {
   if (caller.socket.connecting) await once(caller.socket, "connect");
 }

@@ -11,7 +11,6 @@ export interface Answer {
   readonly isExcess?: boolean;
 }
 
-/** An outgoing call. */
 export interface OutgoingCall {
   /** `/package.Service/Method` */
   readonly path: string;
@@ -22,7 +21,6 @@ export interface OutgoingCall {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A running call. */
 export interface RunningCall {
   /** Ends the call with CANCELLED. */
   cancel(): void;

@@ -3,7 +3,6 @@ import { RunnerGrpcError, type RunnerGrpcErrorDetails, type StatusName } from ".
 import { codeOf, statusName } from "../wire/status-codes.ts";
 import { decodeStatusDetails, STATUS_DETAILS_KEY } from "../wire/status-details.ts";
 
-/** The failed call. */
 export interface CallContext {
   readonly image: string;
   readonly step: string | undefined;

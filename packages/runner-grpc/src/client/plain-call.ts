@@ -14,7 +14,6 @@ export interface IdleConnections {
   add(connection: PlainConnection): void;
 }
 
-/** One plain call. */
 export class PlainCall implements RunningCall {
   /**
    * Resolves with undefined if the server does not support plain calls. The message was not sent then, and the call can

@@ -2,7 +2,6 @@ import type { OnReadOpts, Socket } from "node:net";
 import { PeerBudget, PeerLimitError } from "@xfn/runner-contract/peer-limits";
 import { ExactReader } from "../wire/exact-reader.ts";
 
-/** Opens a connection. */
 export type Connect = (onread: OnReadOpts) => Socket;
 
 /** A connection for plain calls, one after another. */

@@ -34,7 +34,6 @@ const OPEN_METHODS: ReadonlySet<string> = new Set(["/grpc.health.v1.Health/Check
 const UNCOMPRESSED = new Metadata();
 UNCOMPRESSED.set("grpc-accept-encoding", "identity");
 
-/** An admitted call. */
 export interface Admitted {
   readonly ticket: Ticket;
   /**

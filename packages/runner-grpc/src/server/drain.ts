@@ -6,7 +6,6 @@ const SETTLE_MS = 5_000;
 
 /** Ends the calls of a server at its stop. */
 export class Drain {
-  /** Running calls. */
   readonly active: Set<AbortController> = new Set();
   readonly #admission: Admission;
   readonly #graceEnded = Promise.withResolvers<void>();
@@ -16,7 +15,6 @@ export class Drain {
     this.#admission = admission;
   }
 
-  /** Rejects new calls. */
   refuse(): void {
     const stopping = "this runner is stopping; use another one, or try again";
     this.#admission.close(new RunnerGrpcError("Closed", stopping, { retryAfterMs: 1_000, undelivered: true }));

@@ -24,7 +24,6 @@ export class PlainCalls {
     for (const connection of this.#connections) if (connection.isIdle) connection.close();
   }
 
-  /** Closes all connections. */
   close(): void {
     this.closeIdle();
     for (const connection of this.#connections) connection.close();

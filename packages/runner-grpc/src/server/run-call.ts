@@ -24,7 +24,6 @@ export interface ReceivedCall {
 /** Sends the end of a call: a failure, or a message. */
 export type SendAnswer = (answer: Failure | { message: MessagePieces; trailers: Metadata }) => void;
 
-/** Serves one call. */
 export async function serveCall(
   received: ReceivedCall,
   admitted: Admitted,

@@ -20,7 +20,6 @@ export class SpareMemory {
     return this.#memory?.byteLength ?? 0;
   }
 
-  /** Takes the buffer. */
   take(): ArrayBuffer | undefined {
     const memory = this.#memory;
     clearTimeout(this.#timer);

@@ -62,7 +62,6 @@ export class SilentSockets {
     socket.on("error", destroy).on("readable", read).on("end", destroy).on("close", forget);
   }
 
-  /** Closes all of them. */
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

@@ -13,7 +13,6 @@ import { MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
 import { pullConfigOf, readPullConfig } from "./pull-config.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
-/** A decoded request. */
 export interface RequestedRun {
   readonly image: string;
   readonly input: Uint8Array;

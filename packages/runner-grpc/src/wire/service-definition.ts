@@ -15,7 +15,6 @@ export const RUN_FUNCTION: MethodDefinition<Uint8Array, Uint8Array> = {
   responseDeserialize: (bytes) => bytes,
 };
 
-/** The contract's service. */
 export const RUNNER_SERVICE: ServiceDefinition = { runFunction: RUN_FUNCTION };
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,7 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import { RunnerGrpcError, type StatusName } from "./runner-grpc-error.ts";
 
-/** The number of a status on the wire. */
 export function statusNumber(name: StatusName): status {
   return status[name];
 }
