@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
+import { resourceOf } from "@xfn/kubernetes";
 import { YOUNG_SPACE_BYTES, youngSpaceBytes } from "@xfn/program/v8-tuning";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { idleHeap } from "./idle-heap.ts";
+import { idleHeap, isWork } from "./idle-heap.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -35,4 +36,9 @@ test("the young generation has its size again after a collection", () => {
   idleHeap().used();
   vi.advanceTimersByTime(60_000);
   expect(youngSpaceBytes()).toBeGreaterThanOrEqual(YOUNG_SPACE_BYTES);
+});
+
+test("a leader that only renews its lease is idle", () => {
+  expect(isWork({ resource: resourceOf({ group: "coordination.k8s.io", plural: "leases" }) })).toBe(false);
+  expect(isWork({ resource: resourceOf({ group: "", plural: "secrets" }) })).toBe(true);
 });

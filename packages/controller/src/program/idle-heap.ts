@@ -1,4 +1,5 @@
 import { getHeapStatistics } from "node:v8";
+import type { RequestOutcome } from "@xfn/kubernetes";
 import { IdleMemory } from "@xfn/program/idle-memory";
 import { collectAll, collectOnce, growYoungSpace } from "@xfn/program/v8-tuning";
 
@@ -8,6 +9,7 @@ const IDLE_MS = 5_000;
 const BURST_GROWTH = 1.25;
 /** The growth by polls, between a few requests. V8 alone collects such garbage later. */
 const SLOW_GROWTH = 1.1;
+const LEASES = "leases.coordination.k8s.io";
 
 /**
  * Collects the garbage of a burst, such as the creation of thousands of XRs, when no requests follow. V8 would keep
@@ -22,6 +24,11 @@ export function idleHeap(heapBytes: () => number = usedBytes, collect: Collectio
     else collect.all();
     after = heapBytes();
   });
+}
+
+/** Whether a request shows that the controller is busy. A leader renews its lease every few seconds while it is idle. */
+export function isWork({ resource }: Pick<RequestOutcome, "resource">): boolean {
+  return resource !== LEASES;
 }
 
 /** How {@link idleHeap} collects. */

@@ -10,7 +10,7 @@ import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { ApiHealth } from "./api-health.ts";
 import { checkConfig, checkFunctions, checkRunner, readsPackages } from "./check-config.ts";
 import { allowedRunnerOptions, certificateFiles, runnerOptions } from "./client-options.ts";
-import { idleHeap } from "./idle-heap.ts";
+import { idleHeap, isWork } from "./idle-heap.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
 import { runControllers } from "./run-controllers.ts";
@@ -62,7 +62,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     onRequest: (outcome) => {
       metrics.requested(outcome);
       health.requested(outcome);
-      memory.used();
+      if (isWork(outcome)) memory.used();
     },
   });
   const remote = hosted === undefined ? grpc?.createRunnerClient(runnerOptions(config)) : undefined;
