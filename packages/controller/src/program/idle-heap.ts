@@ -26,7 +26,7 @@ export function idleHeap(heapBytes: () => number = usedBytes, collect: Collectio
   });
 }
 
-/** Whether a request shows that the controller is busy. A leader renews its lease every few seconds while it is idle. */
+/** Whether a request shows that the controller is busy. An idle leader renews its lease every few seconds, too. */
 export function isWork({ resource }: Pick<RequestOutcome, "resource">): boolean {
   return resource !== LEASES;
 }
