@@ -19,25 +19,12 @@ export interface FolderContents {
   readonly leftOut: ReadonlyMap<IgnoredBy, readonly string[]>;
 }
 
-// Not part of a function: history, installed packages, tests, files of Python and of editors.
-const IGNORED_FOLDERS: ReadonlySet<string> = new Set([
-  ".git",
-  "node_modules",
-  "test",
-  "tests",
-  "__tests__",
-  "testdata",
-  "__pycache__",
-]);
-export const IGNORED_FILES: RegExp =
-  /(\.(test|spec)\.[cm]?[jt]s$)|(_test\.(go|py)$)|(^test_.*\.py$)|(\.pyc$)|(^\.DS_Store$)|(^\.(git|docker)ignore$)|(~$)/;
-
 // A function has few files; a folder with this many is a home or a checkout.
 const MAX_FILES = 20_000;
 
 /**
- * Lists the files of a folder that go into an image, sorted by path: not hidden ones, nor what `.dockerignore` or
- * `.gitignore` leaves out ({@link IgnoreRules}).
+ * Lists the files of a folder that go into an image, sorted by path, without those that
+ * {@link IgnoreRules} ignores.
  *
  * @param entry - goes into the image whatever the rules say: `.gitignore` often lists what a compiler writes
  * @throws InputError for a link out of the folder, a socket or a device
@@ -69,13 +56,13 @@ class Walk {
       const full = join(this.#dir, path);
       const stat = lstatSync(full);
       if (stat.isDirectory()) this.#subfolder(name, path, quietly);
-      else if (!IGNORED_FILES.test(name) && !this.#isLeftOut(path, false, quietly)) this.#add(full, path, stat);
+      else if (!this.#isLeftOut(path, false, quietly)) this.#add(full, path, stat);
     }
   }
 
   #subfolder(name: string, path: string, quietly: boolean): void {
     // An image of an earlier `build -o` in the folder would make every build different.
-    if (IGNORED_FOLDERS.has(name) || existsSync(join(this.#dir, path, "oci-layout"))) return;
+    if (name === ".git" || existsSync(join(this.#dir, path, "oci-layout"))) return;
     const isOut = this.#isLeftOut(path, true, quietly);
     const hasEntry = [...this.#kept].some((kept) => kept.startsWith(`${path}/`));
     if (!isOut || hasEntry || this.#rules.mayIncludeAgain) this.folder(path, isOut || quietly);
@@ -84,7 +71,7 @@ class Walk {
   #isLeftOut(path: string, isFolder: boolean, quietly: boolean): boolean {
     if (this.#kept.has(path)) return false;
     const by = this.#rules.ignores(path, isFolder);
-    if (by !== undefined && !quietly) this.leftOut.set(by, [...(this.leftOut.get(by) ?? []), path]);
+    if (by !== undefined && by !== "default" && !quietly) this.leftOut.set(by, [...(this.leftOut.get(by) ?? []), path]);
     return by !== undefined;
   }
 

@@ -149,6 +149,14 @@ test("includes the hidden files that .dockerignore names with an exclamation mar
   expect(paths()).toEqual([".config/app.json"]);
 });
 
+test("includes installed packages and tests that .dockerignore names with an exclamation mark", () => {
+  for (const file of ["node_modules/a/index.js", "node_modules/a/test/data.js", "node_modules/b/index.js"]) write(file);
+  for (const file of ["test/a.js", "lib/a.test.js", "lib/b.test.js"]) write(file);
+  write(".dockerignore", "!node_modules/a\n!lib/a.test.js\n");
+  expect(paths()).toEqual(["lib/a.test.js", "node_modules/a/index.js", "node_modules/a/test/data.js"]);
+  expect(leftOut()).toEqual({});
+});
+
 test("leaves out what .gitignore lists, in inner folders too, but not the function's own program", () => {
   write("bin/function", "#!/bin/sh\n", 0o755);
   for (const file of ["bin/other", "key.pem", "lib/a.txt", "lib/b.txt", "lib/c.txt"]) write(file);

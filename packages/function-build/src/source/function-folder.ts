@@ -4,7 +4,8 @@ import { InputError, statInput } from "@xfn/input";
 import { isObject } from "@xfn/json";
 import { requirePlainFiles } from "../files/plain-files.ts";
 import { readPackageJson } from "../package/package-json.ts";
-import { type FolderContents, folderFiles, IGNORED_FILES } from "./folder-files.ts";
+import { type FolderContents, folderFiles } from "./folder-files.ts";
+import { isLeftOutByDefault } from "./ignore-rules.ts";
 import { type ModuleSource, moduleSource } from "./module-source.ts";
 
 /** The source of an image. Paths are relative to `dir`. */
@@ -117,7 +118,7 @@ function isFile(path: string): boolean {
 function visibleFiles(dir: string): readonly string[] {
   const entries = readdirSync(dir, { withFileTypes: true });
   return entries
-    .filter((entry) => entry.isFile() && !entry.name.startsWith(".") && !IGNORED_FILES.test(entry.name))
+    .filter((entry) => entry.isFile() && !entry.name.startsWith(".") && !isLeftOutByDefault(entry.name))
     .map(({ name }) => name)
     .toSorted();
 }

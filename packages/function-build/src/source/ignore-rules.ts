@@ -4,13 +4,26 @@ import dockerIgnore from "@balena/dockerignore";
 import { InputError, unreadable } from "@xfn/input";
 import gitIgnore from "ignore";
 
-/** Why a file is left out: it is hidden, or the file of this name says so. */
-export type IgnoredBy = "hidden" | ".dockerignore" | ".gitignore";
+/** Why a file is left out: by default, as it is hidden, or by the file of this name. */
+export type IgnoredBy = "default" | "hidden" | ".dockerignore" | ".gitignore";
 
 // Longer lists are no lists of patterns, and their evaluation would take long.
 const MAX_BYTES = 256 * 1024;
 // A name with a dot first: .env, .npmrc, .ssh, .aws and .docker have credentials.
 const HIDDEN = ["**/.*"];
+// Not part of a function: installed packages, tests, files of Python and of editors.
+const DEFAULTS = [
+  ...["node_modules", "test", "tests", "__tests__", "testdata", "__pycache__"],
+  ...["test", "spec"].flatMap((word) => ["js", "ts"].flatMap((end) => [`*.${word}.${end}`, `*.${word}.[cm]${end}`])),
+  ...["*_test.go", "*_test.py", "test_*.py", "*.pyc", "*~", ".DS_Store", ".gitignore", ".dockerignore"],
+].map((pattern) => `**/${pattern}`);
+
+const byDefault = dockerIgnore.default().add(DEFAULTS);
+
+/** Whether images leave out a file or folder unless `.dockerignore` includes it again. @param path relative, with `/` */
+export function isLeftOutByDefault(path: string): boolean {
+  return byDefault.ignores(path);
+}
 
 /** The `.gitignore` of a folder that contains the function's folder. */
 interface OuterRules {
@@ -20,7 +33,8 @@ interface OuterRules {
 }
 
 /**
- * What an image leaves out of a folder. Hidden files stay out unless `.dockerignore` includes them again (`!.config`).
+ * The files that an image leaves out of a folder. Hidden files, installed packages and tests stay out unless
+ * `.dockerignore` includes them again (`!.config`, `!node_modules`).
  * A `.dockerignore` replaces the `.gitignore` files, as it is about images: build results are often in `.gitignore`.
  * The `.gitignore` files of outer folders apply up to the top of the git work tree, as in git.
  */
@@ -34,17 +48,23 @@ export class IgnoreRules {
   constructor(dir: string) {
     this.#dir = dir;
     const text = patterns(join(dir, ".dockerignore"));
-    this.#docker = text === undefined ? undefined : dockerIgnore.default().add(HIDDEN).add(text);
+    this.#docker =
+      text === undefined
+        ? undefined
+        : dockerIgnore
+            .default()
+            .add([...HIDDEN, ...DEFAULTS])
+            .add(text);
     this.#outer = this.#docker === undefined ? outerRules(dir) : [];
     this.#includes = /^\s*!/m.test(text ?? "");
   }
 
   /** @param path relative to the folder, with `/` */
   ignores(path: string, isFolder: boolean): IgnoredBy | undefined {
-    const hidden = path.split("/").some((name) => name.startsWith("."));
-    if (this.#docker !== undefined)
-      return this.#docker.ignores(path) ? (hidden ? "hidden" : ".dockerignore") : undefined;
-    if (hidden) return "hidden";
+    if (this.#docker?.ignores(path) === false) return undefined;
+    if (isLeftOutByDefault(path)) return "default";
+    if (path.split("/").some((name) => name.startsWith("."))) return "hidden";
+    if (this.#docker !== undefined) return ".dockerignore";
     return this.#byGit(isFolder ? `${path}/` : path) ? ".gitignore" : undefined;
   }
 
