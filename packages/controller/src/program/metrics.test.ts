@@ -19,3 +19,13 @@ test("series of a kind that is gone are removed, and others stay", async () => {
   expect(text.match(/XOther\.example\.org/g)?.length).toBeGreaterThan(3);
   expect(text.match(/xothers\.example\.org/g)).toHaveLength(3);
 });
+
+test("a replica that does not reconcile reports that it is not the leader", async () => {
+  const metrics = new ControllerMetrics("1");
+  expect((await metrics.text()).text).toContain("xfn_controller_leader 0");
+  metrics.watch(
+    () => ({ running: 0, waiting: 0, composedKinds: 0, uncached: 0, stuckMs: 0 }),
+    () => true,
+  );
+  expect((await metrics.text()).text).toContain("xfn_controller_leader 1");
+});

@@ -57,6 +57,8 @@ export class ControllerMetrics {
   /** Counts a response of a function. */
   readonly lookedUp = (isHit: boolean): void => this.#lookups.inc({ source: isHit ? "cache" : "call" });
 
+  #isLeader: () => boolean = () => false;
+
   constructor(version: string) {
     collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
     const build = new Gauge({
@@ -66,6 +68,8 @@ export class ControllerMetrics {
       registers: this.#registers,
     });
     build.set({ version, node: process.version }, 1);
+    // A standby reports 0.
+    this.#gauge("leader", "1 if this replica reconciles", () => (this.#isLeader() ? 1 : 0));
   }
 
   readonly reconciled = (kind: string, failed: boolean, milliseconds: number): void => {
@@ -96,7 +100,7 @@ export class ControllerMetrics {
     this.#gauge("waiting", "Objects that wait to be reconciled", () => engine().waiting);
     this.#gauge("composed_kinds", "Kinds of composed resources that are watched", () => engine().composedKinds);
     this.#gauge("uncached_objects", "Objects for which the caches have no space", () => engine().uncached);
-    this.#gauge("leader", "1 if this replica reconciles", () => (isLeader() ? 1 : 0));
+    this.#isLeader = isLeader;
   }
 
   /** The metrics in Prometheus' text format. @param more further metrics, with names of their own */

@@ -57,3 +57,15 @@ test("the state of the program counts before its checks", () => {
   readiness.stop("SIGTERM");
   expect(readiness.problem).toContain("SIGTERM");
 });
+
+test("a standby that cannot acquire the lease is not ready, until it can", () => {
+  const readiness = new Readiness();
+  readiness.set("standby");
+  readiness.unready("cannot acquire the lease");
+  expect(readiness.problem).toBe("cannot acquire the lease");
+  readiness.set("standby");
+  expect(readiness.problem).toBeUndefined();
+  readiness.stop("SIGTERM");
+  readiness.unready("cannot acquire the lease");
+  expect(readiness.problem).toContain("SIGTERM");
+});

@@ -23,6 +23,11 @@ export class Readiness {
     if (!this.#stopping) this.#state = state;
   }
 
+  /** Not ready for this reason, until the next `set`. */
+  unready(problem: string): void {
+    if (!this.#stopping) this.#state = problem;
+  }
+
   /** Stays not ready from now on. */
   stop(signal: string): void {
     this.#stopping = true;

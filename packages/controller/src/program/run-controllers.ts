@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { messageOf } from "@xfn/errors";
 import {
   type Client,
   electLeader,
@@ -70,7 +71,7 @@ export async function runControllers(input: ControllersInput): Promise<number> {
     await reconcileUntil(input, signal);
     return ExitCode.ok;
   }
-  readiness.set("standby");
+  let leads = false;
   const identity = `${hostname()}_${randomUUID()}`;
   log.info({ lease: `${namespace}/${LEASE}`, identity }, "waiting for the lease");
   const lease = await electLeader({
@@ -80,8 +81,14 @@ export async function runControllers(input: ControllersInput): Promise<number> {
     identity,
     leaseMs: config.leaseDuration,
     signal,
-    onError: (error) => log.warn(describeFailure(error), "cannot acquire or renew the lease"),
+    onStandby: () => readiness.set("standby"),
+    onError: (error) => {
+      // A standby that cannot acquire the lease replaces no leader.
+      if (!leads) readiness.unready(`cannot acquire the lease ${namespace}/${LEASE}: ${messageOf(error)}`);
+      log.warn(describeFailure(error), "cannot acquire or renew the lease");
+    },
   });
+  leads = true;
   const leading = AbortSignal.any([signal, lease.lost]);
   log.info({ identity }, "leading");
   try {

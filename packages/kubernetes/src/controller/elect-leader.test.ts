@@ -135,3 +135,24 @@ test("a candidate without permission fails at once, and a waiting candidate can 
   stop.abort(reason);
   await expect(election).rejects.toBe(reason);
 });
+
+test("a candidate reports that it stands by after each try that finds another leader, and no other", async () => {
+  const store = objectStore();
+  const stop = new AbortController();
+  const first = await electLeader(candidate(store, "a"));
+  const seen: string[] = [];
+  store.failure = new ApiError("Unreachable", "down");
+  const second = electLeader({
+    ...candidate(store, "b", { signal: stop.signal }),
+    onStandby: () => void seen.push("standby"),
+    onError: () => void seen.push("error"),
+  });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(seen).toEqual(["error"]);
+  delete store.failure;
+  await vi.advanceTimersByTimeAsync(RETRY_MS);
+  expect(seen).toEqual(["error", "standby"]);
+  stop.abort();
+  await expect(second).rejects.toThrow();
+  await first.release();
+});

@@ -15,6 +15,8 @@ export interface ElectionOptions {
   readonly leaseMs?: number | undefined;
   /** Withdraws the candidate. It does not release an acquired lease. */
   readonly signal?: AbortSignal | undefined;
+  /** Called after each try in which another candidate has the lease. */
+  readonly onStandby?: (() => void) | undefined;
   /** Called for each failed request. The election retries by itself. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -56,6 +58,7 @@ export async function electLeader(options: ElectionOptions): Promise<LeaderLease
         const lease = await records.acquire(found, identity, signal);
         return new AcquiredLease(records, lease, sentAt, { identity, retryMs, deadlineMs, onError });
       }
+      options.onStandby?.();
     } catch (error) {
       signal?.throwIfAborted();
       if (isApiError(error, "Forbidden", "Invalid", "KindNotServed")) throw error;
