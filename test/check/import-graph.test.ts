@@ -20,6 +20,7 @@ import {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   units: ["errors"],
   lifetime: [],
+  proxy: [],
   errors: [],
   json: ["errors"],
   functionio: ["json"],
@@ -37,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "runner-contract",
     "runner",
   ],
-  "oci-rootfs": ["lifetime", "errors", "runner-contract"],
+  "oci-rootfs": ["lifetime", "errors", "proxy", "runner-contract"],
   "runner-grpc": ["lifetime", "errors", "units", "runner-contract"],
   "function-grpc": ["lifetime", "errors", "json", "functionio", "composition", "runner-contract"],
   program: ["errors", "units"],
@@ -54,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "program",
     "wasm",
   ],
-  kubernetes: ["lifetime", "errors", "json", "units"],
+  kubernetes: ["lifetime", "errors", "json", "proxy", "units"],
   controller: [
     "lifetime",
     "errors",

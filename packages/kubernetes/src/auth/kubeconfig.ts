@@ -3,11 +3,11 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
+import { proxyOf } from "@xfn/proxy";
 import type { ClusterAccess } from "./access.ts";
 import { credentialsOf, stringOf } from "./credentials.ts";
 import { inClusterAccess, SERVICE_ACCOUNT } from "./in-cluster.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
-import { proxyOf } from "./proxy.ts";
 
 export interface KubeconfigOptions {
   /** The file. Default: the files of `KUBECONFIG`, else `~/.kube/config`, else the pod's service account. */

@@ -149,7 +149,7 @@ test("a candidate reports that it stands by after each try that finds another le
   });
   await vi.advanceTimersByTimeAsync(1);
   expect(seen).toEqual(["error"]);
-  delete store.failure;
+  store.failure = undefined;
   await vi.advanceTimersByTimeAsync(RETRY_MS);
   expect(seen).toEqual(["error", "standby"]);
   stop.abort();

@@ -1,7 +1,7 @@
-import { request as httpRequest } from "node:http";
-import { isIP, type Socket } from "node:net";
+import { isIP } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { messageOf } from "@xfn/errors";
+import { openTunnel } from "@xfn/proxy";
 import type { ClusterAccess } from "../auth/access.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -21,7 +21,8 @@ export async function dialTls(access: ClusterAccess, protocols: readonly string[
   const port = url.port === "" ? 443 : Number(url.port);
   try {
     const { ca, cert, key, serverName, insecureSkipVerify } = await access.tls();
-    const tunnel = access.proxy === undefined ? undefined : await dialProxy(access.proxy, url.hostname, port);
+    const { proxy } = access;
+    const tunnel = proxy === undefined ? undefined : await openTunnel(proxy, url.hostname, port, DIAL_TIMEOUT_MS);
     const name = serverName ?? (isIP(host) === 0 ? host : undefined);
     const socket = tlsConnect({
       host,
@@ -47,35 +48,6 @@ export async function dialTls(access: ClusterAccess, protocols: readonly string[
 /** A hostname of a URL, as `node:net` takes it: IPv6 addresses without brackets. */
 export function unbracketed(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, "");
-}
-
-/** Opens a tunnel through an HTTP proxy (RFC 9110, CONNECT). */
-function dialProxy(proxy: string, host: string, port: number): Promise<Socket> {
-  const { hostname, port: proxyPort, username, password, protocol } = new URL(proxy);
-  if (protocol !== "http:") throw new Error(`the proxy ${proxy} is not supported: use http://HOST:PORT`);
-  const headers: Record<string, string> = { host: `${host}:${port}` };
-  if (username !== "") {
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    headers["proxy-authorization"] = `Basic ${Buffer.from(pair).toString("base64")}`;
-  }
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({
-      host: unbracketed(hostname),
-      port: proxyPort === "" ? 80 : Number(proxyPort),
-      method: "CONNECT",
-      path: `${host}:${port}`,
-      headers,
-      timeout: DIAL_TIMEOUT_MS,
-    });
-    request.once("connect", (response, socket) => {
-      if (response.statusCode === 200) return resolve(socket);
-      socket.destroy();
-      reject(new Error(`the proxy ${hostname} answered ${response.statusCode} to CONNECT`));
-    });
-    request.once("timeout", () => request.destroy(new Error(`the proxy ${hostname} does not answer`)));
-    request.once("error", reject);
-    request.end();
-  });
 }
 
 function handshake(socket: TLSSocket): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Environment } from "@xfn/proxy";
 import type { RegistryAuth } from "@xfn/runner-contract";
 import type { RetryOptions } from "../base/retry.ts";
 import type { Credentials } from "./credentials.ts";
@@ -27,6 +28,8 @@ export interface RegistryOptions {
   readonly mirrors?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Certificates (PEM) of authorities that are trusted in addition to the system's. */
   readonly certificateAuthorities?: readonly string[] | undefined;
+  /** Has `HTTPS_PROXY` and `NO_PROXY`, which apply to registries with https. Default `process.env`. */
+  readonly env?: Environment | undefined;
   /** A transfer that is slower than 1 KiB/s over this time fails. Default 30,000 ms. */
   readonly stallTimeoutMs?: number | undefined;
   /** For failures that may be temporary. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import tls from "node:tls";
 import { onAbort } from "@xfn/lifetime";
+import { type Environment, openTunnel, proxyOf } from "@xfn/proxy";
 import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
 import { buildConnector, type Dispatcher } from "undici";
 import { ImageError } from "../base/errors.ts";
@@ -63,13 +64,15 @@ export class RegistryTransport {
       certificateAuthorities.length === 0 ? [] : [...tls.getCACertificates("default"), ...certificateAuthorities];
     // HTTP/2 would be read in native code, which counts no overhead.
     const secure = { timeout: this.stallMs, allowH2: false, ...(ca.length > 0 && { ca }) };
-    const connect = buildConnector(secure);
-    this.#own = meteredAgent(limits, (options, callback) =>
-      connect(options, (...result) => {
+    const { env = process.env } = options;
+    const direct = buildConnector(secure);
+    // Behind a proxy, the address of the connection is the proxy's.
+    const noting: buildConnector.connector = (options, callback) =>
+      direct(options, (...result) => {
         this.#policy.noteRegistry(result[1]?.remoteAddress);
         callback(...result);
-      }),
-    );
+      });
+    this.#own = meteredAgent(limits, throughProxy(env, this.stallMs, noting, direct));
     this.#foreign = meteredAgent(limits, (options, callback) => {
       const host = options.host ?? options.hostname;
       try {
@@ -78,7 +81,8 @@ export class RegistryTransport {
         callback(error as Error, null);
         return;
       }
-      buildConnector({ ...secure, lookup: this.#policy.lookupForeign(host) })(options, callback);
+      const direct = buildConnector({ ...secure, lookup: this.#policy.lookupForeign(host) });
+      throughProxy(env, this.stallMs, direct, direct)(options, callback);
     });
   }
 
@@ -252,6 +256,29 @@ export class RegistryTransport {
       { cause: error, retryable: !certificate && !plain && !unknownHost },
     );
   }
+}
+
+/**
+ * Connects through the environment's proxy, if it has one for the URL. The proxy resolves the host's name.
+ *
+ * @param direct connects without a proxy
+ * @param secure does the TLS handshake in a tunnel
+ */
+function throughProxy(
+  env: Environment,
+  timeoutMs: number,
+  direct: buildConnector.connector,
+  secure: buildConnector.connector,
+): buildConnector.connector {
+  return (options, callback) => {
+    const { protocol, hostname, port } = options;
+    const proxy = proxyOf(`${protocol}//${hostname}:${port || 443}`, env);
+    if (proxy === undefined) return direct(options, callback);
+    openTunnel(proxy, hostname, Number(port || 443), timeoutMs).then(
+      (httpSocket) => void secure({ ...options, httpSocket }, callback),
+      (error: Error) => void callback(error, null),
+    );
+  };
 }
 
 /** A host as URLs of http have it: without the port 80. */

@@ -1,0 +1,2 @@
+export { openTunnel } from "./open-tunnel.ts";
+export { type Environment, proxyOf } from "./proxy-of.ts";
