@@ -270,13 +270,13 @@ function throughProxy(
   direct: buildConnector.connector,
   secure: buildConnector.connector,
 ): buildConnector.connector {
-  return (options, callback) => {
+  return (options, done) => {
     const { protocol, hostname, port } = options;
     const proxy = proxyOf(`${protocol}//${hostname}:${port || 443}`, env);
-    if (proxy === undefined) return direct(options, callback);
+    if (proxy === undefined) return direct(options, done);
     openTunnel(proxy, hostname, Number(port || 443), timeoutMs).then(
-      (httpSocket) => void secure({ ...options, httpSocket }, callback),
-      (error: Error) => void callback(error, null),
+      (httpSocket) => secure({ ...options, httpSocket }, done),
+      (error: Error) => done(error, null),
     );
   };
 }
