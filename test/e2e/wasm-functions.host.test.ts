@@ -7,6 +7,7 @@ import type { RunOptions } from "@xfn/runner";
 import { createRunner, type Runner } from "@xfn/runner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
+import { clientOf, startRunnerServer } from "../harness/runner-server.ts";
 import {
   call,
   constant,
@@ -236,6 +237,18 @@ test("calls at once wait for a process", async () => {
   expect(await Promise.all(Array.from({ length: 12 }, () => run(image)))).toEqual(
     Array.from({ length: 12 }, () => INPUT),
   );
+});
+
+test("a server for modules alone is ready without an OCI runtime, and refuses other functions", async () => {
+  const socket = `unix:${workspace.path("wasm.sock")}`;
+  const args = ["--address", socket, "--wasm-only", "--oci-runtime", "/nowhere/crun"];
+  await using server = await startRunnerServer(workspace, args);
+  expect((await fetch(`${server.http}/readyz`)).status).toBe(200);
+  using client = clientOf({ endpoint: socket });
+  expect(Buffer.from(await client.run(layout(echoModule()), Buffer.from(INPUT))).toString()).toBe(INPUT);
+  const container = client.run(`oci:${workspace.path("busybox")}`, Buffer.from(INPUT), { type: "Chroot" });
+  await expect(container).rejects.toMatchObject({ code: "PermissionDenied" });
+  expect((await fetch(`${server.http}/readyz`)).status).toBe(200);
 });
 
 test("a Composition with type: Wasm renders without an OCI runtime, as a function and as a step", async () => {

@@ -270,14 +270,13 @@ function throughProxy(
   direct: buildConnector.connector,
   secure: buildConnector.connector,
 ): buildConnector.connector {
-  return (options, done) => {
+  return (options, connected) => {
     const { protocol, hostname, port } = options;
     const proxy = proxyOf(`${protocol}//${hostname}:${port || 443}`, env);
-    if (proxy === undefined) return direct(options, done);
-    openTunnel(proxy, hostname, Number(port || 443), timeoutMs).then(
-      (httpSocket) => secure({ ...options, httpSocket }, done),
-      (error: Error) => done(error, null),
-    );
+    if (proxy === undefined) return direct(options, connected);
+    openTunnel(proxy, hostname, Number(port || 443), timeoutMs)
+      .then((httpSocket) => secure({ ...options, httpSocket }, connected))
+      .catch((error: Error) => connected(error, null));
   };
 }
 

@@ -82,6 +82,7 @@ export const SERVE_GROUPS: HelpGroups<ServeConfig> = {
     "allowNetwork",
     "allowChroot",
     "allowOciLayouts",
+    "wasmOnly",
     "allowUnlimited",
   ],
   "How it is run": [

@@ -34,6 +34,7 @@ export function checkEngine(
     allowNetwork,
     allowChroot,
     allowOciLayouts: config.allowOciLayouts,
+    wasmOnly: config.wasmOnly,
     defaultRegistry: registry,
   };
   return { policy, registries };

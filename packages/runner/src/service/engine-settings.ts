@@ -46,6 +46,7 @@ export interface EngineConfig extends StoreSettings, RegistryAccessSettings, Con
   readonly defaultCpu: number | undefined;
   readonly allowImage: readonly string[];
   readonly allowOciLayouts: boolean;
+  readonly wasmOnly: boolean;
   readonly warmPool: "off" | "adaptive" | number;
   readonly warmPoolCount: number | undefined;
   readonly warmPoolMemory: number | undefined;
@@ -139,6 +140,7 @@ export const ENGINE_SETTINGS: SettingsOf<EngineConfig> = {
     "all",
   ),
   allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
+  wasmOnly: toggle("wasm-only", "run functions of type: Wasm alone, and be ready without namespaces and crun"),
   warmPool: one(
     "warm-pool",
     "<policy>",

@@ -13,6 +13,7 @@ const OPEN: OperatorPolicy = {
   allowImages: [],
   allowNetwork: false,
   allowChroot: false,
+  wasmOnly: false,
   allowOciLayouts: false,
   defaultRegistry: undefined,
 };
@@ -29,6 +30,13 @@ test("runs functions in chroots only if that is allowed", () => {
   const chroot = call({ type: "Chroot", network: "Accessible" });
   expect(() => permit("a", chroot, policy)).toThrow(denied);
   expect(permit("a", chroot, { ...policy, allowChroot: true }).options).toMatchObject({ type: "Chroot" });
+});
+
+test("runs modules alone if the operator says so", () => {
+  const policy = { ...OPEN, wasmOnly: true, allowNetwork: true, allowChroot: true };
+  expect(permit("a", call(), policy).options).toMatchObject({ type: "Wasm" });
+  expect(() => permit("a", call({ type: "Chroot", network: "Accessible" }), policy)).toThrow(/--wasm-only/);
+  expect(() => permit("a", call(), policy, "package")).toThrow(/--wasm-only/);
 });
 
 test("accepts a request for the maximum, and rejects more", () => {

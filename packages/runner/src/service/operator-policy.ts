@@ -21,6 +21,8 @@ export interface OperatorPolicy {
   readonly allowNetwork: boolean;
   readonly allowChroot: boolean;
   readonly allowOciLayouts: boolean;
+  /** Refuses images without a module. */
+  readonly wasmOnly: boolean;
   readonly defaultRegistry: string | undefined;
 }
 
@@ -32,9 +34,15 @@ export interface PermittedRun {
 /**
  * Checks a call against the policy, and sets the limits that it leaves open.
  *
+ * @param as whether the image is a function of FunctionIO, or a function package that serves gRPC
  * @throws RunnerGrpcError `PermissionDenied`, `InvalidRequest`
  */
-export function permit(image: string, options: ServedRunOptions, policy: OperatorPolicy): PermittedRun {
+export function permit(
+  image: string,
+  options: ServedRunOptions,
+  policy: OperatorPolicy,
+  as: "function" | "package" = "function",
+): PermittedRun {
   const refuse = (why: string): RunnerGrpcError =>
     new RunnerGrpcError("PermissionDenied", `${image}: ${why}`, { image });
   const normal = normalImage(image, policy.defaultRegistry);
@@ -47,6 +55,8 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     throw refuse("this runner shares its network with no function (--allow-network)");
   if (asked.type === "Chroot" && !policy.allowChroot)
     throw refuse("this runner runs no function of type: Chroot, which it cannot isolate (--allow-chroot)");
+  if (policy.wasmOnly && (as === "package" || asked.type === "Chroot"))
+    throw refuse("this runner runs functions of type: Wasm alone (--wasm-only)");
   const { maxTimeoutMs, maxMemory, maxCpu } = policy;
   if ((asked.timeoutMs ?? 0) > maxTimeoutMs)
     throw refuse(`a timeout may be at most ${formatDuration(maxTimeoutMs)} here (--max-timeout)`);
@@ -59,6 +69,7 @@ export function permit(image: string, options: ServedRunOptions, policy: Operato
     image: normal.name,
     options: {
       ...asked,
+      ...(policy.wasmOnly && { type: "Wasm" as const }),
       timeoutMs: asked.timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs),
       memoryBytes: asked.memoryBytes ?? usual.memoryBytes,
       cpus: asked.cpus ?? usual.cpus,

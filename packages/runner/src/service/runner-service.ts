@@ -88,7 +88,10 @@ export class RunnerService<S extends CallSource> {
     this.source = source;
     this.#onReady = (ready) => onReady(ready, source);
     this.#readiness = new Readiness({
-      check: () => runner.check(usualLimits(checked.policy)),
+      // WebAssembly modules need nothing of the host.
+      check: async () => {
+        if (!checked.policy.wasmOnly) await runner.check(usualLimits(checked.policy));
+      },
       onChange: (ready, reason) => this.#readinessChanged(ready, reason),
     });
     metrics.watch({
@@ -149,7 +152,7 @@ export class RunnerService<S extends CallSource> {
     const { maxTimeoutMs } = checked.policy;
     // The caller's timeout is the deadline of the whole call, which callers set generously. It must not be rejected.
     const timeoutMs = Math.min(asked.timeoutMs ?? maxTimeoutMs, maxTimeoutMs);
-    const permitted = permit(image, { ...asked, timeoutMs }, checked.policy);
+    const permitted = permit(image, { ...asked, timeoutMs }, checked.policy, "package");
     const use: ImageUse = { pulledBytes: 0 };
     this.#uses.set(asked, use);
     const options = { ...permitted.options, timeoutMs };
