@@ -20,7 +20,7 @@ const DEFAULTS = [
 
 const byDefault = dockerIgnore.default().add(DEFAULTS);
 
-/** Whether images leave out a file or folder unless `.dockerignore` includes it again. @param path relative, with `/` */
+/** Whether an image leaves out this relative path, with `/`, unless `.dockerignore` includes it again. */
 export function isLeftOutByDefault(path: string): boolean {
   return byDefault.ignores(path);
 }
