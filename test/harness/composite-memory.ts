@@ -56,7 +56,7 @@ export interface World {
   /** Makes a new revision of the Composition, with these templates. */
   compose(...resources: JsonObject[]): void;
   /** Makes a new revision of the Composition, with these fields of its spec. */
-  composeSpec(spec: JsonObject): void;
+  composeSpec(spec: JsonObject, status?: JsonObject): void;
   /** The content of the caches; undefined: that of the server. */
   seen: { xr?: LiveObject | undefined; composed?: readonly LiveObject[] | undefined };
   reconcile(): Promise<Outcome | undefined>;
@@ -91,7 +91,7 @@ export function world(
     seen: {},
     now: Date.parse("2026-01-01T00:00:00Z"),
     compose: (...resources) => made.composeSpec({ resources }),
-    composeSpec(spec) {
+    composeSpec(spec, status) {
       content = spec;
       number++;
       revision = {
@@ -113,6 +113,7 @@ export function world(
           ],
         },
         spec: { compositeTypeRef, ...content, revision: number },
+        ...(status && { status }),
       };
     },
     reconcile: () => reconciler("xr", new AbortController().signal),

@@ -1,15 +1,19 @@
+import { execute } from "../plan/execute.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import type { ComposedRun } from "./apply/apply-run.ts";
 import { executeOrThrow } from "./apply/execute-plan.ts";
 import { observeComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
 import { planPin } from "./plan/plan-composite.ts";
+import { planReuse } from "./plan/plan-reuse.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
 import { runEnvironment } from "./run/run-environment.ts";
+import { explainFailure } from "./state/explain-failure.ts";
 import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
 
 /**
- * Composes an XR: selects a revision, observes, and runs templates and functions. Writes only a pinned revision.
+ * Composes an XR: selects a revision, observes, and runs templates and functions. Writes only a pinned revision, and
+ * that a revision is used again.
  *
  * @throws {CompositeError | PipelineError | SelectionError | ApiError}
  */
@@ -27,7 +31,13 @@ export async function compose(context: ReconcileContext): Promise<ComposedRun> {
   const { entries, notes } = await observedEntries(context, composition, observed);
   for (const note of notes) context.notes.warn(note);
   const environment = await runEnvironment(context, composition);
-  const run = await runComposition(context, selected, { observed: entries, secret, environment });
+  const run = await runComposition(context, selected, { observed: entries, secret, environment }).catch(
+    async (error: unknown) => {
+      // A failure is harmless: the next poll of the revision also detects the use.
+      await execute(planReuse(selected.revision, explainFailure(error)), context);
+      throw error;
+    },
+  );
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
 }
 
