@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
-import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
+import { CHECKOUT, CONTROLLER_MAIN, XFN_MAIN } from "../harness/paths.ts";
 
 // The program as an operator runs it, and Compositions as a platform team and its developers use them, with kubectl on
 // a real API server.
@@ -199,6 +199,24 @@ describe("on an API server", needs("api-server"), () => {
     expect(made.toSorted()).toEqual([...promised].toSorted());
   });
 
+  test("xfn version has the versions of both programs and of the API server", async () => {
+    const { version } = JSON.parse(readFileSync(join(CHECKOUT, "packages/cli/package.json"), "utf8")) as {
+      version: string;
+    };
+    const flags = ["version", "-o", "json", "--kubeconfig", server.admin.kubeconfig];
+    const { stdout, stderr } = spawnSync(process.execPath, [XFN_MAIN, ...flags], { encoding: "utf8" });
+    expect({ ...(JSON.parse(stdout) as object), stderr }).toEqual({
+      client: version,
+      controller: version,
+      kubernetes: expect.stringMatching(/^v1\.\d+\./) as unknown,
+      stderr: "",
+    });
+    const without = spawnSync(process.execPath, [XFN_MAIN, "version", "--kubeconfig", "/missing"], {
+      encoding: "utf8",
+    });
+    expect(without).toMatchObject({ status: 2, stdout: `xfn             ${version}\n` });
+  });
+
   test("MySQL of Crossplane's design: map, math and string transforms, a claim with its secret, and a complete deletion", async () => {
     await apply(mysqlDefinition);
     await wait("xrd/mysqlinstances.database.example.org", "condition=Offered");
@@ -335,7 +353,9 @@ spec:
     const args = ["--leader-election", "--lease-duration", "3s"];
     controller = await startController(server.admin.kubeconfig, { args });
     await using second = await startController(server.admin.kubeconfig, { args, until: "waiting for the lease" });
-    expect((await fetch(`${second.http}/readyz`)).status).toBe(200);
+    // It is ready once it has seen the lease.
+    await expect.poll(async () => (await fetch(`${second.http}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${second.http}/metrics`)).text()).toContain("xfn_controller_leader 0");
     expect(await controller.end("SIGKILL")).toBe("SIGKILL");
     await second.logged(({ msg }) => msg === "ready");
     await apply(group("handed-over"));

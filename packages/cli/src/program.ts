@@ -15,6 +15,7 @@ import { addRun } from "./commands/run.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addTypes } from "./commands/types.ts";
 import { addValidate } from "./commands/validate.ts";
+import { addVersion } from "./commands/version.ts";
 import { addXpkg } from "./commands/xpkg.ts";
 import { runProgram } from "./run-program.ts";
 import { type Output, processOutput } from "./terminal/output.ts";
@@ -38,6 +39,7 @@ const COMMANDS = [
   addTrace,
   addDoctor,
   addDev,
+  addVersion,
   addCompletion,
 ];
 

@@ -8,6 +8,13 @@ test("options add CRDs and change none, so that deploy/base/crds.yaml takes no f
   expect(all.slice(0, base.length)).toEqual(base);
 });
 
+test("a label has the version of the program", () => {
+  expect(controllerCrds({ version: "1.2.3" })[0]?.metadata?.labels).toEqual({
+    "app.kubernetes.io/part-of": "xfn",
+    "app.kubernetes.io/version": "1.2.3",
+  });
+});
+
 test("rules name properties with reserved words as all API servers do: __package__", () => {
   const crds = JSON.stringify(controllerCrds({ packages: true, functionRuntimes: true }));
   expect(crds).toContain("self.__package__");

@@ -16,6 +16,8 @@ export interface ServedKinds {
   readonly functionRuntimes?: boolean | undefined;
   /** InfrastructureDefinition, ApplicationDefinition, InfrastructurePublication (`--enable-resource-composition`). */
   readonly resourceComposition?: boolean | undefined;
+  /** The controller's version, for a label that `xfn version` reads. */
+  readonly version?: string | undefined;
 }
 
 /**
@@ -24,6 +26,18 @@ export interface ServedKinds {
  * lose it too.
  */
 export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
+  const { version } = served;
+  return crdsOf(served).map((crd) => (version === undefined ? crd : labelled(crd, VERSION_LABEL, version)));
+}
+
+const VERSION_LABEL = "app.kubernetes.io/version";
+
+function labelled(object: KubernetesObject, label: string, value: string): KubernetesObject {
+  const { metadata } = object;
+  return { ...object, metadata: { ...metadata, labels: { ...metadata?.labels, [label]: value } } };
+}
+
+function crdsOf(served: ServedKinds): KubernetesObject[] {
   const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
   return [
     crd(

@@ -65,7 +65,7 @@ export async function main(args: readonly string[]): Promise<number> {
       const { printCrds } = await import("./print-crds.ts");
       const { enablePackages: packages, enableFunctionRuntimes: functionRuntimes } = config;
       const { enableResourceComposition: resourceComposition } = config;
-      process.stdout.write(printCrds({ packages, functionRuntimes, resourceComposition }));
+      process.stdout.write(printCrds({ packages, functionRuntimes, resourceComposition, version }));
     });
   program
     .command("roles")

@@ -44,6 +44,7 @@ const INSTALL_BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
 
 /** What the controllers of a process use. */
 export interface ControllersInput {
+  readonly version: string;
   readonly config: StartConfig;
   readonly client: Client;
   readonly runner: CallableRunner | undefined;
@@ -106,7 +107,8 @@ export async function runControllers(input: ControllersInput): Promise<number> {
 async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promise<void> {
   const { config, client, runner, log, metrics, readiness, signal } = input;
   readiness.set("starting");
-  if (!config.skipCrds) await installWithRetries(client, config, log, end);
+  const served = servedKinds(config, input.version);
+  if (!config.skipCrds) await installWithRetries(client, served, log, end);
   // The informers exist before the engine that they report to.
   const running: { engine?: Engine } = {};
   const report = watchLog(log, Date.now);
@@ -116,7 +118,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
       running.engine?.watchFailed(kind);
     },
   });
-  const stopRestoring = config.skipCrds ? undefined : startRestoring(config, { client, informers, log });
+  const stopRestoring = config.skipCrds ? undefined : startRestoring(served, { client, informers, log });
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
   });
@@ -215,13 +217,13 @@ async function reportStart(engine: Engine, readiness: Readiness, log: Log): Prom
 }
 
 function startRestoring(
-  config: StartConfig,
+  served: ServedKinds,
   { client, informers, log }: { readonly client: Client; readonly informers: Informers; readonly log: Log },
 ): () => Promise<void> {
   return restoreCrds({
     client,
     informers,
-    served: servedKinds(config),
+    served,
     onRestore: (name, error) => {
       if (error === undefined) log.warn({ name }, "restored a CRD of the controller, which another writer changed");
       else log.warn({ name, ...describeFailure(error) }, "cannot restore a CRD of the controller");
@@ -229,8 +231,9 @@ function startRestoring(
   });
 }
 
-function servedKinds(config: StartConfig): ServedKinds {
+function servedKinds(config: StartConfig, version: string): ServedKinds {
   return {
+    version,
     packages: config.enablePackages,
     functionRuntimes: config.enableFunctionRuntimes,
     resourceComposition: config.enableResourceComposition,
@@ -240,8 +243,8 @@ function servedKinds(config: StartConfig): ServedKinds {
 /**
  * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
  */
-async function installWithRetries(client: Client, config: StartConfig, log: Log, signal: AbortSignal): Promise<void> {
-  await retrying(() => installCrds(client, { signal, ...servedKinds(config) }), {
+async function installWithRetries(client: Client, served: ServedKinds, log: Log, signal: AbortSignal): Promise<void> {
+  await retrying(() => installCrds(client, { signal, ...served }), {
     signal,
     pauseMs: (error, failures) => {
       signal.throwIfAborted();

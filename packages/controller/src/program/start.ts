@@ -90,6 +90,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     const namespace = config.namespace ?? access.namespace ?? DEFAULT_NAMESPACE;
     const { signal } = stopped;
     return await runControllers({
+      version,
       config,
       client,
       runner,
