@@ -1,14 +1,17 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import process from "node:process";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, listAt, objectAt, objectsAt, textAt } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, CONTROLLER_MAIN } from "../harness/paths.ts";
+import { clientOf, startRunnerServer } from "../harness/runner-server.ts";
+import { Workspace } from "../harness/workspace.ts";
 
 // deploy/ on a real API server accepts it, and the controller works with no other roles than those.
 
@@ -45,7 +48,7 @@ const isDeployment = (value: unknown): value is Deployment =>
 const textOf = (object: JsonObject, field: string): unknown =>
   isObject(object["metadata"]) ? object["metadata"][field] : undefined;
 
-describe("deploy/", needs("api-server"), () => {
+describe("deploy/", needs("api-server", "openssl"), () => {
   let server: TestApiServer;
   let controller: RunningController | undefined;
 
@@ -130,6 +133,77 @@ describe("deploy/", needs("api-server"), () => {
     const template = { spec: { ...own, serviceAccountName: "default" } };
     const pod = { apiVersion: "v1", kind: "Pod", ...template, metadata: { name: "x", namespace: "crossplane-system" } };
     await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
+  });
+
+  test("with runners of their own has pods for both, and certificates with which they know each other", async () => {
+    const folder = join(DEPLOY, "runners");
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", folder]);
+    const rendered = readDocuments(await server.kubectl(["kustomize", folder])).map(({ value }) => value);
+    const podOf = (documents: readonly JsonValue[], name: string): JsonObject => {
+      const deployment = documents.find((one) => isDeployment(one) && textAt(one, "metadata", "name") === name);
+      return objectAt(deployment, "spec", "template", "spec");
+    };
+    const [own, runners] = [podOf(rendered, "xfn-controller"), podOf(rendered, "xfn-runner")];
+    const plain = readDocuments(await server.kubectl(["kustomize", DEPLOY])).map(({ value }) => value);
+    const containerOf = (pod: JsonObject, list = "containers"): JsonObject => objectsAt(pod, list)[0] ?? {};
+    expect(own["initContainers"]).toBeUndefined();
+    const sidecar = containerOf(podOf(plain, "xfn-controller"), "initContainers");
+    expect(containerOf(runners)["securityContext"]).toEqual(sidecar["securityContext"]);
+    for (const spec of [{ ...own, serviceAccountName: "default" }, runners]) {
+      const metadata = { name: "x", namespace: "crossplane-system" };
+      const pod = { apiVersion: "v1", kind: "Pod", metadata, spec };
+      await server.kubectl(["create", "--dry-run=server", "-f", "-"], { input: JSON.stringify(pod) });
+    }
+    await using workspace = await Workspace.create();
+    const overlay = await workspace.makeFolder("work/overlay");
+    const [resource, component] = [folder, join(folder, "autoscaler")].map((path) => relative(overlay, path));
+    await workspace.write("overlay/kustomization.yaml", `resources: [${resource}]\ncomponents: [${component}]\n`);
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", overlay]);
+    const scaled = await server.kubectl(["kustomize", overlay]);
+    expect(scaled).toContain("kind: HorizontalPodAutoscaler");
+    expect(scaled.match(/^ {2}replicas:/gm)).toHaveLength(1);
+
+    // The certificates are those of the page, and the programs have the arguments of the manifests.
+    const page = readFileSync(join(CHECKOUT, "docs/tasks/controller.md"), "utf8");
+    const commands = fencedBlocks(page).find(({ text }) => text.includes("secret generic xfn-runner-tls"))?.text ?? "";
+    const { PATH = "" } = process.env;
+    execFileSync("bash", ["-euc", commands], {
+      cwd: workspace.root,
+      env: {
+        PATH: `${dirname(server.binaries.kubectl)}:${PATH}`,
+        HOME: workspace.root,
+        KUBECONFIG: server.admin.kubeconfig,
+      },
+      stdio: "pipe",
+    });
+    const mounted = async (pod: JsonObject): Promise<string> => {
+      const secretName = objectsAt(pod, "volumes").flatMap((one) => textAt(one, "secret", "secretName") ?? [])[0] ?? "";
+      const data = await get("-n", "crossplane-system", "secret", secretName, "-o", "jsonpath={.data}");
+      for (const [name, value] of Object.entries(JSON.parse(data) as Record<string, string>))
+        await workspace.write(`${secretName}/${name}`, Buffer.from(value, "base64"));
+      return workspace.path(secretName);
+    };
+    const [clientFiles, runnerFiles] = [await mounted(own), await mounted(runners)];
+    const flags = (container: JsonObject, files: string): string[] =>
+      listAt(container, "args").map((arg) => String(arg).replace("/etc/xfn/runner", files));
+    const serveFlags = flags(containerOf(runners), runnerFiles).filter((arg) => arg.startsWith("--tls-"));
+    await using runner = await startRunnerServer(workspace, ["--address=127.0.0.1:0", ...serveFlags], { ready: false });
+    const start = flags(containerOf(own), clientFiles);
+    const valueOf = (flag: string): string =>
+      start.find((arg) => arg.startsWith(`--${flag}=`))?.slice(flag.length + 3) ?? "";
+    const endpoint = valueOf("runner");
+    const service = rendered.find((one) => textAt(one, "kind") === "Service");
+    expect(endpoint).toBe(`dns:///${textAt(service, "metadata", "name")}.crossplane-system.svc:7443`);
+    const { hostname } = new URL(endpoint.replace("dns:///", "https://"));
+    const tls = { caFile: valueOf("runner-tls-ca"), serverName: hostname };
+    const [address = ""] = runner.addresses;
+    using client = clientOf({
+      endpoint: address,
+      tls: { ...tls, certFile: valueOf("runner-tls-cert"), keyFile: valueOf("runner-tls-key") },
+    });
+    await expect(client.run("oci:relative", Buffer.from(""))).rejects.toMatchObject({ code: "InvalidRequest" });
+    using anonymous = clientOf({ endpoint: address, tls });
+    await expect(anonymous.run("x", Buffer.from(""))).rejects.toMatchObject({ code: "Unavailable" });
   });
 
   test("has monitors for the Prometheus operator as a component", async () => {
