@@ -17,16 +17,42 @@ export function unwrapLists(documents: readonly ParsedDocument[]): ParsedDocumen
 export function listItems(document: ParsedDocument): ParsedDocument[] | undefined {
   const { value, source, positionsOf, unquotedAt } = document;
   if (!isList(value)) return undefined;
-  return (value.items ?? []).map((item, index) => {
+  const items = value.items ?? [];
+  const inAll = positionsOf && positionsInAll(positionsOf, items.length);
+  return items.map((item, index) => {
     const within = (path: JsonPath): JsonPath => ["items", index, ...path];
     return {
       value: withKind(item, value),
       source,
-      positionOf: (path) => document.positionOf(within(path)),
+      positionOf: (path) => (inAll === undefined ? document.positionOf(within(path)) : inAll(path)[index]),
       ...(positionsOf && { positionsOf: (paths) => positionsOf(paths.map(within)) }),
       ...(unquotedAt && { unquotedAt: (path) => unquotedAt(within(path)) }),
     };
   });
+}
+
+type PositionsOf = NonNullable<ParsedDocument["positionsOf"]>;
+
+/** Readers ask for the same few paths of all items, in the order of the items. */
+const MAX_KEPT_PATHS = 8;
+
+/**
+ * The positions of a path in all items of a list. One walk over the text finds all of them. A walk for each of 10,000
+ * items would take minutes.
+ */
+function positionsInAll(positionsOf: PositionsOf, count: number): (path: JsonPath) => ReturnType<PositionsOf> {
+  const known = new Map<string, ReturnType<PositionsOf>>();
+  return (path) => {
+    const key = JSON.stringify(path);
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const paths = Array.from({ length: count }, (_, index): JsonPath => ["items", index, ...path]);
+    const positions = positionsOf(paths);
+    const [oldest] = known.keys();
+    if (known.size === MAX_KEPT_PATHS && oldest !== undefined) known.delete(oldest);
+    known.set(key, positions);
+    return positions;
+  };
 }
 
 type List = JsonObject & { readonly kind: string; readonly items: readonly JsonValue[] | null };

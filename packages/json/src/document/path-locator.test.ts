@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { unwrapLists } from "./lists.ts";
 import { readDocuments } from "./read.ts";
 
 const yaml = `a:
@@ -37,4 +38,17 @@ test("a missing value has the position of its nearest ancestor, and a field that
     { line: 1, column: 1 },
   ]);
   expect(second?.positionsOf?.([["a", "b"]])).toEqual([{ line: 7, column: 5 }]);
+});
+
+test.each<[form: string, text: string, count: number]>([
+  ["documents of a stream", "a: {b: 1}\n---\n".repeat(100_000), 100_000],
+  ["items of a list in YAML", `kind: List\nitems:\n${"- a: {b: 1}\n".repeat(20_000)}`, 20_000],
+  ["items of a list in JSON", `{"kind":"List","items":[${`{"a":{"b":1}},\n`.repeat(20_000)}{}]}`, 20_001],
+])("the positions of many %s are found in linear time", (_form, text, count) => {
+  // A walk from the start of the text for each of them would take minutes.
+  const documents = unwrapLists(readDocuments(text));
+  const lines = documents.map((document) => document.positionOf(["a", "b"])?.line);
+  expect(lines).toHaveLength(count);
+  expect(lines.slice(0, 2)).toEqual([lines[0], (lines[0] ?? 0) + (count === 100_000 ? 2 : 1)]);
+  expect(lines[count - 2]).toBeGreaterThan(count - 2);
 });

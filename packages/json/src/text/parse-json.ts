@@ -4,7 +4,7 @@ import { inspectJson, locateJson } from "./json-inspect.ts";
 import { MAX_ISSUES, type ResolvedLimits } from "./limits.ts";
 import { nativeJson, newMark } from "./native-json.ts";
 import { notJson } from "./not-json.ts";
-import { type Position, positionAt } from "./text.ts";
+import { type Position, positionAt, positionsIn } from "./text.ts";
 
 /** Whether a text is meant as JSON: its first character opens an object or an array. */
 export function looksLikeJson(text: string): boolean {
@@ -59,7 +59,7 @@ export function positionInJson(text: string, path: JsonPath): Position {
 
 /** The same for many paths, in one walk. */
 export function positionsInJson(text: string, paths: readonly JsonPath[]): Position[] {
-  return locateJson(text, paths).map((offset) => positionAt(text, offset));
+  return locateJson(text, paths).map(positionsIn(text));
 }
 
 /** What a marked integer or key takes in memory and time, in values. */

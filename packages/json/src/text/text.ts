@@ -19,6 +19,27 @@ export function positionAt(text: string, offset: number): Position {
   }
 }
 
+/** Finds the positions of many offsets in a text. The lines are counted once, when the first position is needed. */
+export function positionsIn(text: string): (offset: number) => Position {
+  let starts: number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(text);
+    let [line, after] = [0, starts.length];
+    while (after - line > 1) {
+      const middle = (line + after) >>> 1;
+      if ((starts[middle] as number) <= offset) line = middle;
+      else after = middle;
+    }
+    return { line: line + 1, column: offset - (starts[line] as number) + 1 };
+  };
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
+  return starts;
+}
+
 /**
  * Decodes the text of a document: UTF-8, with a bounded size and without the byte order mark of Windows editors.
  * Malformed bytes are an error, because replacing them would change data silently.

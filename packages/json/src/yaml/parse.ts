@@ -1,7 +1,7 @@
 import { EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { DocumentError } from "../text/document-error.ts";
 import type { ResolvedLimits } from "../text/limits.ts";
-import { formatBytes, type Position, positionAt } from "../text/text.ts";
+import { formatBytes, type Position, positionAt, positionsIn } from "../text/text.ts";
 
 /** The events of a YAML text. Their offsets refer to `text`, which can differ from the input in white space. */
 export interface ParsedYaml {
@@ -33,15 +33,17 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
   // Each document can start with a byte order mark (YAML 1.2, 5.2), as in concatenated files of Windows editors.
   if (text.includes("\ufeff")) text = text.replace(/^(---(?:[ \t][^\n]*)?\n)\ufeff/gm, "$1");
   const padded = new Map<number, number>();
-  const position = (offset: number): Position => {
-    const { line, column } = positionAt(text, offset);
-    return { line, column: Math.max(column - (padded.get(line) ?? 0), 1) };
-  };
+  const inInput = ({ line, column }: Position): Position => ({
+    line,
+    column: Math.max(column - (padded.get(line) ?? 0), 1),
+  });
   // A scalar is one level for the parser, and another one while it can still be a key.
   const maxDepth = limits.maxDepth + 2;
   for (let again = 0; ; again += text.length) {
     try {
-      return { text, events: parseEvents(text, { maxDepth }), positionAt: position };
+      const events = parseEvents(text, { maxDepth });
+      const positionOf = positionsIn(text);
+      return { text, events, positionAt: (offset) => inInput(positionOf(offset)) };
     } catch (error) {
       if (!(error instanceof YAMLException)) throw error;
       const { reason } = error;
@@ -61,7 +63,11 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
         message = "is a quoted text that never ends";
       }
       // Omit the cause: the library's message quotes the text, which can contain secrets.
-      throw new DocumentError(deep ? "TooDeep" : "Syntax", [{ path: "", message, ...position(offset) }], source);
+      throw new DocumentError(
+        deep ? "TooDeep" : "Syntax",
+        [{ path: "", message, ...inInput(positionAt(text, offset)) }],
+        source,
+      );
     }
   }
 }
