@@ -225,6 +225,36 @@ test("messages of waiting calls take bounded memory, and a call over the bound c
   admit(40);
 });
 
+test("messages of a caller that take the most memory make room for those of others", async () => {
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 16, maxQueuedBytes: 100 });
+  const displaced: string[] = [];
+  const enter = (name: string, bytes: number): void =>
+    admission.admit(name.slice(0, 1), undefined, () => displaced.push(name)).input(bytes);
+  await admission.admit("a").slot(never);
+  for (const name of ["a1", "a2", "a3"]) enter(name, 30);
+  // A call without a message yet takes no memory, so it is not displaced.
+  admission.admit("a", undefined, () => displaced.push("empty"));
+  enter("b1", 30);
+  expect(displaced).toEqual(["a3"]);
+  enter("b2", 10);
+  // Then a would take less than b.
+  expect(() => enter("b3", 31)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  enter("c1", 20);
+  expect(displaced).toEqual(["a3", "a2"]);
+});
+
+test("one message above the bound waits, and keeps no small messages of others out", async () => {
+  const admission = new Admission({ maxConcurrent: 1, maxQueued: 16, maxQueuedBytes: 100 });
+  await admission.admit("a").slot(never);
+  const large = admission.admit("a");
+  large.input(1_000);
+  admission.admit("b").input(60);
+  expect(() => admission.admit("a").input(1_000)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  expect(() => admission.admit("c").input(101)).toThrow(expect.objectContaining({ code: "QueueFull" }));
+  admission.admit("c").input(40);
+  large.input(0);
+});
+
 test("a message of any size is accepted as long as slots are free", () => {
   const admission = new Admission({ maxConcurrent: 2, maxQueued: 8, maxQueuedBytes: 100 });
   for (const bytes of [1_000, 1_000]) admission.admit().input(bytes);

@@ -1,5 +1,6 @@
 import { onAbort } from "@xfn/lifetime";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
+import { type SlotlessCall, SlotlessCalls } from "./slotless-calls.ts";
 import { TurnLines } from "./turn-lines.ts";
 
 /** An admitted call. Calls are admitted by their headers, so that the message of a rejected call is not read. */
@@ -68,10 +69,7 @@ export class Admission {
   #admitted = 0;
   #running = 0;
   #unreceivedBytes = 0;
-  /** Calls without a slot, whose messages are arriving or wait. Each function ends one call. */
-  readonly #slotless = new TurnLines<() => void>();
-  /** The size of the messages of {@link #slotless} calls. */
-  #queuedBytes = 0;
+  readonly #slotless = new SlotlessCalls();
   #averageMs = FIRST_GUESS_MS;
   readonly #recentMs: number[] = [];
   #closed: RunnerGrpcError | undefined;
@@ -115,17 +113,15 @@ export class Admission {
     onDisplaced: (error: RunnerGrpcError) => void = () => undefined,
   ): Ticket {
     if (this.#closed !== undefined) throw this.#closed;
-    if (this.#admitted >= this.#maxConcurrent + this.#maxQueued && !this.#makeRoom(caller)) throw this.#tooMany();
+    const isFull = this.#admitted >= this.#maxConcurrent + this.#maxQueued;
+    if (isFull && !this.#slotless.makeRoom(caller, 1, () => 1)) throw this.#tooMany();
     this.#admitted++;
     let left = false;
     let unreceived = 0;
     let isQueued = true;
-    let queuedBytes = 0;
     const leaveQueue = (): void => {
-      if (!isQueued) return;
       isQueued = false;
-      this.#slotless.remove(caller, displaced);
-      this.#queuedBytes -= queuedBytes;
+      this.#slotless.remove(call);
     };
     const leave = (): void => {
       if (left) return;
@@ -136,11 +132,12 @@ export class Admission {
       this.#startWaiting();
       this.#onLeave();
     };
-    const displaced = (): void => {
+    const displace = (): void => {
       leave();
       onDisplaced(this.#tooMany());
     };
-    this.#slotless.push(caller, displaced);
+    const call: SlotlessCall = { caller, bytes: 0, displace };
+    this.#slotless.add(call);
     return {
       slot: async (signal) => {
         const release = await this.#slot(caller, deadline, signal);
@@ -149,9 +146,8 @@ export class Admission {
       },
       input: (bytes) => {
         if (!isQueued) return;
-        this.#checkQueuedBytes(queuedBytes, bytes);
-        queuedBytes += bytes;
-        this.#queuedBytes += bytes;
+        this.#makeRoomFor(call, bytes);
+        call.bytes += bytes;
       },
       answer: (bytes) => {
         // If the caller has gone, its answer is dropped.
@@ -161,15 +157,6 @@ export class Admission {
       },
       leave,
     };
-  }
-
-  #makeRoom(caller: string): boolean {
-    const most = this.#slotless.longest;
-    // After a displacement the other caller must still have at least as many calls. Otherwise the two would displace
-    // each other in turn.
-    if (most === undefined || this.#slotless.count(most) < this.#slotless.count(caller) + 2) return false;
-    this.#slotless.newest(most)?.();
-    return true;
   }
 
   async #slot(caller: string, deadline: number, signal: AbortSignal): Promise<() => void> {
@@ -219,12 +206,15 @@ export class Admission {
     return this.#running < this.#maxConcurrent && this.#unreceivedBytes <= this.#maxUnreceivedBytes;
   }
 
-  /** @param own bytes that the call itself already takes */
-  #checkQueuedBytes(own: number, more: number): void {
-    const willWait = this.#slotless.size > this.#maxConcurrent - this.#running;
-    const isAlone = this.#queuedBytes === own;
-    if (!willWait || isAlone || this.#queuedBytes + more <= this.#maxQueuedBytes) return;
-    throw this.#full(`${this.#maxQueuedBytes} bytes of messages of waiting calls`);
+  /** @throws RunnerGrpcError `QueueFull` if more bytes of a call's message would take too much memory */
+  #makeRoomFor(call: SlotlessCall, more: number): void {
+    const limit = this.#maxQueuedBytes;
+    for (;;) {
+      const willWait = this.#slotless.size > this.#maxConcurrent - this.#running;
+      if (!willWait || this.#slotless.isAlone(call) || this.#slotless.bytes(limit) + more <= limit) return;
+      if (!this.#slotless.makeRoom(call.caller, more, ({ bytes }) => bytes))
+        throw this.#full(`${limit} bytes of messages of waiting calls`);
+    }
   }
 
   #startWaiting(): void {

@@ -20,24 +20,6 @@ export class TurnLines<T> {
     return ahead;
   }
 
-  /** The source with the most items; undefined if the queue is empty. */
-  get longest(): string | undefined {
-    let longest: string | undefined;
-    for (const source of this.#lines.keys())
-      if (longest === undefined || this.count(source) > this.count(longest)) longest = source;
-    return longest;
-  }
-
-  /** The number of items of a source. */
-  count(source: string): number {
-    return this.#lines.get(source)?.size ?? 0;
-  }
-
-  /** The last item of a source. */
-  newest(source: string): T | undefined {
-    return [...(this.#lines.get(source) ?? [])].at(-1);
-  }
-
   push(source: string, item: T): void {
     const line = this.#lines.get(source);
     if (line === undefined) this.#lines.set(source, new Set([item]));
