@@ -82,7 +82,7 @@ function unknownCommand(args: readonly string[]): string {
   return words.slice(0, words[0] === "xpkg" ? 2 : 1).join(" ");
 }
 
-/** The least width of a column of descriptions: beside the longest flag in 80 columns there are 37. */
+/** The minimum width of the column of descriptions. The longest flag leaves 37 of 80 columns. */
 const MIN_HELP_COLUMNS = 30;
 
 /** As commander, which wraps the columns of options. */
@@ -92,8 +92,8 @@ function helpWidth(): number {
 
 /**
  * Without this, commander reads `XR` of `--trace XR` as the form of the trace. `--trace html` is a form, too.
- * `--trace-file` implies a trace whose form depends on the name of the file, so that a bare `--trace` beside it has no
- * effect.
+ * `--trace-file` implies a trace whose form depends on the name of the file, so that an additional bare `--trace` has
+ * no effect.
  */
 function withTraceForms(given: readonly string[]): readonly string[] {
   const args = given.flatMap((argument, index) => {

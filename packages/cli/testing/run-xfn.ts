@@ -1,14 +1,14 @@
 import { main } from "../src/program.ts";
 import type { Output } from "../src/terminal/output.ts";
 
-/** What a command wrote, and its exit code. */
+/** The output and exit code of a command. */
 export interface Finished {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The output of a command whose stderr is no terminal. Discards everything. */
+/** Discards everything. For commands whose stderr is not a terminal. */
 export const SILENT: Output = {
   interactive: false,
   columns: 80,
@@ -17,7 +17,7 @@ export const SILENT: Output = {
   status: () => undefined,
 };
 
-/** Runs `xfn` in this process, with a stderr that is no terminal. */
+/** Runs `xfn` in this process, with a stderr that is not a terminal. */
 export async function runXfn(args: readonly string[]): Promise<Finished> {
   const written = { stdout: "", stderr: "" };
   const code = await main(args, {

@@ -3,7 +3,6 @@ import { basename } from "node:path";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
 import type { Output } from "../terminal/output.ts";
 
-/** What a build of a folder needs besides the folder. */
 export interface FolderImageOptions {
   /** The folder of the store. Absent: the default. */
   readonly cacheDir?: string | undefined;

@@ -4,7 +4,7 @@ import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 
 /**
- * What a command needs to declare itself. Declarations contain arguments, settings and help only. They import the
+ * Passed to each command's declaration. Declarations contain arguments, settings and help only. They import the
  * command's logic when it runs, so that `xfn --help` and every other command start without it.
  */
 export interface CommandContext {

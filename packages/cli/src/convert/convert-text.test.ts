@@ -244,7 +244,7 @@ function compositionText({ resources, patchSets, environmentPatches, xr }: JsonO
   });
 }
 
-/** What the templates of a Composition give for a case's XR, as JSON; undefined if they are invalid. */
+/** Renders the templates of a Composition for a case's XR, as JSON. Returns undefined if they are invalid. */
 function rendered(text: string, { xr, observed, environment }: JsonObject): string | undefined {
   let composition: Composition;
   try {

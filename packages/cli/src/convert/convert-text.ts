@@ -22,7 +22,6 @@ export interface PlacedProblem {
   readonly severity: "loss" | "note" | undefined;
 }
 
-/** A converted text. */
 export interface ConvertedText {
   readonly text: string;
   /** The number of documents of the kind that the conversion is for. */
@@ -109,7 +108,7 @@ function findingsOf(document: ParsedDocument, { to }: Conversion): readonly Find
   return to === "xrd-v2" ? checkDefinition(document).findings : checkComposition(document).findings;
 }
 
-/** What the result's own form refuses, such as a transform that only functions have. */
+/** The problems of the result in its own form, such as a transform that only functions have. */
 function problemsAfter(
   text: string,
   before: readonly ParsedDocument[],

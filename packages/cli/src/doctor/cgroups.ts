@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Check } from "./check.ts";
 import type { Host } from "./host.ts";
 
-/** `v2`: the unified hierarchy alone. `hybrid`: v1 controllers with a v2 mount beside them. */
+/** `v2`: the unified hierarchy alone. `hybrid`: v1 controllers and a v2 mount. */
 export type CgroupMode = "v2" | "hybrid" | "v1" | "none";
 
 /** The control groups of a host, and those of this process. */

@@ -25,7 +25,6 @@ const NODE = ">=24";
 // The name becomes part of image names, of Kubernetes names and of npm's.
 const NAME = /^[a-z](?:[-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** What {@link initProject} makes, and where. */
 export interface InitOptions {
   /** The folder, which must not exist or must be empty; its name is the project's. */
   readonly path: string;

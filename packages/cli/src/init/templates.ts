@@ -1,4 +1,4 @@
-/** What `xfn init` can begin with. */
+/** Argument of `xfn init`. */
 export type TemplateName = "function" | "composition" | "project";
 
 /** A project to begin with. */
@@ -12,7 +12,7 @@ export interface Template {
   readonly packages: readonly string[];
 }
 
-/** What each project has. npm leaves files named .gitignore and .npmrc out of a package. */
+/** Files of every project. Their sources have other names: npm leaves .gitignore and .npmrc out of a package. */
 const COMMON = {
   "common/gitignore": ".gitignore",
   "common/npmrc": ".npmrc",

@@ -7,11 +7,10 @@ import { CliError } from "../errors/cli-error.ts";
 import type { PackageRunner } from "../runner/lazy-runner.ts";
 import { FreshCaller } from "./fresh-caller.ts";
 
-/** What {@link FunctionConnections} needs. */
 export interface FunctionConnectionsInput {
   /** The Functions of FUNCTIONS; none without it. */
   readonly functions: readonly FunctionPackage[];
-  /** Images that this run has built. No registry has them, whatever `pull` says. */
+  /** Images that this run has built. They are never pulled, even if `pull` is `Always`. */
   readonly built: ReadonlySet<string>;
   /** Starts the servers of packages. */
   readonly host: () => Promise<FunctionHost | PackageRunner>;
@@ -51,7 +50,7 @@ export class FunctionConnections implements FunctionConnector {
     return await caller;
   }
 
-  /** Called before a step. What its function wrote to stderr before belongs to other steps. */
+  /** Called before a step. Discards the stderr of its function, which belongs to earlier steps. */
   begin(step: string): void {
     this.#stderr.delete(this.#functions.get(step)?.name ?? "");
   }

@@ -15,7 +15,7 @@ export function mentionsFunctions(file: string): boolean {
   return FUNCTIONS.test(textOf(file));
 }
 
-/** A `Function` document, and its annotation for a server that runs already, on lines that are no comments. */
+/** A `Function` document, and its annotation for a server that runs already. Comments do not match. */
 const FUNCTION = /^(?![ \t]*#).*?\bkind["']?[ \t]*:[ \t]*["']?Function\b/gm;
 const RUNNING = /^(?![ \t]*#).*?\bruntime["']?[ \t]*:[ \t]*["']?Development\b/gm;
 

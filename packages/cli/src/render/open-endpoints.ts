@@ -7,7 +7,6 @@ import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
 import type { Endpoints } from "./run-plan.ts";
 
-/** What {@link openEndpoints} needs besides the input. */
 export interface EndpointTools {
   readonly runner: LazyRunner;
   readonly progress: CallProgress;

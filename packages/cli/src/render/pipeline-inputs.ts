@@ -8,7 +8,7 @@ import type { PipelineOptions } from "./pipeline-options.ts";
 import { RequiredObjects } from "./required-objects.ts";
 import { readSchemas } from "./required-schemas.ts";
 
-/** What the functions of `mode: Pipeline` can have beside state. */
+/** Inputs of functions of `mode: Pipeline` in addition to the state. */
 export type PipelineInputs = Required<Pick<RenderInput, "required" | "credentials" | "context">>;
 
 /**

@@ -23,13 +23,12 @@ export interface RenderInputs extends ResolvedImages {
   readonly credentials?: PipelineInputs["credentials"];
   /** The schemas for steps with `schema: Strict`. */
   readonly schemas?: KindSchemas;
-  /** What the functions of `mode: Pipeline` can have beside state. */
+  /** Set for `mode: Pipeline`. */
   readonly pipeline?: PipelineInputs & { readonly isLegacy: boolean };
   /** Warnings about the connection keys of `--xrd`, after a run in which functions exposed these names. */
   readonly keyWarnings: (exposed: readonly string[]) => readonly string[];
 }
 
-/** What {@link readInputs} calls. */
 export interface RenderCalls {
   readonly onWarning: (message: string) => void;
   /** Absent: nothing runs, as in a replay. */

@@ -37,7 +37,6 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
   }
 }
 
-/** What one render needs besides the command line. */
 interface Run {
   readonly interrupt: AbortSignal;
   /** Called with each function's folder before its build. */

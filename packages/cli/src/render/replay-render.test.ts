@@ -108,7 +108,7 @@ test("starts no process and opens no connection", async () => {
   let result: Awaited<ReturnType<typeof xfn>> | undefined;
   expect(await startedBy(async () => (result = await xfn(...files, "--replay", recording)))).toEqual([]);
   expect(result).toMatchObject({ code: 0, stderr: "" });
-  // What a function made is not in the input, and stays masked.
+  // A value that a function made is not in the input, and stays masked.
   expect(result?.stdout).toMatch(/^kind: Secret$/m);
   expect(result?.stdout).toMatch(/key: \(secret \d+\)/);
   expect(result?.stdout).not.toContain("bWFkZS1zZWNyZXQ=");

@@ -5,7 +5,7 @@ type Required = NonNullable<RenderInput["required"]>;
 type ResourceSelector = Parameters<Required["resources"]>[0];
 type ResourceState = Awaited<ReturnType<Required["resources"]>>[number];
 
-/** The objects of a render's files, as an API server would have them. Of two of one name, the later wins. */
+/** The objects of a render's files, as an API server would have them. The last object of a name wins. */
 export class RequiredObjects {
   readonly #objects: Map<string, KubernetesObject> = new Map();
 

@@ -60,7 +60,7 @@ export async function resolveImages(
     composition: mapImages(composition, (given, step) => {
       const image = imageOf(given, step);
       const built = images.get(image);
-      // No registry has the image, whatever --pull says.
+      // No registry has the image, so --pull does not apply.
       if (built !== undefined) return { image: built, imagePullPolicy: "Never" };
       return { image, imagePullPolicy: pull ?? overrides.get(step.name)?.pullPolicy };
     }),

@@ -29,7 +29,7 @@ export interface WriteTraceOptions {
   readonly coloured?: boolean;
 }
 
-/** Like recordings, traces are for the user alone, whatever the umask is. */
+/** Like recordings, traces are for the user alone, even if the umask allows more. */
 const PRIVATE = 0o600;
 
 /** A file of another user, or one in a sticky folder such as /tmp. */
@@ -70,7 +70,7 @@ async function writePrivately(file: string, text: string): Promise<void> {
     const stats = await handle.stat();
     // A pipe has no mode of interest.
     if (stats.isFile()) {
-      // The owner can read the file whatever its mode is, and root may write to the files of all users.
+      // The owner could add the read permission again, and root can write to the files of all users.
       if (stats.uid !== process.geteuid?.()) throw Object.assign(new Error("not the owner"), { code: "EPERM" });
       await handle.chmod(PRIVATE);
       await handle.truncate();

@@ -18,7 +18,7 @@ type KindOfGroup = Omit<FoundKind, "others">;
 
 /**
  * Finds a kind by what users write for kubectl: kind, plural, singular or short name, with `.group` or
- * `.version.group` behind it. Of several the first group counts, as for kubectl.
+ * `.version.group` behind it. If several groups have the kind, the first one counts, as for kubectl.
  *
  * @throws CliError `Failed` if the server has no such kind
  */

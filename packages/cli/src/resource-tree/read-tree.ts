@@ -3,7 +3,6 @@ import { ApiError, type Client, type LiveObject, type ObjectReference } from "@x
 import type { Limit } from "./limit.ts";
 import type { TreeEvent, TreeNode } from "./tree.ts";
 
-/** What {@link readTree} reads. */
 export interface ReadTreeOptions {
   readonly limit: Limit;
   readonly signal: AbortSignal;

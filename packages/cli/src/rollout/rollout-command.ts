@@ -53,7 +53,7 @@ export async function runRollout(name: string, flags: RolloutFlags, output: Outp
           continue;
         }
         const phase = revision && show(rolloutOf(revision)?.["phase"] ?? "");
-        // The time left changes with each look: it alone is no change.
+        // The remaining time differs at each poll, so it does not count as a change.
         const key = printJson([
           revision?.metadata.name ?? null,
           revision === undefined ? null : (rolloutOf(revision) ?? null),

@@ -5,7 +5,7 @@ import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunPhase } from "@xfn/run
 export class CallProgress {
   #title = "starting";
 
-  /** What happens now, such as `step "db" runs (timeout 10 s)`. */
+  /** The current phase, such as `step "db" runs (timeout 10 s)`. */
   readonly title = (): string => this.#title;
 
   /** Names the step that runs now. A call through {@link observe} replaces this by its phases. */
@@ -22,7 +22,7 @@ export class CallProgress {
         const subject =
           options.step === undefined ? oneLine(image, 100) : `step ${JSON.stringify(oneLine(options.step, 60))}`;
         const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-        // What follows each phase. A remote runner reports all phases at the end.
+        // The title after each phase. A remote runner reports all phases at the end.
         const following: Record<RunPhase, string> = {
           pull: `${subject} starts its container`,
           start: `${subject} runs (timeout ${timeoutMs / 1000} s)`,

@@ -13,7 +13,7 @@ export interface RecordOptions {
   readonly notSecret?: readonly string[];
 }
 
-/** What a recording says of its run. */
+/** The XR is recorded, and the name of the Composition. */
 export interface RecordedInputs {
   readonly composite?: PipelineInput["composite"];
   readonly composition?: PipelineInput["composition"];

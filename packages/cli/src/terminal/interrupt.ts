@@ -31,7 +31,7 @@ export interface InterruptibleProcess {
 
 /**
  * Runs `work` with a signal that aborts at SIGINT, SIGTERM or SIGHUP, and waits for its clean-up for at most ten
- * seconds. An interrupted run always rejects with {@link InterruptedError}, whatever error `work` throws.
+ * seconds. An interrupted run always rejects with {@link InterruptedError}, even if `work` throws another error.
  */
 export async function interruptible<T>(
   work: (signal: AbortSignal) => Promise<T>,

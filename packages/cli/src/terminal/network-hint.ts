@@ -1,4 +1,4 @@
-// What programs print without a network: C libraries, Node, Python, Go, wget and curl.
+// Errors of programs without a network: C libraries, Node, Python, Go, wget and curl.
 const NO_NETWORK =
   /EAI_AGAIN|ENETUNREACH|ENOTFOUND|Temporary failure in name resolution|Network is unreachable|network is unreachable|dial tcp: lookup|bad address|Could not resolve host|fetch failed/;
 

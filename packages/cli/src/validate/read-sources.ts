@@ -52,7 +52,7 @@ export function readsStdin(list: string): boolean {
   return sourcesOf(list).includes(STDIN);
 }
 
-/** The items of a comma-separated list. A space after a comma is no part of a name. */
+/** The items of a comma-separated list, without the spaces around them. */
 export function sourcesOf(list: string): string[] {
   return list
     .split(",")

@@ -2,7 +2,6 @@ import type { JsonValue } from "@xfn/json";
 
 // The format of `crossplane resource validate -o json` (crossplane/cli v2.5), with the position of each error.
 
-/** The result for one resource. */
 export interface ResourceResult {
   readonly apiVersion: string;
   readonly kind: string;

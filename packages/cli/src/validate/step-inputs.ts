@@ -8,7 +8,7 @@ import type { Extensions } from "./schemas.ts";
 /** The fields of a step that hold a whole object for its function. */
 const FIELDS = ["input", "config"] as const;
 
-/** What is found in the inputs of a Composition's steps. */
+/** Findings in the inputs of a Composition's steps. */
 export interface StepInputs {
   /** Errors against the schemas of the inputs' kinds, with positions in the Composition. */
   readonly errors: readonly FieldError[];

@@ -9,7 +9,6 @@ const CHECK_MS = 500;
 
 const WANTED = ["Installed", "Healthy"] as const;
 
-/** What {@link waitForPackage} needs. */
 export interface WaitOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

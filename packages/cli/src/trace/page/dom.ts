@@ -1,7 +1,6 @@
 // The part of the browser's DOM that the page's script uses. TypeScript's DOM types would declare
 // `name`, `event` and hundreds of other globals for the whole program, which runs in Node without them.
 
-/** An element. */
 export interface PageElement {
   textContent: string | null;
   className: string;
@@ -27,7 +26,6 @@ export interface PageEvent {
   preventDefault(): void;
 }
 
-/** The document. */
 export interface PageDocument {
   readonly activeElement: PageElement | null;
   readonly location: { hash: string };

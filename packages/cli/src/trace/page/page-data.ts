@@ -16,7 +16,6 @@ export interface PageData {
   entries: PageEntry[];
 }
 
-/** A step on the page. */
 export interface PageStep {
   name: string;
   kind: TraceStep["kind"];
@@ -60,7 +59,7 @@ export interface PageField {
   keys: string[];
   value: string;
   stepIndex: number;
-  /** What set the field within a step of templates: a patch, the base, or identity. Empty for a function. */
+  /** The origin of the field within a step of templates: a patch, the base, or identity. Empty for a function. */
   by: string;
   /** Whether it ties the resource to its XR: such fields are the same for all resources. */
   isIdentity: boolean;

@@ -40,7 +40,7 @@ export class PageElements {
     return element;
   }
 
-  /** A button with a name for screen readers, beside the parts that others see. */
+  /** A button with visible parts, and with a name for screen readers. */
   namedButton(className: string, name: string, onClick: () => void, ...parts: PageElement[]): PageElement {
     for (const part of parts) part.setAttribute("aria-hidden", "true");
     // The name is content, not a label: a label must repeat the text that others see.
