@@ -1,4 +1,4 @@
-// What tests of pulls share: for each test an empty store, and a registry with an image of two layers.
+// Helpers for tests of pulls: for each test an empty store, and a registry with an image of two layers.
 import { afterEach, beforeEach, expect } from "vitest";
 import type { ImageErrorCode } from "../src/base/errors.ts";
 import type { Image, ImageOptions, Store } from "../src/store/store.ts";

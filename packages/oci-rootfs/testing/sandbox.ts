@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeTree } from "../src/base/remove-tree.ts";
 
-/** A directory for one test, with a store and with files beside it that must not change. */
+/** A directory for one test, with a store, and with other files that must not change. */
 export interface Sandbox extends Disposable {
   readonly dir: string;
   /** The directory of the store. */

@@ -86,7 +86,7 @@ describe("parseReference", () => {
     expect(() => parseReference("fn", { defaultRegistry: "registry" })).toThrow(ImageError);
   });
 
-  // Without a registry, the first component may look like one: then as a host, whose last label is no number.
+  // Without a registry, the first component may look like a host. The last label of a host is not a number.
   const component = fc.stringMatching(/^[a-z0-9]{1,8}([._-][a-z]{1,4})?$/);
   const registry = fc.oneof(
     fc.constant(""),

@@ -25,7 +25,7 @@ export interface ImagePrefix {
  * `registry.example.org/acmevil/fn`. Only one that ends with `-`, `_` or `.` stands for all components that begin so.
  * Spellings of a host are equal, as in {@link Reference}. A text without a host is a prefix at Docker Hub.
  *
- * @returns undefined for an empty text, which is no prefix
+ * @returns undefined for an empty text
  */
 export function parseImagePrefix(text: string): ImagePrefix | undefined {
   const bare = text.replace(/^https?:\/\//i, "");
@@ -48,7 +48,7 @@ export function parseImagePrefix(text: string): ImagePrefix | undefined {
 }
 
 /**
- * What follows a prefix in the name of an image, such as `/fn:v1`.
+ * The part of an image's name after a prefix, such as `/fn:v1`.
  *
  * @returns undefined if the image does not have the prefix
  */

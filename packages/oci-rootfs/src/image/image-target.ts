@@ -1,6 +1,5 @@
 import type { Descriptor } from "./manifest.ts";
 
-/** A blob to write. */
 export interface BlobWrite {
   readonly descriptor: Descriptor;
   /** Opens the content, once for each attempt. The target verifies it. */

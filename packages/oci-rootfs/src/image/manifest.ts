@@ -175,7 +175,7 @@ function parseManifest(fields: Fields, mediaType: string): Manifest {
   const list = fields["layers"];
   if (!Array.isArray(list)) throw invalid("manifest has no list of layers");
   if (list.length > MAX_LAYERS) throw new ImageError("TooLarge", `${list.length} layers, more than ${MAX_LAYERS}`);
-  // A module is the only layer of its image. It is no archive, and cannot be stacked.
+  // A module is the only layer of its image. It is not an archive, and cannot be stacked.
   const [only] = list as unknown[];
   const isModule =
     list.length === 1 && isObject(only) && isString(only["mediaType"]) && WASM_LAYER_TYPES.has(only["mediaType"]);

@@ -30,7 +30,7 @@ function isAscii(text: string): boolean {
 
 /**
  * Splits an entry's path into components. A leading slash means the layer's root, as in all tools. `..` removes the
- * component before it, whatever that is in the layer: so umoci cleans names, and no link can change their meaning.
+ * component before it, as in umoci, so that links do not change the meaning of a path.
  *
  * @throws ImageError UnsafeLayer for NUL, a path that leads out of the root, or one that exceeds the limits
  */

@@ -1,7 +1,7 @@
 import type { BytePath } from "./entry-path.ts";
 import type { LowerTree } from "./layer-tree.ts";
 
-/** The record beside an unpacked layer. It is small, so that any thread can read it. */
+/** The record of an unpacked layer. It is small, so that any thread can read it. */
 export interface LayerRecord {
   /** Directories that hide the layers below. "" is the root. */
   readonly opaque: readonly BytePath[];
@@ -39,7 +39,6 @@ export interface LayerPaths {
   readonly named: { readonly whiteouts: readonly BytePath[]; readonly marks: readonly BytePath[] };
 }
 
-/** What is recorded of an unpacked layer. */
 export interface UnpackedLayer {
   readonly record: LayerRecord;
   readonly paths: LayerPaths;

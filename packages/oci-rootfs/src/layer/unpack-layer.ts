@@ -9,7 +9,6 @@ import { LayerWriter } from "./layer-writer.ts";
 import type { LayerWriterOptions } from "./layer-writer-options.ts";
 import { TarReader } from "./tar-reader.ts";
 
-/** The content of a layer. */
 export interface LayerContent {
   /** Packed bytes. The caller verifies their digest and size. */
   source: AsyncIterable<Uint8Array>;

@@ -56,7 +56,7 @@ export class ZstdFrames {
     return this.#frame + this.#skippable;
   }
 
-  /** Splits the next chunk of the stream. @throws ImageError UnsafeLayer for bytes that are no frame */
+  /** Splits the next chunk of the stream. @throws ImageError UnsafeLayer for bytes that are not a frame */
   *parts(chunk: Uint8Array): Generator<FramePart, void> {
     // The first byte of the chunk that was not handed out.
     let start = 0;

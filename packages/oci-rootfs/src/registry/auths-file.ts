@@ -18,8 +18,8 @@ export function readAuths({ path, legacy = false, shared = false }: CredentialFi
 }
 
 /**
- * Replaces the `auths` of a file in one step. Other fields stay. A lock beside the file keeps the changes of other
- * processes of xfn. Docker takes no lock: a change that it makes meanwhile is read again.
+ * Replaces the `auths` of a file in one step. Other fields stay. A lock file preserves the changes of other processes
+ * of xfn. Docker does not lock the file: if it changes the file meanwhile, the file is read again.
  *
  * @throws ImageError InvalidCredentials
  */

@@ -21,7 +21,7 @@ const MAX_PAGES = 1000;
 /** For one page of tags or referrers. */
 const MAX_PAGE_BYTES = MAX_MANIFEST_BYTES;
 
-/** Of all pages of a list: a million tags. */
+/** The maximum for all pages of a list: a million tags. */
 const MAX_LIST_BYTES = 32 * 1024 * 1024;
 
 /** A client of one repository (OCI distribution-spec 1.1) that asks its mirrors first. Callers must close it. */

@@ -23,7 +23,7 @@ export function findAuth(auths: DockerAuths, image: string): RegistryAuth | unde
   return name?.kind === "registry" ? matchRegistry(auths, name.registry, name.repository) : undefined;
 }
 
-/** Reads `auths`; entries without credentials, as docker writes them beside a `credsStore`, are left out. */
+/** Reads `auths`, without entries that lack credentials. Docker writes such entries if there is a `credsStore`. */
 export function authsOf(value: unknown): DockerAuths {
   const auths = new Map<string, RegistryAuth>();
   for (const [key, entry] of entriesOf(value)) {

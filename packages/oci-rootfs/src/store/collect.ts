@@ -17,7 +17,7 @@ export interface PruneOptions {
   dryRun?: boolean | undefined;
 }
 
-/** What was removed, or would be. */
+/** The removed images and files. With `dryRun`, those that would be removed. */
 export interface PruneResult {
   /** Names of images; digests of images without a name. */
   readonly images: readonly string[];
@@ -71,7 +71,7 @@ export function listImages(directory: StoreDirectory, names: NameStore, leases: 
   );
 }
 
-/** @param chosen names to remove, whatever the options are */
+/** @param chosen names to remove, even if the options exclude them */
 export function collectGarbage(
   directory: StoreDirectory,
   names: NameStore,

@@ -68,7 +68,7 @@ interface ImageStoreParts {
   readonly store: StoreDirectory;
   readonly layers: LayerStore;
   readonly leases: Leases;
-  /** Of the names of records, for the owner of the files. */
+  /** Suffix of the names of records, which depends on the owner of the files. */
   readonly suffix: string;
   readonly limits: LayerLimits;
   readonly quota: Quota | undefined;

@@ -22,7 +22,6 @@ export interface Unpacking {
   readonly record: Promise<LayerRecord>;
 }
 
-/** What to unpack. */
 export interface UnpackRequest {
   readonly file: GrowingFile;
   readonly diffId: string;

@@ -7,7 +7,6 @@ import { readRecord } from "../base/small-file.ts";
 import type { Descriptor } from "../image/manifest.ts";
 import type { StoreDirectory } from "./store-directory.ts";
 
-/** The record of a name. */
 export interface NameRecord {
   readonly name: string;
   /** Its manifest or index. */

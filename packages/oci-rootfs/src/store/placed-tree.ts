@@ -2,14 +2,14 @@ import type { Stats } from "node:fs";
 import type { BytePath } from "../layer/entry-path.ts";
 
 interface PlacedNode {
-  /** Of a directory. */
+  /** Set for directories. */
   stats?: Stats;
-  /** Of a file with several names. */
+  /** Set for files with several names. */
   inode?: number;
   readonly children: Map<string, PlacedNode>;
 }
 
-/** Directories and hard links that were copied. Removing a directory takes the same time whatever is in it. */
+/** Directories and hard links that were copied. Removes a directory in constant time, with everything below it. */
 export class PlacedTree {
   readonly #root: PlacedNode = { children: new Map() };
   readonly #paths = new Map<number, BytePath[]>();

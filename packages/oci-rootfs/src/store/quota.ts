@@ -4,13 +4,11 @@ import type { SentError } from "../worker/sent-error.ts";
 import { receiveError } from "../worker/sent-error.ts";
 import type { PruneResult } from "./collect.ts";
 
-/** What the prune worker does. */
 export interface PruneJob {
   readonly dir: string;
   readonly maxBytes: number;
 }
 
-/** What the prune worker sends back. */
 export type PruneOutcome = { readonly result: PruneResult } | { readonly error: SentError };
 
 /** A full store is pruned to this part of its quota, so that the next images need no pruning. */

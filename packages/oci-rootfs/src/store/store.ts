@@ -63,7 +63,6 @@ export interface StoreOptions {
   maxBytes?: number | undefined;
 }
 
-/** A name in the store. */
 export interface StoredName {
   readonly name: string;
   /** Digest of its manifest or index. */
@@ -208,7 +207,7 @@ function tagImage({ images, names }: StoreInternals, name: string, digest: strin
   });
 }
 
-/** A digest identifies its content, whatever name that was stored under. */
+/** A digest identifies its content, also if it was stored under another name. */
 function byDigest({ images }: StoreInternals, reference: Reference): NameRecord | undefined {
   const { digest } = reference;
   const bytes = digest === undefined ? undefined : images.readDocument(digest, MAX_MANIFEST_BYTES);

@@ -121,7 +121,7 @@ export function findFile({ files, links }: ArchiveFiles, name: string): ArchiveF
   return file;
 }
 
-/** The error of a file that is no archive of an image. */
+/** The error of a file that is not an archive of an image. */
 export function invalidArchive(why: string): ImageError {
   return new ImageError("InvalidManifest", why);
 }

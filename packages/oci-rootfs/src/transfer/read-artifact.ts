@@ -7,7 +7,7 @@ import { readVerified } from "../image/verified-bytes.ts";
 /** A manifest of an artifact is read for each use, on the calling thread. */
 const MAX_ARTIFACT_MANIFEST_BYTES = MAX_LAYOUT_INDEX_BYTES;
 
-/** A file of an artifact that is no image, such as a signature. */
+/** A file of an artifact that is not an image, such as a signature. */
 export interface ArtifactFile {
   readonly mediaType: string;
   readonly annotations: Readonly<Record<string, string>>;

@@ -17,7 +17,7 @@ export interface WantedFile {
   readonly maxLayerBytes: number;
 }
 
-/** What a layer says of a file. */
+/** The result of {@link scanLayer}. */
 export interface ScannedLayer {
   readonly content: Buffer | undefined;
   /** Whether the layer hides the file of the layers below (OCI image-spec, "Whiteouts"). */

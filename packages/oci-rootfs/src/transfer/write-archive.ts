@@ -45,7 +45,7 @@ export async function writeArchive({ from, path, signal }: WriteArchiveOptions):
     await write(from, aside, signal);
     renameSync(aside, path);
   } catch (error) {
-    // The caller knows neither the layout, which is often temporary, nor the file beside the archive.
+    // The caller knows neither the layout, which is often temporary, nor the temporary file.
     const { code, path: at } = error as NodeJS.ErrnoException;
     if (at === aside) throw new ImageError("StoreFailed", `cannot write ${path}: ${code}`, { cause: error });
     throw ImageError.from(error, { image: from });

@@ -7,7 +7,7 @@ import { type ConfigJob, type ManifestJob, type ReadManifest, readConfigHere, re
 import type { SentError } from "./sent-error.ts";
 import { type FitJob, fitsHere, type PackedLayer, type UnpackJob, unpackHere, verifyHere } from "./unpack-job.ts";
 
-/** What workers do, so that the main thread stays free for calls. */
+/** Jobs that run on workers, so that the main thread stays free for calls. */
 export interface StoreJobs {
   readonly unpack: { readonly job: UnpackJob; readonly result: LayerRecord | undefined };
   readonly verify: { readonly job: PackedLayer; readonly result: undefined };

@@ -16,14 +16,14 @@ import {
 const RECORD = "layer.json";
 const PATHS = "paths.json";
 
-/** Writes the files beside the directory of an unpacked layer. */
+/** Writes the files of records into the parent of an unpacked layer's directory. */
 export function writeLayerRecord(root: string, { record, paths }: UnpackedLayer): void {
   // The record comes last, because it promises the paths.
   writeFileSync(join(root, "..", PATHS), JSON.stringify(paths), { mode: 0o600 });
   writeFileSync(join(root, "..", RECORD), JSON.stringify(record), { mode: 0o600 });
 }
 
-/** Reads the record beside the directory of an unpacked layer. Undefined if it is missing or damaged. */
+/** Reads the record of the unpacked layer at `root`. Undefined if it is missing or damaged. */
 export function readLayerRecord(root: string): LayerRecord | undefined {
   const value = readRecord(join(root, "..", RECORD));
   if (isLayerRecord(value)) return value;

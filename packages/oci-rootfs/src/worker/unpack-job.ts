@@ -23,7 +23,7 @@ export interface PackedLayer {
 
 /** A layer to unpack. */
 export interface UnpackJob extends PackedLayer {
-  /** The directory to create. Its records are written beside it. */
+  /** The directory to create. Its records are written into its parent. */
   readonly root: string;
   readonly owner: Owner | undefined;
   /** The directories of the layers below, bottom first, if the layer is unpacked for its position in one image. */
