@@ -1,4 +1,4 @@
-// What the tests of FunctionIO's parser share.
+// Helpers for the tests of FunctionIO's parser.
 
 import { FunctionIOError } from "../src/function-io/functionio-error.ts";
 import { type ParseOptions, parseFunctionIO } from "../src/function-io/parse.ts";

@@ -5,8 +5,8 @@ import type { Finding } from "./validate.ts";
 /** Options for the output of a function. */
 export interface OutputOptions {
   /**
-   * The document is what a function returned. If it has a fatal result, nothing else of it is used, so its other
-   * problems are no error: they would hide why the function failed.
+   * Whether a function returned the document. If it has a fatal result, nothing else of it is used. Its other problems
+   * are then ignored, because they would hide why the function failed.
    */
   isOutput?: boolean;
 }

@@ -29,7 +29,7 @@ export interface OutputLimits extends FunctionIOLimits {
 
 /**
  * The limits for the output of a function. Its author is not trusted, so the values are bounded as well as the bytes:
- * reading 16 MiB never takes more than 300 MB, whatever is in it. Responses of function packages have the same limits.
+ * reading any 16 MiB never takes more than 300 MB. Responses of function packages have the same limits.
  */
 export function outputLimits(maxBytes: number): OutputLimits {
   return {

@@ -1,7 +1,7 @@
 import type { Desired } from "./functionio.ts";
 
 /**
- * What the desired state, an overlay on the observed state, says about a composed resource:
+ * A composed resource in the desired state, which is an overlay on the observed state:
  *
  * - `Present`: apply exactly these fields; fields of other writers survive
  * - `Deleted`: delete it (`resource: null`)

@@ -21,9 +21,9 @@ import { annotationOf } from "./validate-resource-list.ts";
 
 /**
  * Converts the ResourceList that a function returned to a FunctionIO. An item is desired as a whole, without our
- * annotations, without those that KRM libraries use internally, and without what the server keeps: status and metadata
- * such as `uid`, unless earlier steps desire them. An item without its API version, kind, name or namespace keeps it.
- * An entry that has no item is absent. What the form cannot carry is as it was given.
+ * annotations, without those that KRM libraries use internally, and without the fields of the server: status and
+ * metadata such as `uid`, unless earlier steps desire them. An item without its API version, kind, name or namespace
+ * keeps it. An entry that has no item is absent. Parts that the list cannot contain are copied from `given`.
  *
  * @param given the FunctionIO that `toResourceList` converted for the function
  * @throws {FunctionIOError} Invalid, if the XR has another identity and no result is fatal

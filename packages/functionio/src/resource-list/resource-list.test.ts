@@ -26,7 +26,7 @@ function listOf(items: JsonValue[], fields: Record<string, JsonValue> = {}): str
   return printJson({ apiVersion: "config.kubernetes.io/v1", kind: "ResourceList", items, ...fields });
 }
 
-/** What a function does that returns what it got, over the wire. */
+/** Passes the state through a function that returns its input, over the wire. */
 function throughFunction(given: FunctionIO, form: ResourceListForm = "ResourceList"): FunctionIO {
   return fromResourceList(parseResourceList(printJson(toResourceList(given, form))), given);
 }
@@ -223,7 +223,7 @@ describe("the examples of the first draft", () => {
     config: { apiVersion: "database.example.org/v1alpha1", kind: "Config", metadata: { name: "cloudsql" } },
     observed: { composite: { resource: parseResourceList(example("resource-list")).items[0] as KubernetesObject } },
   });
-  /** What the function got: the XR without our annotation. */
+  /** The XR as the function received it, without our annotation. */
   const xr = fromResourceList(parseResourceList(example("resource-list")), given).desired?.composite?.resource;
   const withXr = io({ ...given, observed: { composite: { resource: xr as KubernetesObject } } });
   const inCluster: KubernetesObject = { ...xr, metadata: { ...xr?.metadata, namespace: "team", uid: "1" } };

@@ -10,10 +10,10 @@ export const RESOURCE_LIST_API_VERSIONS = {
   KRM: "config.kubernetes.io/v1",
 } as const;
 
-/** What the list is written for: Crossplane's own version of it, or functions of the KRM specification. */
+/** The kind of the list: Crossplane's own version, or that of the KRM functions specification. */
 export type ResourceListForm = keyof typeof RESOURCE_LIST_API_VERSIONS;
 
-/** A function may return any of these, whatever it received. */
+/** A function may return any of these, also a version that it did not receive. */
 export const ACCEPTED_API_VERSIONS: readonly string[] = [
   ...Object.values(RESOURCE_LIST_API_VERSIONS),
   "fn.apiextensions.crossplane.io/v1",

@@ -44,7 +44,7 @@ export function toResourceList(io: FunctionIO, form: ResourceListForm = "Resourc
   };
 }
 
-/** What a function receives of an entry: the observed object with its desired state laid over it. */
+/** The item of an entry: the observed object with its desired state laid over it. */
 export function laidOver(
   observed: KubernetesObject | undefined,
   desired: KubernetesObject | null | undefined,

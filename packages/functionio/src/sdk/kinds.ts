@@ -54,7 +54,7 @@ export type ResourceOf<ApiVersion extends string, Kind extends string> = `${ApiV
       ? OpenResource
       : OpenResource & { readonly kind: KindsOf<ApiVersion> };
 
-/** What a function reads of an apiVersion and kind. */
+/** The type of resources of an apiVersion and kind; `KubernetesObject` if `Kinds` does not have it. */
 export type KnownKind<ApiVersion extends string, Kind extends string> = `${ApiVersion}/${Kind}` extends keyof Kinds
   ? Kinds[`${ApiVersion}/${Kind}`]
   : KubernetesObject;

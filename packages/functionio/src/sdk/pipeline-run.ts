@@ -31,21 +31,21 @@ export interface SchemaSelector {
   readonly kind: string;
 }
 
-/** What a function requires, by names of its own. */
+/** Resources and schemas that a function requires, by names of its choice. */
 export interface Requirements {
   readonly resources: ReadonlyMap<string, ResourceSelector>;
   readonly schemas: ReadonlyMap<string, SchemaSelector>;
 }
 
-/** What a function returns beside its FunctionIO. */
+/** Parts of a response over gRPC that a FunctionIO does not have. */
 export interface PipelineResponse {
   readonly conditions: readonly Condition[];
   readonly requirements: Requirements;
 }
 
 /**
- * What a run over gRPC has beside its FunctionIO. The server of a function makes one for each run; a container that
- * reads a FunctionIO has none.
+ * Parts of a run over gRPC that a FunctionIO does not have. The server of a function makes one for each run; a
+ * container that reads a FunctionIO has none.
  */
 export interface PipelineRun {
   /** Data of Secrets, by the names of the step's credentials. */

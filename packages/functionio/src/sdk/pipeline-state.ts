@@ -51,7 +51,7 @@ export interface RequiredState {
 
 /** The conditions that the function sets on the XR. */
 export interface Conditions {
-  /** Sets a condition. Of several calls with one type, the last counts. */
+  /** Sets a condition. A later call with the same type replaces it. */
   set(
     type: string,
     condition: {

@@ -124,7 +124,6 @@ export interface ResultOptions {
   readonly target?: Target | undefined;
 }
 
-/** The state of one call. */
 export interface CallState {
   observed: ObservedState;
   desired: DesiredState;

@@ -41,7 +41,7 @@ export interface InvokeInput<Composite extends object = KubernetesObject, Config
   readonly pipeline?: PipelineInput;
 }
 
-/** What a run over gRPC has beside a FunctionIO. */
+/** Inputs of a run over gRPC that a FunctionIO does not have. */
 export interface PipelineInput {
   /** The context that earlier steps left, by key. */
   readonly context?: { readonly [key: string]: unknown };
@@ -73,7 +73,7 @@ export interface Invocation {
   context: JsonObject | undefined;
   /** The conditions that the function sets on the XR. */
   conditions: Condition[];
-  /** What the function requires, by name. */
+  /** The required resources and schemas, by name. */
   requirements: {
     resources: { [name: string]: ResourceSelector };
     schemas: { [name: string]: SchemaSelector };
