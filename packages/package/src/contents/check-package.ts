@@ -15,7 +15,6 @@ import { reservedGroupOwner } from "../kind/reserved-groups.ts";
 import { parseConstraint } from "../version/constraint.ts";
 import type { PackageFault } from "./fault.ts";
 
-/** The content of a package. */
 export interface PackageContents {
   readonly kind: PackageKind;
   readonly name: string;

@@ -11,7 +11,7 @@ export interface PackageFault {
   readonly path: JsonPath;
   /** A sentence about the field or the document, without its name. */
   readonly problem: string;
-  /** What the author of the package can do. */
+  /** Advice to the author of the package. */
   readonly remedy: string;
 }
 

@@ -11,7 +11,6 @@ const MAX_STREAM_BYTES = 200 * 1024 * 1024;
 /** Text that becomes objects in memory. The largest providers had 40 MiB. */
 const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 
-/** The location of a package. */
 export interface PackageLocation extends RegistryOptions {
   /** A name at a registry, of the store, or `oci:DIR[:TAG]`. */
   readonly from: string;

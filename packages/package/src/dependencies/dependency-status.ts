@@ -3,12 +3,12 @@ import type { LockedPackage } from "./lock.ts";
 import { cycleErrors, installedProblems } from "./resolve.ts";
 import { describeWants, wantsOf } from "./wants.ts";
 
-/** What a package revision reports of its dependencies. */
+/** The dependencies of a package revision, as its status reports them. */
 export interface DependencyStatus {
   /** The packages that it needs, and those that they need. */
   readonly found: number;
   readonly installed: number;
-  /** Of the packages that it needs itself, those with a version or kind that it does not want. */
+  /** Number of direct dependencies whose version or kind does not match. */
   readonly invalid: number;
   /** Why the revision cannot be healthy. */
   readonly problems: readonly DependencyError[];

@@ -13,7 +13,7 @@ export interface Dependency {
   readonly constraint: string;
 }
 
-/** What is wrong with an entry of `spec.dependsOn`. */
+/** An invalid entry of `spec.dependsOn`. */
 export interface DependencyFault {
   readonly path: JsonPath;
   readonly problem: string;

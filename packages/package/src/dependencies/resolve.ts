@@ -27,9 +27,9 @@ export interface Resolution {
 }
 
 /**
- * Decides what to install so that the installed packages have what they depend on. It does not look ahead: the
- * dependencies of a new package are known once it is installed, and the next call resolves them. What is installed is
- * never replaced.
+ * Decides which packages to install so that the dependencies of the installed packages are satisfied. It does not look
+ * ahead: the dependencies of a new package are known once it is installed, and the next call resolves them. Installed
+ * packages are never replaced.
  *
  * @param tags - of each source that is not installed, as far as they are known
  */
@@ -92,7 +92,7 @@ function commonKind(source: string, wants: readonly Want[]): PackageKind | Depen
   });
 }
 
-/** What is wrong with an installed package for those that want it. */
+/** Conflicts between an installed package and the packages that depend on it. */
 export function installedProblems(
   present: readonly LockedPackage[],
   wants: readonly Want[],

@@ -11,9 +11,9 @@ export type DependencyErrorCode = "Cycle" | "Missing" | "Conflict" | "Invalid";
 export interface DependencyErrorParts {
   /** The package that cannot be resolved: registry and repository. */
   readonly package: string;
-  /** What the user can do. */
+  /** Advice to the user. */
   readonly remedy: string;
-  /** The packages that are involved, by source: of a cycle in its order. */
+  /** The sources of the involved packages. Those of a cycle are in its order. */
   readonly packages: readonly string[];
 }
 

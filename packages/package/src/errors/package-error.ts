@@ -34,7 +34,7 @@ export interface PackageErrorParts {
   readonly package: string;
   /** The field at fault, such as `spec.dependsOn[2].version`. */
   readonly field?: string | undefined;
-  /** What the user can do. */
+  /** Advice to the user. */
   readonly remedy: string;
   /** One line for each fault, if there are several. */
   readonly details?: readonly string[] | undefined;

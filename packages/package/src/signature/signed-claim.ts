@@ -12,7 +12,7 @@ export interface SignedImage {
 /** The types that cosign and containers/image write. */
 const CLAIM_TYPES: ReadonlySet<unknown> = new Set(["cosign container image signature", "atomic container signature"]);
 
-/** cosign marks its signatures with it: other statements of the same key, such as an SBOM, are no signatures. */
+/** cosign marks its signatures with it: other statements of the same key, such as an SBOM, are not signatures. */
 const SIGN_PREDICATE = "https://sigstore.dev/cosign/sign/v1";
 
 /** https://github.com/in-toto/attestation/blob/main/spec/README.md */

@@ -14,13 +14,13 @@ const IMAGE = { digest: DIGEST, repositories: ["registry.example.org/acme/fn"] }
 const keys = [readTrustedKey("acme", KEY, "sha256")];
 
 const STATEMENT = `{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"registry.example.org/acme/fn","digest":{"sha256":"${DIGEST.slice(7)}"}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`;
-/** Of `DSSEv1 28 application/vnd.in-toto+json 251 STATEMENT`, as DSSE's pre-authentication encoding has it. */
+/** Signs `DSSEv1 28 application/vnd.in-toto+json 251 STATEMENT`, which is DSSE's pre-authentication encoding. */
 const OF_ENVELOPE = "MEQCIG0HreM8zgGQxeLKWVvaVqucY9/hWdNgEInKOO/4cLR6AiA+tHIONiMuNcJLCEcvwpb7vMrzY7AjjUWKEU5PFtbIDA==";
-/** Of STATEMENT alone. */
+/** Signs STATEMENT alone. */
 const OF_STATEMENT = "MEUCIG8IFHyvgpilyeNbtk/voQSJ1+dcwcKrKVJh4tGJuC9tAiEAr81dfyhXksHzBBNXECXJetlMuTBs1DIv3t3mjeFDKJE=";
 
 const CLAIM = `{"critical":{"identity":{"docker-reference":"registry.example.org/acme/fn"},"image":{"docker-manifest-digest":"${DIGEST}"},"type":"cosign container image signature"},"optional":null}`;
-/** Of CLAIM. */
+/** Signs CLAIM. */
 const OF_CLAIM = "MEUCIBb3z5M/Eo5RY3oHfUeKsPz9cVYp/VajhqRm+VHBlj5bAiEA/avfyPgIrf4BchZ8evPODKzi2pl5zBTiZ15hWEAO8xo=";
 
 const bundle = (sig: string, statement = STATEMENT, payloadType = "application/vnd.in-toto+json") => ({

@@ -66,7 +66,7 @@ function isSigned(data: Uint8Array, signature: string, keys: readonly TrustedKey
   return keys.some((key) => key.signed(data, bytes));
 }
 
-/** What a signature of a DSSE envelope signs (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md). */
+/** The signed bytes of a DSSE envelope (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md). */
 function preAuthentication(type: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `), body]);
 }

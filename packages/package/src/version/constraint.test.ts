@@ -6,7 +6,7 @@ import { parseVersion } from "./version.ts";
 
 interface Vectors {
   readonly versions: readonly string[];
-  /** As Go prints them; empty for a text that is no version. */
+  /** As Go prints them; empty for an invalid version. */
   readonly printed: readonly string[];
   /** For each constraint, a digit for each version: whether it is allowed. */
   readonly constraints: Readonly<Record<string, string>>;

@@ -5,10 +5,10 @@ import { compareVersions, parseVersion, type Version } from "./version.ts";
  * (https://github.com/Masterminds/semver). Npm's ranges differ, so the package `semver` only orders versions here.
  *
  * - a comma joins comparisons, as a space does; `!=`, `=>` and `=<` are operators
- * - a version with a prerelease satisfies `>=1.2.0-0` whatever its numbers are; for npm, only one of 1.2.0 does
+ * - any later prerelease satisfies `>=1.2.0-0`, such as 1.5.0-beta; for npm, only one of 1.2.0 does
  * - without a prerelease in its comparisons, an alternative admits none
  * - `>=1.2-0` is a comparison: an incomplete version can have a prerelease
- * - build metadata does not count, and an empty text is no constraint
+ * - build metadata does not count, and an empty text is not a valid constraint
  */
 export interface Constraint {
   /** Whether the version satisfies the constraint. */
