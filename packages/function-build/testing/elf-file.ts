@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** What a made-up ELF file says. */
+/** The contents of a made-up ELF file. */
 export interface ElfContents {
   readonly interpreter?: string;
   readonly needed?: readonly string[];

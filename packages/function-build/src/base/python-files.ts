@@ -87,8 +87,8 @@ const CACHED = /^(.*)\.(cpython-\d+)\.pyc$/;
 const UNCHECKED_HASH = 1;
 
 /**
- * Adds the compiled form of a module, marked as valid whatever the time of its source, which an image does not
- * preserve. Otherwise each call would compile its imports.
+ * Adds the compiled form of a module, marked as valid for any modification time of its source, because images do not
+ * preserve times. Otherwise each call would compile its imports.
  *
  * @see https://peps.python.org/pep-0552/ (unchecked hash-based pycs)
  */

@@ -19,7 +19,7 @@ const LOADED_BY_LIBC = ["libnss_files.so.2", "libnss_dns.so.2"] as const;
  * Finds the dynamic loader and all shared libraries of `programs` as the loader does (RPATH, RUNPATH,
  * `/etc/ld.so.conf`, the trusted folders: see ld.so(8)), without running a program.
  *
- * A library outside the trusted folders goes beside the C library, because the image has no `ld.so.cache`.
+ * A library outside the trusted folders goes into the folder of the C library, because the image has no `ld.so.cache`.
  *
  * @throws InputError with the program and the missing library
  */

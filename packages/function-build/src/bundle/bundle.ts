@@ -26,7 +26,7 @@ export interface Bundle {
   readonly warnings: readonly string[];
 }
 
-/** The entry. Its source map is beside it. */
+/** The entry. Its source map is in the same folder. */
 export const BUNDLE_FILE = "index.cjs";
 
 /** The name of the module that serves the function, in messages of the bundler. */

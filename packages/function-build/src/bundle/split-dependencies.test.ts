@@ -35,7 +35,7 @@ ${imports}
 export default compose(async ({ results }) => { ${body} });
 `;
 
-/** What a function says: it is given as results. */
+/** Runs the function. Returns the messages of its results, or its stderr if it fails. */
 function results({ files, dependencies }: Bundle): string[] {
   const out = mkdtempSync(join(dir, "out-"));
   for (const [name, content] of [...dependencies, ...files]) writeFileSync(join(out, name), content);

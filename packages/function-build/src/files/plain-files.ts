@@ -11,7 +11,7 @@ const JSON_SETTINGS = /^(?:package|package-lock|tsconfig|jsconfig|asconfig)\.jso
 
 /** Hidden files that builds read. Other hidden ones are not part of a function. */
 const READ_HIDDEN: ReadonlySet<string> = new Set([".dockerignore", ".gitignore"]);
-/** Installed packages have tens of thousands of files. Of them, the bundler reads the package.json first. */
+/** Installed packages have tens of thousands of files. The bundler reads their package.json first. */
 const PACKAGES = "node_modules";
 /** A folder with more is a home or a checkout. Reading their names takes a second. */
 const MAX_ENTRIES = 100_000;

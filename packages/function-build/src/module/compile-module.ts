@@ -55,7 +55,7 @@ const COMPILERS: Readonly<Record<ModuleLanguage, Compiler>> = {
   },
 };
 
-/** What cargo prints without the target's standard library, and Rust before 1.78, which does not know the target. */
+/** Errors of cargo without the target's standard library, and of Rust before 1.78, which does not know the target. */
 const NO_TARGET =
   /target may not be installed|toolchain .* does not (contain|support)|Could not find specification for target/;
 
@@ -122,7 +122,7 @@ function failed(dir: string, { title, install }: Compiler, { stdout, stderr }: C
   return new InputError(`the function has errors: ${title}'s compiler refuses ${dir}`, { details });
 }
 
-/** Go writes an archive for a package that is no program. */
+/** Go writes an archive for a package that is not a program. */
 function goProgram(dir: string, output: string): string {
   if (readFileSync(output).subarray(0, ARCHIVE.length).toString("latin1") !== ARCHIVE) return output;
   throw new InputError(`${dir} is a library: a function in Go is a package main`);

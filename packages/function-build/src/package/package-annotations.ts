@@ -4,7 +4,7 @@ import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { readPackageJson } from "./package-json.ts";
 import type { PackageMetadata } from "./package-yaml.ts";
 
-// Longer texts are ignored: they are no titles or descriptions.
+// Longer texts are ignored: they are not titles or descriptions.
 const MAX_TEXT = 4096;
 
 const KEY = "org.opencontainers.image.";

@@ -51,7 +51,7 @@ export interface CheckProject {
 }
 
 /**
- * A project of a function's entry and its imports; tests beside it are not checked.
+ * A project of a function's entry and its imports. Tests in the same folder are not checked.
  *
  * @param own - the folder's settings to extend; undefined for `strict`
  */

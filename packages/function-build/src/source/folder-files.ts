@@ -23,10 +23,9 @@ export interface FolderContents {
 const MAX_FILES = 20_000;
 
 /**
- * Lists the files of a folder that go into an image, sorted by path, without those that
- * {@link IgnoreRules} ignores.
+ * Lists the files of a folder that go into an image, sorted by path, without those that {@link IgnoreRules} ignores.
  *
- * @param entry - goes into the image whatever the rules say: `.gitignore` often lists what a compiler writes
+ * @param entry - goes into the image even if it is ignored: `.gitignore` often lists the output of compilers
  * @throws InputError for a link out of the folder, a socket or a device
  */
 export function folderFiles(dir: string, entry?: string): FolderContents {

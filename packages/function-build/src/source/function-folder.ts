@@ -34,7 +34,7 @@ const MODULE = /\.wasm$/;
  * `src/index.ts`, `function.js`, `index.js`, `function.mjs`, `function.cjs`; the only executable file; the
  * sources of a WebAssembly module.
  *
- * @param asModule whether the folder must be the source of a module, whatever else is in it
+ * @param asModule whether the folder must be the source of a module; other entries are not considered
  * @throws InputError with the names that were tried, and for a folder with devices or FIFOs
  */
 export function inspectFolder(path: string, entrypoint?: string, asModule = false): FunctionFolder {

@@ -7,7 +7,7 @@ import gitIgnore from "ignore";
 /** Why a file is left out: by default, as it is hidden, or by the file of this name. */
 export type IgnoredBy = "default" | "hidden" | ".dockerignore" | ".gitignore";
 
-// Longer lists are no lists of patterns, and their evaluation would take long.
+// Longer lists are not lists of patterns, and their evaluation would take long.
 const MAX_BYTES = 256 * 1024;
 // A name with a dot first: .env, .npmrc, .ssh, .aws and .docker have credentials.
 const HIDDEN = ["**/.*"];

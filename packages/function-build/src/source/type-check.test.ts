@@ -43,7 +43,7 @@ test("does not have the compiler read JSON if a file would fill its memory", asy
   write("large.json", "");
   truncateSync(join(dir, "large.json"), MAX_SOURCE_BYTES + 1);
   write("small.json", '{"a": 1}');
-  // The compiler would report that large.json is no JSON.
+  // The compiler would report that large.json is not JSON.
   const imports = 'import large from "./large.json";\nimport { a } from "./small.json";\n';
   write("function.ts", `${imports}export default [large, a];\n`);
   expect(await typeCheck(dir, "function.ts", signal)).toMatch(

@@ -49,7 +49,7 @@ export interface BuiltPackage extends Pick<PackageContents, "kind" | "version"> 
   readonly file: string;
   /** Whether the runtime is an image of `xfn build` that only reads a FunctionIO, which Crossplane cannot call. */
   readonly readsFunctionIO: boolean;
-  /** What the author may expect in the package, but no package has: `*.YAML`, JSON objects, links to folders. */
+  /** Files that the author may expect in the package, but no package has: `*.YAML`, JSON objects, links to folders. */
   readonly leftOut: readonly string[];
 }
 
