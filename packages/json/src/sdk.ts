@@ -1,4 +1,4 @@
-// What the SDK for functions uses. Each call of an unbundled function loads these files alone, not all of the package.
+// Exports for the SDK. Each call of an unbundled function loads only these files, not the whole package.
 export { DocumentError, type Issue, UNNAMED_ISSUE } from "./text/document-error.ts";
 export { MAX_ISSUES, MAX_TEXT_BYTES, resolveLimits } from "./text/limits.ts";
 export { positionsInJson } from "./text/parse-json.ts";

@@ -10,9 +10,9 @@ import type { ReadOptions } from "./read.ts";
 const SPECIAL = /\d{16}|\\u[dD][89a-fA-F]/;
 
 /**
- * Reads JSON of a program that never writes a key twice into an object, such as an API server. Of duplicate keys, the
- * last counts; `parseJsonDocument` refuses them. Otherwise equal to it, in a fifth of the time: integers are exact, and
- * objects have null prototypes.
+ * Reads JSON of a program that never writes a key twice into an object, such as an API server. A later duplicate of a
+ * key wins; `parseJsonDocument` rejects duplicates. Otherwise equal to it, in a fifth of the time: integers are exact,
+ * and objects have null prototypes.
  *
  * @throws {DocumentError} with line and column
  */

@@ -12,8 +12,8 @@ export interface ParsedDocument {
   /** The source file, for messages. */
   source: string | undefined;
   /**
-   * Where a path stands in the text: its key, or its list item. Of the nearest ancestor, if there is nothing at the
-   * path, so that "is missing" can point at what it is missing from.
+   * The position of a path in the text: that of its key or list item. For a missing value, that of the nearest
+   * ancestor, so that "is missing" can point to the object that lacks it.
    */
   positionOf(path: JsonPath): Position | undefined;
   /** The same for many paths, in about the time of one. */

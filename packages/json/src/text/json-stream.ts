@@ -64,7 +64,7 @@ function nextValue(text: string, from: number): number {
 
 const SPACE = /[ \t\r\n]*/y;
 
-/** The end of the object at `start`. The end of the text, if it does not end or is no object. */
+/** The end of the object at `start`. The end of the text, if the value does not end or is not an object. */
 function endOfObject(text: string, start: number): number {
   if (text[start] !== "{") return text.length;
   let depth = 0;

@@ -78,7 +78,7 @@ function restoreKeys(root: unknown, names: ReadonlyMap<string, string>): void {
   }
 }
 
-/** Removes all properties and adds them again, which preserves their order. Of duplicate names, the last counts. */
+/** Removes all properties and adds them again, which preserves their order. A later duplicate of a name wins. */
 function rename(object: object, names: ReadonlyMap<string, string>): void {
   const entries = Object.entries(object) as [string, unknown][];
   for (const [key] of entries) Reflect.deleteProperty(object, key);

@@ -62,7 +62,7 @@ export function positionsInJson(text: string, paths: readonly JsonPath[]): Posit
   return locateJson(text, paths).map(positionsIn(text));
 }
 
-/** What a marked integer or key takes in memory and time, in values. */
+/** The cost of a marked integer or key in memory and time, in values. */
 const COSTLY = 9;
 
 interface Scan {

@@ -21,7 +21,7 @@ function failure(text: string): DocumentError {
   throw new Error("was accepted");
 }
 
-/** What the yaml library reads, undefined if it cannot read what it wrote. */
+/** The value that the yaml library reads; undefined if it cannot read its own output. */
 function theirReading(text: string): JsonValue | undefined {
   try {
     return parse(text, { version: "1.1", schema: "yaml-1.1", intAsBigInt: true }) as JsonValue;
@@ -273,13 +273,13 @@ describe("beside the yaml library", () => {
     });
     fc.assert(
       fc.property(object(json), style, (value, options) => {
-        // What the library itself reads differently from what it was given (its own bugs) is no measure.
+        // Skips values that the library itself reads differently from its input, because of its own bugs.
         const text = stringify(value, { ...options, version: "1.1", schema: "yaml-1.1", aliasDuplicateObjects: false });
         fc.pre(firstDifference(theirReading(text), value) === undefined);
         // Go's octal, and a power of ten with an underscore: Kubernetes reads them as numbers, and YAML 1.1 has
         // neither.
         fc.pre(!/0[oO]|[eE][-+]?[0-9]*_/.test(text));
-        // Refused where a JSON value belongs: what some writers of JSON print there is no text.
+        // Rejected instead of a JSON value: some writers of JSON print these words, and do not mean text.
         fc.pre(!/[:[,]\s*(?:NaN|[+-]?Infinity|undefined)\s*[\]},]/.test(text));
         // Where it folds a line it may fold a character beyond 16 bits in two.
         fc.pre(text.isWellFormed());
