@@ -89,7 +89,7 @@ export interface ObjectList {
   readonly items: readonly LiveObject[];
   /** The version from which a watch continues. */
   readonly resourceVersion: string;
-  /** Of the responses. */
+  /** The size of the responses. */
   readonly bytes?: number | undefined;
 }
 

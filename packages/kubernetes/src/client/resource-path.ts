@@ -35,9 +35,7 @@ export function resourcePath(
   return subresource === undefined ? path : `${path}/${segment("subresource", subresource)}`;
 }
 
-/**
- * Explains why no URL can name an object, so that it cannot exist whatever its kind. Returns undefined if a URL can.
- */
+/** Explains why no URL can name an object, so that no kind can have it. Returns undefined if a URL can. */
 export function namingProblem({ apiVersion, namespace, name }: ObjectReference): string | undefined {
   const ofName = wrongSegment(name);
   if (ofName !== undefined) return `name ${JSON.stringify(name)}: ${ofName}`;

@@ -1,8 +1,8 @@
 import { escapeControls } from "@xfn/units";
 import { TokenBucket } from "../client/token-bucket.ts";
 
-// Of one object: a burst of different events, then one every ten seconds. Users read no more, and other objects need
-// the room.
+// Limit for one object: a burst of different events, then one every ten seconds. Users read no more, and other objects
+// need the room.
 const OBJECT_RATE = { perSecond: 0.1, burst: 25 };
 // Further messages of the same reason become one event, with the latest message.
 const MAX_MESSAGES = 10;

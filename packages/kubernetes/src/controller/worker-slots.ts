@@ -11,7 +11,6 @@ export type Priority =
    */
   | "slow";
 
-/** A request for a slot. */
 export interface SlotRequest {
   /** Sources with the same priority take turns, however many requests each has waiting. */
   readonly source: string;

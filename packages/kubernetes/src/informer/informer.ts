@@ -23,9 +23,7 @@ export interface SubscribeOptions {
   readonly changesOnly?: boolean | undefined;
 }
 
-/**
- * Keeps a cache of one kind up to date: lists, watches, and resumes after whatever ends a watch. Its users share it.
- */
+/** Keeps a cache of one kind up to date: lists, watches, and resumes each watch that ends. Its users share it. */
 export interface Informer {
   readonly kind: ResourceKind;
   readonly cache: Cache;

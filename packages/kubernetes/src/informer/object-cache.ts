@@ -84,7 +84,7 @@ export class ObjectCache implements Cache {
     if (cached !== undefined && cached.metadata.uid === object.metadata.uid) this.#remove(key, object);
   }
 
-  /** Replaces an object by another form of the same version, which is no change. */
+  /** Replaces an object by another form of the same version. Does not count as a change. */
   replaceForm(object: LiveObject): void {
     this.#store(keyOf(object), object);
   }

@@ -7,8 +7,8 @@ import { ReferenceResolutionError } from "./reference-error.ts";
 export type ReferencePath = readonly [...(string | number)[], string];
 
 /**
- * A field that can take its value from another object. Beside the field `network`, authors write `networkRef` with the
- * name of the other object, or `networkSelector` with what it must match.
+ * A field that can take its value from another object. Instead of the field `network`, authors write `networkRef` with
+ * the name of the other object, or `networkSelector` to select it.
  */
 export interface ReferenceField {
   /** The path of the value, such as `["spec", "forProvider", "network"]`. */

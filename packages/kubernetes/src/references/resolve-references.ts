@@ -16,8 +16,8 @@ const EXTERNAL_NAME = "crossplane.io/external-name";
  * Gives fields of a resource the values of the objects to which they refer. First writes the references that selectors
  * choose, then the values. Makes no request if all fields are resolved.
  *
- * A field that has a value keeps it. A reference wins over a selector. Of several matching objects the first by name is
- * chosen, and stays chosen. Objects that are being deleted, and the resource itself, never match.
+ * A field that has a value keeps it. A reference wins over a selector. A selector chooses the first matching object by
+ * name, and keeps its choice. Objects that are being deleted, and the resource itself, never match.
  *
  * @param resource the resource as the provider read it. The writes fail with `Conflict` if it has changed since
  * @returns the resource with its references and values
