@@ -1,4 +1,4 @@
-// What the programs of xfn share: command lines, settings, logs, probes, signals. Nothing here knows a specific
+// Shared by the programs of xfn: command lines, settings, logs, probes, signals. Nothing here knows a specific
 // program.
 
 export { type CommandLine, commandLine } from "./command-line.ts";

@@ -2,12 +2,11 @@ import type { Command, Option } from "commander";
 import { wordsOf } from "../declare-settings.ts";
 
 /**
- * What completes a value: the words that it can be, folders, or what the program lists when it is asked. Undefined:
- * file names.
+ * Source of a value's completions: fixed words, folders, or a list that the program prints. Undefined: file names.
  */
 export type Values = readonly string[] | "folders" | ListedValues;
 
-/** What a program lists when a shell asks it. */
+/** Lists that a program prints for a shell. */
 export type ListedValues = "images" | "contexts" | "namespaces" | "kinds" | "objects" | "compositions";
 
 /** The values of arguments by command, such as `images rm`. The last one counts for all further arguments too. */
