@@ -14,7 +14,6 @@ export const TEXT: JsonObject = { type: "string" };
 
 export const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-/** A reference to a kind. */
 export const KIND_REFERENCE: JsonObject = {
   type: "object",
   required: ["apiVersion", "kind"],

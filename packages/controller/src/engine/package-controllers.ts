@@ -20,7 +20,6 @@ import { KindController, type KindControllerOptions } from "./kind-controller.ts
 /** The time for the first list. A server needs less than a second, but the controller's role may lack the kind. */
 const LIST_MS = 30_000;
 
-/** The reconcilers of one kind of packages. */
 export interface PackageKindReconcilers {
   readonly kind: ResourceKind;
   readonly revisionKind: ResourceKind;

@@ -26,7 +26,7 @@ export class ApiHealth {
     this.#unanswered = 0;
   };
 
-  /** What is wrong; undefined if nothing is. */
+  /** A message about an API server that does not answer; undefined if it does. */
   get problem(): string | undefined {
     const silentMs = this.#now() - this.#silentSince;
     if (this.#unanswered < MIN_UNANSWERED || silentMs < SILENT_MS) return undefined;

@@ -7,7 +7,6 @@ import { UsageError } from "@xfn/program";
 import { controllerRole, type PluralOf } from "../definition/controller-role.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS, groupKind } from "../objects/kinds.ts";
 
-/** What the roles depend on. */
 interface Sources {
   readonly definitions: readonly Definition[];
   readonly compositions: readonly Composition[];

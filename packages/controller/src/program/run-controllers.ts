@@ -42,7 +42,6 @@ const LEASE = "xfn-controller";
 // An API server that starts together with the controller answers within seconds.
 const INSTALL_BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
 
-/** What the controllers of a process use. */
 export interface ControllersInput {
   readonly version: string;
   readonly config: StartConfig;

@@ -8,8 +8,8 @@ const REPEAT_MS = 10 * 60_000;
 const MAX_LINES = 10_000;
 
 /**
- * Logs failed lists and watches: each problem of a kind once in ten minutes. A kind that is gone is no problem: its CRD
- * was deleted, and its watch ends soon. Repetitions are logged at level debug.
+ * Logs failed lists and watches: each problem of a kind once in ten minutes, and repetitions at level debug. A kind
+ * without a CRD is not a problem: the CRD was deleted, and the watch ends soon.
  *
  * @param now milliseconds since the epoch
  */

@@ -3,9 +3,7 @@ import { join } from "node:path";
 
 /** Bounds of recordings. */
 export interface RecordingLimits {
-  /** Of one XR. */
   readonly perComposite: RecordingBounds;
-  /** Of all XRs. */
   readonly total: RecordingBounds;
 }
 

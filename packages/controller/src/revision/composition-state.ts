@@ -11,17 +11,17 @@ import { isPaused } from "../objects/read-objects.ts";
 import { numberOf } from "./read-revision.ts";
 import { contentHash, hashLabel } from "./revision-name.ts";
 
-/** What is wrong with a Composition. One with a broken contract has a revision nevertheless: XRs report it too. */
+/** An error of a Composition. One with a broken contract has a revision nevertheless: XRs report it too. */
 export interface Problem {
   readonly reason: "InvalidComposition" | "CannotKeepRevision" | "ConnectionContract";
   readonly message: string;
 }
 
-/** What the content of a Composition says about it. */
+/** The result of {@link checkContent}. */
 export interface CompositionCheck {
   /** Why it can have no revision. */
   readonly problem: Problem | undefined;
-  /** Fields without effect, and what else its author should know. */
+  /** Fields without effect, and other advice to the author. */
   readonly warnings: readonly string[];
   /** Undefined if it has errors. */
   readonly composition: Composition | undefined;

@@ -6,8 +6,8 @@ import { MAX_LABEL_LENGTH } from "../objects/labels.ts";
 const MAX_NAME_LENGTH = 253;
 
 /**
- * The hash of a revision's content, as 64 hexadecimal digits: the Composition's spec and labels, whatever the order
- * of keys. Labels are part of the content because revisions carry them, and XRs select revisions by them.
+ * The hash of a revision's content, as 64 hexadecimal digits: the Composition's spec and labels. The order of keys does
+ * not matter. Labels are part of the content because revisions carry them, and XRs select revisions by them.
  */
 export function contentHash(composition: KubernetesObject): string {
   const hash = createHash("sha256");

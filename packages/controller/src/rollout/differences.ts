@@ -31,7 +31,7 @@ const MASK = "(masked)";
 const MAX_VALUE = 120;
 const MAX_PATH = 200;
 
-/** Fields with a secret value in many kinds, beside those that a trace hides. */
+/** Fields with a secret value in many kinds, in addition to those that a trace hides. */
 const SECRET_FIELD = /(?:password|passwd|token|secret|credentials?|private_?key)$/i;
 const SERVER_FIELDS: readonly string[] = [
   "managedFields",

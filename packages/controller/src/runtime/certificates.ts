@@ -8,7 +8,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** What a certificate is for. */
+/** The usage and the names of a new certificate. */
 export interface CertificateRequest {
   readonly usage: "server" | "client";
   /** The first is the common name. A server has all of them as DNS names. */

@@ -16,7 +16,7 @@ export function isRolledOut(deployment: LiveObject): boolean {
   return isObserved && [replicas, updatedReplicas, availableReplicas].every((count) => Number(count) === wanted);
 }
 
-/** What identifies the content of the Secrets with which a Deployment's pods start. */
+/** The hash of the Secrets with which a Deployment's pods start. */
 export function certificatesOf(deployment: LiveObject): string | undefined {
   return textAt(deployment, "spec", "template", "metadata", "annotations", ANNOTATION_CERTIFICATES);
 }

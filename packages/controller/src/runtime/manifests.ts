@@ -6,7 +6,7 @@ import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 
 // The objects that run a package: Crossplane's defaults, below the templates of a DeploymentRuntimeConfig.
 
-/** What runs, and how. */
+/** Input of the manifests of a package's runtime. */
 export interface Workload {
   readonly kind: "Function" | "Provider";
   /** The name of the FunctionRuntime or ProviderRuntime. */

@@ -142,7 +142,7 @@ function metadataOf(runtime: LiveObject, suffix: string, roles: readonly string[
   };
 }
 
-/** What decides the roles of a runtime. */
+/** The hash of the inputs of a runtime's roles. */
 function subjectOf(context: Context, runtime: LiveObject, account: string): string {
   return hashOf([account, providedCrds(context, runtime)]);
 }

@@ -19,7 +19,7 @@ export function providedCrds(context: Context, runtime: LiveObject): { readonly 
   return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, uid]) => ({ name, uid }));
 }
 
-/** The owners of a runtime. Who creates a runtime chooses the names of its owners, but not their UIDs. */
+/** The owners of a runtime. The UIDs must match, because the author of a runtime can name any owner. */
 function revisionsOf({ informers }: Context, runtime: LiveObject): LiveObject[] {
   const revisions = informers.peek(PROVIDER_REVISIONS);
   return ownerReferencesOf(runtime).flatMap((owner) => {
@@ -29,8 +29,8 @@ function revisionsOf({ informers }: Context, runtime: LiveObject): LiveObject[] 
 }
 
 /**
- * The resources that the API server serves for CRDs of a provider, by group, as the CRDs themselves say: a CRD that is
- * not established serves nothing, whatever its name is, and one of another owner is not the provider's.
+ * The resources that the API server serves for CRDs of a provider, by group. They are read from the CRDs, not from
+ * their names: a CRD that is not established serves nothing, and the provider may not own it.
  *
  * @throws {ApiError}
  */

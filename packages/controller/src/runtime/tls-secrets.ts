@@ -21,7 +21,7 @@ export interface TlsPair<T> {
   readonly client: T;
 }
 
-/** What decides the certificates of a runtime. */
+/** The inputs of the decision whether to issue certificates. */
 export interface TlsState {
   readonly authority: KeyPair;
   readonly server: TlsContent | undefined;

@@ -12,7 +12,10 @@ import { PackageInstallError } from "../package/registry/install-error.ts";
 /** The kinds of the objects that run a package. */
 const WORKLOAD_KINDS: readonly ResourceKind[] = [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS, SECRETS];
 
-/** What was applied last: the API server fills in defaults, so that an object cannot be compared with its manifest. */
+/**
+ * The hash of the manifest that was applied last. The API server fills in defaults, so that an object cannot be
+ * compared with its manifest.
+ */
 const ANNOTATION_APPLIED = "pkg.crossplane.io/applied";
 
 /** Reads an object of the workload's namespace. */

@@ -51,7 +51,6 @@ export interface ReconcileContext extends Omit<Context, "client" | "composed" | 
   conditions: readonly Condition[];
 }
 
-/** The progress of a reconcile. */
 export interface ReconcileProgress {
   /** Whether the reconcile has written anything except a status. */
   hasWritten: boolean;
