@@ -20,7 +20,6 @@ export interface Recorded {
   readonly text: string;
 }
 
-/** A folder for recordings. */
 export function recordingsFolder(): {
   folder: string;
   newPath: () => string;

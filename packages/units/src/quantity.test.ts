@@ -156,7 +156,7 @@ describe("quantityToCores", () => {
   });
 });
 
-// What AsApproximateFloat64 of k8s.io/apimachinery v0.27.3 gives.
+// Results of AsApproximateFloat64 of k8s.io/apimachinery v0.27.3.
 describe("quantityToFloat64", () => {
   test.each([
     ["0", 0],

@@ -242,7 +242,6 @@ export interface ContainerFunctionResources {
   };
 }
 
-/** The runner of a function. */
 export interface ContainerFunctionRunner {
   /** A gRPC target such as `unix:///@crossplane/fn/default.sock`. */
   endpoint?: string;

@@ -120,7 +120,6 @@ const ENVIRONMENT: readonly PatchType[] = [
   "CombineToEnvironment",
 ];
 
-/** The patches of a template. */
 export const TEMPLATE_PATCHES: Schema<Patch[]> = patches(
   [...COMPOSITE, ...ENVIRONMENT, "PatchSet"],
   [...COPY_AND_COMBINE_RULES, PATCH_SET_RULE],

@@ -7,7 +7,6 @@ import type { Rollout } from "./composition.ts";
 import { duration } from "./duration.ts";
 import type { WrittenRollout } from "./written.ts";
 
-/** The defaults of a rollout. */
 export const ROLLOUT_DEFAULTS: Pick<Rollout, "durationMs" | "maxFailures"> = {
   durationMs: 5 * 60 * 1000,
   maxFailures: 0,

@@ -1,7 +1,6 @@
 import { type ObjectSchema, object } from "../api-schema/object.ts";
 import { matching, required } from "../api-schema/schema.ts";
 
-/** A service account. */
 export interface ServiceAccountReference {
   namespace: string;
   name: string;

@@ -36,7 +36,6 @@ export type PatchType =
   | "CombineToEnvironment"
   | "PatchSet";
 
-/** One patch. */
 export interface Patch {
   /** Default `FromCompositeFieldPath`. */
   type?: PatchType;

@@ -56,7 +56,6 @@ export interface WrittenSettings {
   schema?: StepSettings["schema"];
 }
 
-/** A function. */
 export interface WrittenFunction extends WrittenSettings, WrittenTarget {
   name: string;
   type: CompositionFunction["type"];

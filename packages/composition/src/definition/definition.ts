@@ -10,7 +10,6 @@ export const DEFINITION_API_VERSIONS: readonly [string, ...string[]] = [
   "apiextensions.crossplane.io/v2",
 ];
 
-/** The kind of a definition. */
 export const DEFINITION_KIND = "CompositeResourceDefinition";
 
 /** The API version of {@link DEFINITION_FORMS}. */
@@ -67,7 +66,6 @@ export interface DefinitionSpec {
   defaultCompositeDeletePolicy: "Background" | "Foreground";
   /** The default policy of composite resources for new revisions of their Composition. */
   defaultCompositionUpdatePolicy: "Automatic" | "Manual";
-  /** The default Composition. */
   defaultCompositionRef?: { name: string };
   /** The labels of the revisions from which composite resources without a selector choose. */
   defaultCompositionRevisionSelector?: { matchLabels: Record<string, string> };
@@ -85,7 +83,6 @@ export interface DefinitionSpec {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
 }
 
-/** The names of a kind. */
 export interface KindNames {
   kind: string;
   /** Lower case, as in URLs. */
@@ -96,7 +93,6 @@ export interface KindNames {
   categories: string[];
 }
 
-/** One version of a definition. */
 export interface DefinitionVersion {
   /** Such as `v1alpha1`. */
   name: string;

@@ -93,7 +93,6 @@ const SCALE = object<ScaleSubresource & { labelSelectorPath?: string }>({
 
 const AUTHOR_SCHEMA = "the schema of the composite resource";
 
-/** The name of a version. */
 export const VERSION_NAME: RequiredField<string> = required(
   matching(63, LABEL, "must be lower-case letters, digits and dashes, beginning with a letter"),
   "the version, such as v1alpha1",

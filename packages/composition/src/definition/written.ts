@@ -28,7 +28,6 @@ export interface WrittenNames extends Omit<KindNames, "shortNames" | "categories
   categories?: string[];
 }
 
-/** A version. */
 export interface WrittenVersion extends Omit<DefinitionVersion, "deprecated" | "additionalPrinterColumns"> {
   deprecated?: boolean;
   additionalPrinterColumns?: WrittenColumn[];

@@ -19,7 +19,6 @@ export class ConnectionDetailError extends CodedError<"MissingName" | "MissingFi
   }
 }
 
-/** The source of connection details. */
 export interface ConnectionDetailSource {
   /** The details in order. A later detail wins over an earlier one of the same name. */
   details: readonly ConnectionDetail[];

@@ -5,7 +5,6 @@ import { FieldPathError, findFieldPath, parseFieldPath } from "../field-path/fie
 import { asInt64, goKind } from "../values/go-value.ts";
 import { isObject, kindOf } from "../values/json.ts";
 
-/** The types of readiness checks. */
 export const READINESS_CHECK_TYPES: readonly ReadinessCheck["type"][] = [
   "NonEmpty",
   "MatchString",

@@ -11,7 +11,6 @@ import { hasKind } from "./object-kind.ts";
 import { TemplateError } from "./template-error.ts";
 import type { WriteBudget } from "./write-budget.ts";
 
-/** The target of patches. */
 export interface PatchTarget {
   /** Returns the object to change. Called only before a write. */
   writable(): JsonObject;

@@ -18,7 +18,6 @@ export interface TemplatesSpec {
   environment?: EnvironmentConfiguration;
 }
 
-/** A compiled template. */
 export interface CompiledTemplate {
   name: string;
   index: number;
@@ -32,7 +31,6 @@ export interface CompiledTemplate {
   toComposite: readonly CompiledPatch[];
 }
 
-/** A compiled spec. */
 export interface CompiledSpec {
   templates: readonly CompiledTemplate[];
   environment: readonly CompiledPatch[];

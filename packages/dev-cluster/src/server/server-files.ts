@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { printYaml } from "@xfn/json/document";
 
-/** A user of the server. */
 export interface ServerUser {
   readonly name: string;
   readonly token: string;

@@ -14,7 +14,6 @@ export interface State {
   readonly resources: ReadonlyMap<string, ResourceState>;
 }
 
-/** The request to a function. */
 export interface FunctionRequest {
   readonly observed: State;
   readonly desired: State;
@@ -75,7 +74,6 @@ export interface FunctionCondition {
   readonly target: Target;
 }
 
-/** The response of a function. */
 export interface FunctionResponse {
   /** The complete desired state, which replaces that of the request. */
   readonly desired: State;

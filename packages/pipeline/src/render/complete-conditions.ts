@@ -1,7 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { CONDITION_TIME } from "./conditions.ts";
 
-/** A condition to set. */
 export interface SetCondition {
   type: string;
   status: string;

@@ -27,7 +27,6 @@ export interface FunctionCall {
   run(input: Uint8Array, options: CallOptions): Promise<Uint8Array>;
 }
 
-/** Options of one call. */
 export type CallOptions = Pick<RunOptions, "signal" | "onPhase" | "onStderr">;
 
 /** The wording of messages about an output. */

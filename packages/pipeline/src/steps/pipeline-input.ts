@@ -43,7 +43,6 @@ export interface WebhookOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A Secret. */
 export type SecretReference = PackageStep["credentials"][number]["secretRef"];
 
 /** The input of a run. */

@@ -34,7 +34,6 @@ export interface Trace {
  */
 export type TraceStatus = "Succeeded" | "Fatal" | "Failed" | "Skipped" | "NotRun";
 
-/** One step. */
 export interface TraceStep {
   name: string;
   /** `templates` is patch-and-transform as a whole. */

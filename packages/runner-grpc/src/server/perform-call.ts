@@ -28,7 +28,6 @@ export interface ServedRunOptions extends RunOptions {
   caller: Caller;
 }
 
-/** The outcome of a call. */
 export interface CallOutcome {
   /** Empty if the request could not be decoded. */
   readonly image: string;
@@ -96,7 +95,6 @@ export interface CallToPerform {
   readonly request: () => RequestedRun;
 }
 
-/** The end of a call. */
 export type CallEnd = { readonly output: Uint8Array } | { readonly error: RunnerGrpcError };
 
 /** Performs one call. @param answer called with its end, before the outcome is reported */

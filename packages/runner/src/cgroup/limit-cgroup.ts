@@ -1,6 +1,5 @@
 /** Limits of one call. */
 export interface Limits {
-  /** In bytes. */
   memoryBytes?: number | undefined;
   /** In cores, such as 0.25. */
   cpus?: number | undefined;

@@ -29,7 +29,6 @@ type ContainerState =
   /** Its OCI runtime has exited, and the function is a child of this process. */
   | "detached";
 
-/** The end of a container. */
 export interface ContainerEnd {
   /** Exit code of the function, or of its runtime; null if the runtime was killed. */
   readonly code: number | null;

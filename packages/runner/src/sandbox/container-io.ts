@@ -4,7 +4,6 @@ import { DEFAULT_OUTPUT_BYTES, type RunOptions } from "@xfn/runner-contract";
 import { STDERR_TAIL_BYTES } from "./limits.ts";
 import { OutputBuffer } from "./output-buffer.ts";
 
-/** The output of a container. */
 export interface ContainerOutput {
   stdout: Buffer;
   /** The end of stderr, at most `STDERR_TAIL_BYTES`. */

@@ -30,7 +30,6 @@ export interface Serving {
 /** The end of a server: an exit with this code, which no failure explains, or a failure. */
 export type ServerEnd = { exitCode: number; failure?: undefined } | { failure: RunnerError };
 
-/** Options of a start. */
 interface StartOptions {
   preStarted?: boolean;
   waiting?: WaitingPlace | undefined;

@@ -51,7 +51,6 @@ export function qualifiedNameProblems(key: string): string[] {
   return problems;
 }
 
-/** The problems of the value of a label. */
 export function labelValueProblems(value: string): string[] {
   if (value.length > MAX_LABEL) return [`must be no more than ${MAX_LABEL} bytes`];
   return value === "" || QUALIFIED.test(value)
