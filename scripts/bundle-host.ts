@@ -1,5 +1,5 @@
-// Bundles the sandbox host, packages/runner/dist/host/main.js, into main-bundle.js beside it: one file instead of 25,
-// because the first call waits for the start of this process.
+// Bundles the sandbox host, packages/runner/dist/host/main.js, into main-bundle.js in the same folder. One file instead
+// of 25, because the first call waits for the start of this process.
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 

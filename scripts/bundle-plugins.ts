@@ -16,7 +16,7 @@ const metaResolve = (name) => pathToFileURL(require.resolve(name)).href;`,
   },
 } satisfies BuildOptions;
 
-/** Modules of these packages find workers and programs beside themselves. */
+/** Modules of these packages find workers and programs by paths relative to themselves. */
 const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs|wasm)[/\\]dist[/\\].*\.js$/;
 
 /**

@@ -1,6 +1,6 @@
-// Bundles xfn-runner, packages/runner/dist/program/program.js, into program-bundle.cjs beside it: one file instead of
-// 500. Finding and reading modules was half of the processor time of a start. It is CommonJS, which loads a module of
-// Node at its first use.
+// Bundles xfn-runner, packages/runner/dist/program/program.js, into program-bundle.cjs in the same folder. One file
+// instead of 500: finding and reading modules was half of the processor time of a start. It is CommonJS, which loads a
+// module of Node at its first use.
 import { readFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";

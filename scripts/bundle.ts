@@ -1,5 +1,5 @@
 // Bundles the command line into a few files of packages/cli/dist instead of 150: a short command spends most of its
-// time on finding and reading modules. Modules that locate files beside them are not bundled.
+// time on finding and reading modules. Modules that locate files relative to themselves are not bundled.
 //
 // xfn.js is the program, xfn-start.cjs its start, and xfn-program.js all commands. `xfn render` is one file of its own,
 // xfn-render.cjs, because it is the command that people wait for. Both .cjs files are CommonJS, which loads a module of
@@ -38,7 +38,7 @@ const { metafile } = await build({
   ...common,
   entryPoints: {
     "xfn-program": "dist/program.js",
-    // A worker, which its module finds beside itself.
+    // A worker, which its module finds in its own folder.
     "output-worker": fileURLToPath(new URL("../packages/pipeline/dist/output/output-worker.js", import.meta.url)),
   },
   outdir: "dist",

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** What the metrics of `prom-client` have, though its types do not say so. */
+/** A metric of `prom-client`, with fields that are missing in its types. */
 interface Declared {
   readonly name: string;
   readonly help: string;
