@@ -73,7 +73,7 @@ export class Replicas implements AsyncDisposable {
 
 interface Replica {
   readonly child: ChildProcess;
-  /** Of its metrics. */
+  /** The port of its metrics. */
   readonly port: number | undefined;
   /** Where `loop-pauses.ts` writes. */
   readonly pauses: string;

@@ -42,7 +42,6 @@ const READY_MS = 1_800_000;
 /** An API server with a definition, a Composition of three templates, and the measured controller. */
 export interface World extends AsyncDisposable {
   readonly client: ConnectedClient;
-  /** Of the controller that reconciles. */
   readonly controllerPid: number;
   readonly serverPid: number;
   /** Creates XRs and waits until all are Ready. @returns milliseconds until the first and until all are Ready */

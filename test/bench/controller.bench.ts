@@ -27,7 +27,7 @@ interface Small {
   readonly controllerCpuMs: number;
   readonly serverCpuMs: number;
   readonly rssMb: number;
-  /** Of the event loop. */
+  /** The longest pause of the event loop. */
   readonly longestPauseMs: number;
   readonly longestPauseCpuMs: number;
 }

@@ -79,7 +79,7 @@ async function webhooks(workspace: Workspace): Promise<void> {
   }
 }
 
-/** A warm call of a runner in this process, against one of a runner in a process beside it. */
+/** Compares warm calls of a runner in this process with those of a runner in another process. */
 async function inProcess(workspace: Workspace): Promise<void> {
   const flags = { "cache-dir": workspace.cache, "warm-pool": "1", "allow-unlimited": true };
   const { config, problems } = readSettings(ENGINE_SETTINGS, flags);

@@ -29,7 +29,7 @@ const GREETINGS: ResourceKind = {
 };
 const COUNTED = new Set(["compositions", "compositionrevisions", "functionruntimes", "xgreetings", "configmaps"]);
 
-/** What one burst of XRs took. */
+/** The cost of one burst of XRs. */
 interface Cost {
   readonly ms: number;
   /** Processor time of the controller until all were Ready, in milliseconds. */

@@ -18,7 +18,7 @@ const STEADY_MS = 65_000;
 const SETTLE_MS = 15_000;
 
 const FUNCTIONS = kindOf("pkg.crossplane.io", "Function", "functions");
-/** What the controller asks for: not the leases and the garbage collector's lists. */
+/** The resources that the controller requests, without leases and the lists of the garbage collector. */
 const COUNTED = new Set(["functions", "functionrevisions", "functionruntimes", "locks"]);
 
 /** Functions as packages: the time to install them, and what they cost while nothing calls them. */

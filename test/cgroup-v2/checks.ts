@@ -31,7 +31,7 @@ const BASE: Record<Kind, string> = {
   foreign: "/sys/fs/cgroup/user.slice/foreign",
 };
 const MiB = 1024 * 1024;
-// The emulated machine is slow, and slower beside other tests.
+// The emulated machine is slow, and slower while other tests run.
 const PATIENCE_MS = 60_000;
 
 const memoryKills: Check = async ({ sh, failure }) => {

@@ -12,7 +12,6 @@ import { which } from "../harness/which.ts";
 import type { Kind } from "./checks.ts";
 import { KERNEL_DIRECTORY } from "./kernel.ts";
 
-/** The result of one check. */
 export interface CheckResult {
   kind: Kind;
   name: string;
@@ -27,7 +26,7 @@ export interface Report {
   console: string;
 }
 
-// Boot and checks take less than a minute on two idle processors, and several times that beside other tests.
+// Boot and checks take less than a minute on two idle processors, and several times that while other tests run.
 const CHECKS_MS = 540_000;
 
 // The first process starts after 2 s, or after 10 s if four machines boot at once on two processors. An emulated

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 import { files } from "./imports.ts";
 
-// Reconcilers that plan their writes. A write beside the plan would miss in dry runs, and have no actor and no guard.
+// Reconcilers that plan their writes. Dry runs would miss a write outside the plan, which has no actor and no guard.
 const PLANNED: readonly string[] = ["packages/controller/src/composite"];
 const WRITE = /\bclient\s*\.\s*(?:apply|create|patch|update|delete)\(/;
 

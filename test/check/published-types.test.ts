@@ -79,7 +79,7 @@ beforeAll(() => {
 test.each(files("packages/*/package.json"))("%s packs its license, and no maps to missing sources", (path) => {
   const manifest = JSON.parse(readFileSync(join(CHECKOUT, path), "utf8")) as { files: string[] };
   expect(manifest.files).toContain("!dist/**/*.map");
-  // npm packs it whatever `files` says, if the package's own folder has it. The build copies it there.
+  // npm packs it even if `files` does not list it, but only from the package's own folder. The build copies it there.
   expect(readFileSync(join(CHECKOUT, path, "../LICENSE"))).toEqual(readFileSync(join(CHECKOUT, "LICENSE")));
 });
 

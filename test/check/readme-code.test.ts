@@ -52,7 +52,7 @@ beforeAll(() => {
     const code = fencedBlocks(readFileSync(join(CHECKOUT, path), "utf8")).filter(({ language }) => language === "ts");
     const folder = path.split("/")[1] ?? "";
     mkdirSync(join(dir, folder));
-    // What examples import of a reader's own project.
+    // Files of a reader's own project, which the examples import.
     cpSync(join(CHECKOUT, "examples/testing/functions"), join(dir, folder, "functions"), { recursive: true });
     writeFileSync(join(dir, folder, "types.ts"), types);
     return code.map(({ text }, index) => {

@@ -7,7 +7,6 @@ import { needs } from "../harness/needs.ts";
 
 const bound = (name: string): JsonObject => ({ resourceRef: { apiVersion: API, kind: "XThing", name } });
 
-// What happens to a composite when its claim is deleted.
 describe("the composite of a deleted claim", needs("api-server"), () => {
   let world: ClaimWorld;
   provideClaimWorld((made) => (world = made), { defaultCompositeDeletePolicy: "Background" });

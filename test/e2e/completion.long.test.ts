@@ -18,7 +18,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   "xfn-controller": join(CHECKOUT, "packages/controller/dist/program/main.js"),
 };
 
-/** What an API server answers. */
+/** Responses of the API server by path. */
 const ANSWERS: Readonly<Record<string, object>> = {
   "/apis": { groups: [{ name: "example.org", versions: [{ version: "v1" }], preferredVersion: { version: "v1" } }] },
   "/api/v1": { resources: [{ name: "namespaces", kind: "Namespace", namespaced: false }] },

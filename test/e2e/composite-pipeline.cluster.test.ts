@@ -171,7 +171,7 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     expect(events).toContain('Normal Checked Pipeline step "only": all is well');
     expect(events).toContain('Warning ComposeResources Pipeline step "only": look here');
     expect(events.join("\n")).toContain('set the condition "Synced", which has no effect: the controller sets it');
-    // Of the two conditions of one type, only the last one may count: each change of the status gets a new time.
+    // Only the last of two conditions of one type may count, because each change of the status gets a new time.
     const later = Date.now() + 60_000;
     await world.reconcile("conditions", { now: () => later });
     expect(world.writes()).toEqual([]);

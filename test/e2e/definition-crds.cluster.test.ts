@@ -9,7 +9,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { OWN_CRDS, thingDefinition } from "../harness/definitions.ts";
 import { needs } from "../harness/needs.ts";
 
-// What the API server accepts by the schemas and rules of the controller's own CRDs.
+// Checks the schemas and rules of the controller's own CRDs with an API server.
 
 const composition = (spec: JsonObject, apiVersion = "apiextensions.crossplane.io/v1"): KubernetesObject => ({
   apiVersion,
@@ -110,7 +110,7 @@ describe("the controller's own CRDs", needs("api-server"), () => {
     }
   });
 
-  // Of Crossplane's design "Composition Functions", literally.
+  // Literal copies from Crossplane's design "Composition Functions".
   test.each(["template", "function", "function-with-all-fields", "function-of-first-draft"])(
     "the design's Composition is accepted as it is printed: %s",
     async (name) => {

@@ -99,7 +99,7 @@ describe("the scope of a definition", needs("api-server"), () => {
       expect(await field(".items[*].data.size", "configmaps", "-n", team, "-l", "crossplane.io/composite=shop")).toBe(
         team,
       );
-      // The author's own field of this name is no bookkeeping of the controller's.
+      // The author's own field of this name is not one of the controller's.
       await expect.poll(() => field(".status.connectionDetails", "app/shop", "-n", team)).toBe(team);
     }
     const machinery = JSON.parse(await field(".spec.crossplane", "app/shop", "-n", "team-a"));

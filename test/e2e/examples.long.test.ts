@@ -11,7 +11,7 @@ import { Workspace } from "../harness/workspace.ts";
 
 /** The expected output of the renders of a README, in order. */
 interface Render {
-  /** A file beside the README with the expected stdout. */
+  /** A file in the folder of the README with the expected stdout. */
   stdout: string;
   stderr?: string;
   code?: number;

@@ -8,8 +8,8 @@ import { needs } from "../harness/needs.ts";
 import { requestFor } from "../harness/served-functions.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// What --function NAME=https://HOST:PORT and --function-tls-* of xfn-controller do, against a server that requires a
-// certificate of its authority, as functions of a Crossplane installation do.
+// Tests --function NAME=https://HOST:PORT and --function-tls-* of xfn-controller against a server that requires a
+// certificate of its authority, like functions of a Crossplane installation.
 
 const noHost = { callFunction: () => Promise.reject(new Error("no package is expected")) };
 const USE = { step: "step", auth: async () => undefined };

@@ -7,7 +7,7 @@ import { which } from "../harness/which.ts";
 import { Workspace } from "../harness/workspace.ts";
 import { FakeCheckout } from "./fake-checkout.ts";
 
-// What a person at a terminal sees of the first set-up: Ctrl-C, narrow windows, proxies and full disks.
+// The first set-up at a terminal: Ctrl-C, narrow windows, proxies and full disks.
 
 let workspace: Workspace;
 let checkout: FakeCheckout;
@@ -21,7 +21,7 @@ afterEach(async () => {
   await workspace[Symbol.asyncDispose]();
 });
 
-/** A program that runs on whatever signal it gets, and whose child does, too. It writes the ids of both. */
+/** A program that ignores signals, and whose child does, too. It writes the ids of both. */
 const stubborn = (ids: string): string => `#!/bin/sh
 trap '' INT TERM HUP
 sleep 1000 &

@@ -42,7 +42,7 @@ afterAll(async () => {
 /** A step of a page. */
 interface Step {
   title: string;
-  /** What the machine may lack. */
+  /** Requirements that the machine may lack. */
   need?: Need[];
   /** Runs the step, and returns the value to compare with `expected`. */
   run(): Promise<unknown>;

@@ -10,7 +10,7 @@ import { buildExampleImages, pretendCheckout } from "../harness/pretend-checkout
 import { runnerOf } from "../harness/shell-function.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// What a user's test does whose functions run in real containers. With handlers: examples/testing.
+// A user's test whose functions run in real containers. With handlers: examples/testing.
 
 const file = beside(pathToFileURL(join(CHECKOUT, "examples", "testing", "any.test.ts")));
 const orders = {

@@ -56,7 +56,6 @@ function files(root: string): string[] {
 }
 
 let count = 0;
-/** An empty store. */
 function emptyStore(): Promise<Store> {
   count += 1;
   return openStore({ dir: join(dir, `store${count}`) });

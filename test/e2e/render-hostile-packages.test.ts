@@ -4,7 +4,7 @@ import { needs } from "../harness/needs.ts";
 import { buildScriptImage } from "../harness/served-functions.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// xfn render, whole, with packages whose server listens and is no function.
+// The whole xfn render, with packages whose server listens but is not a function.
 
 const XR = "apiVersion: example.org/v1\nkind: XThing\nmetadata: {name: thing}\n";
 const COMPOSITION = `apiVersion: apiextensions.crossplane.io/v1

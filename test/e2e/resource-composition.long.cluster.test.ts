@@ -84,7 +84,7 @@ describe("Resource Composition", needs("api-server"), () => {
   const names = async (kind: string, ...more: readonly string[]): Promise<string[]> =>
     (await field(".items[*].metadata.name", kind, ...more)).split(" ").filter((name) => name !== "");
 
-  /** What the provider does for the resources of a composite: a connection secret, and the condition Ready. */
+  /** Acts as the provider of a composite's resources: writes a connection secret, and the condition Ready. */
   const provision = async (composite: string): Promise<void> => {
     const selector = ["-l", `crossplane.io/composite=${composite}`];
     for (const kind of COMPOSED) await expect.poll(() => names(kind, ...selector), TIMEOUT).toHaveLength(1);

@@ -127,7 +127,7 @@ describe("a function in a chroot", needs("root"), () => {
     expect((await failureOf(ask(strict, "echo ran", CHROOT))).code).toBe("ChrootUnavailable");
   });
 
-  /** What the kernel says of a running function. */
+  /** Runs a function, and reads its status from the kernel. */
   async function statusOf(script: string): Promise<{
     status: ReadonlyMap<string, string[]>;
     groups: string;

@@ -7,7 +7,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { buildExampleImages, exampleImages, pretendCheckout, runCommand } from "../harness/pretend-checkout.ts";
 import { Workspace } from "../harness/workspace.ts";
 
-// The code of docs/tasks/testing.md, as a test beside those of examples/testing.
+// The code of docs/tasks/testing.md, as a test in a copy of examples/testing.
 
 const FUNCTION = "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-firewall}";
 const PIPELINE = `apiVersion: apiextensions.crossplane.io/v1

@@ -178,7 +178,7 @@ describe("a function that is a webhook", needs("openssl"), () => {
     expect(error.message).toMatch(/^step "db": /);
     expect(error.message).toContain(`(webhook ${url})`);
     expect(error.message).toContain(problem);
-    // What may have been received is not sent again.
+    // A request that the server may have received is not sent again.
     expect(requests).toBe(1);
   });
 

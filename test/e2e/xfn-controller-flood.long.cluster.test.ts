@@ -7,7 +7,7 @@ import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
 
-// `xfn-controller start` in 512 MiB, as in deploy/, beside hundreds of MB of a tenant's ConfigMaps. They have the label
+// `xfn-controller start` in 512 MiB, as in deploy/, with hundreds of MB of a tenant's ConfigMaps. They have the label
 // of composed resources, and some of them an owner reference to an XR.
 
 const BYTES = 512 * 1024 * 1024;
@@ -146,7 +146,7 @@ describe("a controller in 512 MiB beside a tenant's large objects", needs("api-s
     await flood("owned", owner);
     await restart();
     expect(await uncached()).toBeGreaterThan(0);
-    // Its small object fits beside the large ones. These take the rest of the space.
+    // Its small object fits in addition to the large ones. These take the rest of the space.
     await flood("rest", owner, 20, MB.slice(0, MB.length / 10));
     const { items } = await client.list(await client.kind("v1", "ConfigMap"), {
       labelSelector: "crossplane.io/composite=a",

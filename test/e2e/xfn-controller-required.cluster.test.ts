@@ -11,8 +11,7 @@ import { type RunningController, startController } from "../harness/controller-p
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 
-// What functions require, with the rights of deploy/ and no others: the controller is a user that only these roles
-// are bound to.
+// Required resources with only the rights of deploy/: the controller is a user that only these roles are bound to.
 
 const USER = "controller";
 const DEPLOY = join(CHECKOUT, "deploy/base");

@@ -326,7 +326,7 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
         )
         .toBe("yes");
       expect(await may("delete")).toBe("no");
-      // Its conversion webhook is at its own Service, whatever the package says.
+      // Its conversion webhook is at its own Service, even if the package names another one.
       const place = "jsonpath={.spec.conversion.webhook.clientConfig.service}";
       expect(JSON.parse(await get("crd/buckets.aws.example.org", "-o", place))).toEqual({
         namespace: "crossplane-system",

@@ -212,7 +212,7 @@ describeXfnRunner((shared) => {
       expect(Buffer.from(await run("team/fn:v1")).toString()).toBe("in\n");
       expect(Buffer.from(await run("team/fn:v1")).toString()).toBe("in\n");
       const digest = String((await server.logged(({ msg }) => msg === "call"))["digest"]);
-      // The digest alone selects the image, so an allowed tag beside it does not permit it.
+      // Only the digest selects the image, so an additional allowed tag does not permit it.
       for (const image of ["team/fn:v2", "other/fn:v1", `team/fn:v1@${digest}`, `team/fn@${digest}`]) {
         expect(await failureOf(run(image)), image).toMatchObject({ code: "PermissionDenied" });
       }

@@ -130,7 +130,7 @@ function cacheOf(objects: readonly LiveObject[]): Cache {
   };
 }
 
-/** What the tests of definitions share. */
+/** Shared by the tests of definitions. */
 export interface DefinitionTools {
   readonly server: TestApiServer;
   readonly world: DefinitionWorld;

@@ -7,7 +7,6 @@ import { ApiError, type Client, type LiveObject, type ObjectReference, type Writ
  */
 export type CrashPoint = "before" | "after-commit" | "after-reply";
 
-/** A fault of a write. */
 export type WriteFault =
   /** The controller crashes: no later request gets a reply. */
   | { readonly kind: "crash"; readonly point: CrashPoint }

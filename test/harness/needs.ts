@@ -118,7 +118,7 @@ function lookUp(thing: Need): string | undefined {
 }
 
 // scripts/test.sh may be building them. A test that needs them waits for the end of the build, without a limit: the
-// build takes some five minutes on two idle cores, and has taken 35 beside tests.
+// build takes some five minutes on two idle cores, and has taken 35 while tests ran.
 function lackOfApiServer(): string | undefined {
   const lock = join(dirname(builtBinaries()), "lock");
   if (findBinaries().missing !== undefined && existsSync(lock)) spawnSync("flock", [lock, "true"]);

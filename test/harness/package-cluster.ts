@@ -39,7 +39,7 @@ export interface PackageCluster extends AsyncDisposable {
   readonly controllerPid: number;
   /** `http://127.0.0.1:PORT` of the controller's metrics and probes. */
   readonly controllerUrl: string;
-  /** What the controller logged of requests that it has no right to. */
+  /** The controller's log lines about forbidden requests. */
   forbidden(): ControllerLogLine[];
 }
 
@@ -49,7 +49,7 @@ interface PackageClusterFlags {
   readonly access: (host: string) => readonly string[];
   /** The API groups of the test's definitions. */
   readonly groups: readonly string[];
-  /** Of the controller. */
+  /** Environment of the controller. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -10,7 +10,7 @@ import { type As, type Finished, type RunOptions as ProgramOptions, USERS, type 
 /** A token that runners accept. */
 export const TOKEN = "a-token-of-more-than-16-characters";
 
-/** What the tests of a user share. */
+/** Shared by the tests of a user. */
 export interface SharedRunner {
   /** Has the shell function. */
   readonly workspace: Workspace;

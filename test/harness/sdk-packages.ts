@@ -15,7 +15,7 @@ export function pythonPackages(): string {
   });
 }
 
-/** Installs the packages of the official TypeScript SDK beside the function that uses them. @returns their folder */
+/** Installs the packages of the official TypeScript SDK for the function that uses them. @returns their folder */
 export function typescriptPackages(): string {
   const folder = join(CHECKOUT, "test/functions/typescript-greeting");
   return installed("typescript", join(folder, "package-lock.json"), (target) => {

@@ -16,7 +16,7 @@ export interface SignatureFile {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** What a signature claims, if not what it should. */
+/** Wrong claims of a signature. Absent claims are right. */
 export interface Claim {
   readonly digest?: string;
   readonly repository?: string;

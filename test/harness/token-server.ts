@@ -34,7 +34,7 @@ export async function tokenRegistry(upstream: string, options: { uses?: number }
       return;
     }
     const token = `token-${asked.length}`;
-    // An anonymous client gets read access, whatever it requests.
+    // An anonymous client gets only read access, even if it requests more.
     const granted = authorization === basic ? scopes : scopes.map((scope) => scope.replace(/pull,push$/, "pull"));
     tokens.set(token, { scopes: granted, left: options.uses ?? Number.POSITIVE_INFINITY });
     response.end(JSON.stringify({ access_token: token, expires_in: 300 }));

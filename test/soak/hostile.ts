@@ -10,7 +10,7 @@ import { which } from "../harness/which.ts";
 import type { Workspace } from "../harness/workspace.ts";
 import type { Kind } from "./kinds.ts";
 
-/** What the hostile calls need. */
+/** Images for the hostile calls. */
 export interface HostilePlace {
   /** Images that no store may accept. */
   readonly images: readonly string[];

@@ -1,8 +1,8 @@
 /** How long good calls took, in milliseconds. */
 export interface Latencies {
-  /** Calls at the start, without faulty calls beside them. */
+  /** Calls at the start, before any faulty calls. */
   readonly quiet: readonly number[];
-  /** Calls beside faulty ones. */
+  /** Calls during faulty ones. */
   readonly good: readonly number[];
 }
 

@@ -3,7 +3,7 @@
 // Makes calls of every kind to a real server. A fifth of them fail. --served: only calls of functions that are servers.
 // --memory 1GiB: bounds the memory of the server and its functions together, by a cgroup.
 //
-// The last line but one is JSON: how long good calls took, with faulty calls beside them and, at the start, without.
+// The last line but one is JSON: how long good calls took during faulty calls and, at the start, without them.
 import { parseArgs } from "node:util";
 import { parseBytes } from "@xfn/units";
 import { Workspace } from "../harness/workspace.ts";

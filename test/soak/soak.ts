@@ -35,7 +35,7 @@ export interface SoakReport {
   seconds: number;
   /** Calls with an unexpected outcome: their number, and the first few. */
   wrong: { count: number; first: string[] };
-  /** Of calls with the expected outcome. */
+  /** Only calls with the expected outcome. */
   latencies: Latencies;
   /** The idle server's usage after each tenth of the calls. Its memory is compared at {@link MEMORY_LOOKS} only. */
   usages: ResourceUsage[];

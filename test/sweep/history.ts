@@ -55,7 +55,7 @@ export async function recordHistory(inner: Client, kinds: readonly ResourceKind[
   let changes: Change[] = [];
   let news = Promise.withResolvers<void>();
   const tracks = new Map<string, Track>();
-  // What `caughtUp` waits for: the versions that kinds must reach, and the objects that must be deleted.
+  // `caughtUp` waits for these: the versions that kinds must reach, and the objects that must be deleted.
   const stored = new Map<string, bigint>();
   const removed = new Map<string, { track: Track; uid: string }>();
 

@@ -12,7 +12,7 @@ import { startController } from "../harness/controller-program.ts";
 import { apiVersionOf, COMPOSITIONS, CRDS, DEFINITIONS } from "./kinds.ts";
 import { objectsAt } from "./objects.ts";
 
-// Of this group, so that other tests on the same server do not count these objects.
+// A group of its own, so that other tests on the same server do not count these objects.
 const GROUP = "many.example.org";
 // An API server on two idle cores establishes two CRDs in a tenth of this.
 const PER_DEFINITION_MS = 6_000;

@@ -20,7 +20,6 @@ export interface Faults {
   readonly disorder?: Random | undefined;
 }
 
-/** The result of a run. */
 export interface RunResult {
   /** The objects after each step, when everything has settled. */
   readonly snapshots: readonly Snapshot[];

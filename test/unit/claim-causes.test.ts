@@ -10,7 +10,7 @@ import { condition } from "../harness/conditions.ts";
 import { thingDefinition } from "../harness/definitions.ts";
 import { type MemoryClient, memoryClient } from "../harness/memory-client.ts";
 
-// What claims, XRs and definitions report about the causes of their problems.
+// Causes of problems in the conditions and events of claims, XRs and definitions.
 
 /** @param events receives each event as text */
 function contextOf(client: MemoryClient, events: string[]): Context {

@@ -2,7 +2,7 @@ import type { FunctionRunner } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
 import { get, named, WIDGET, type World, widget, world, xr } from "../harness/composite-memory.ts";
 
-// What an XR shows of a runner without room, and of a cache without space.
+// The conditions of an XR if the runner has no free slot, or its cache no space.
 
 /** The conditions of the XR by their type, as status and reason. */
 function conditions({ client }: World): Record<string, string> {

@@ -12,7 +12,7 @@ const OBJECT = {
   none: [],
 };
 
-// What kubectl prints: test/e2e/dev-cluster.cluster.test.ts compares other templates with it.
+// The output of kubectl. test/e2e/dev-cluster.cluster.test.ts compares other templates with it.
 test.each([
   ["{.spec.replicas}", "3"],
   [".spec {.spec.paused}", ".spec false"],

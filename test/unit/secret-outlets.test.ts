@@ -45,7 +45,7 @@ function webhookWorld(answer: (token: string) => Pick<FunctionIO, "desired"> | P
   return w;
 }
 
-/** What users see of a reconcile: the XR, events, and the error that is logged. */
+/** All that a reconcile shows to users: the XR, events, and the error that is logged. */
 async function shown(w: World): Promise<string> {
   const error = await w.reconcile().then(
     () => "",

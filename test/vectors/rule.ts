@@ -17,7 +17,7 @@ export interface Rule {
   outcome(vector: VectorCase, recorded: Expected): Expected;
 }
 
-/** The objects of a list. Empty if the value is no list. */
+/** The objects of a list. Empty if the value is not a list. */
 export function list(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { compareCel, describeDisagreement } from "./run-cel.ts";
 
-// Of many disagreements, the first ones show the kinds.
+// If there are many disagreements, the first ones show the kinds.
 const MAX_SHOWN = 30;
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-// npm run fuzz -- hostile-servers [TEXT]: calls hostile servers with all clients, with good calls beside them, and
+// npm run fuzz -- hostile-servers [TEXT]: calls hostile servers with all clients, makes good calls meanwhile, and
 // prints a line of JSON. TEXT selects the kinds whose names contain it.
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** What a hostile server does on one connection. */
+/** The behaviour of a hostile server on one connection. */
 export interface Kind {
   /** Sent once, when the request has begun. */
   readonly first?: Buffer;

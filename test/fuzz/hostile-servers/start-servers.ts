@@ -7,7 +7,6 @@ export interface HostileServers extends Disposable {
   readonly ports: Ports;
 }
 
-/** Starts the servers. */
 export async function startServers(): Promise<HostileServers> {
   const child = fork(join(import.meta.dirname, "servers.ts"), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const { promise, resolve, reject } = Promise.withResolvers<Ports>();

@@ -83,7 +83,7 @@ const RESOURCE_LISTS = [
 ];
 const NO_STATE: FunctionIO = { ...parseFunctionIO(FUNCTION_IO[1] ?? ""), observed: {}, desired: {} };
 
-/** Answers of KRM functions. What was read must survive the other form. */
+/** Responses of KRM functions. A conversion to the other form and back must not change them. */
 export const resourceList: Target = target({
   input: fc.oneof(
     { weight: 6, arbitrary: mutatedText(RESOURCE_LISTS).map((one) => Buffer.from(one, "utf8")) },

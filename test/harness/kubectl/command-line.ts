@@ -1,6 +1,6 @@
 import { NotImitated } from "./not-imitated.ts";
 
-// What a command without the flag means.
+// The defaults of the flags.
 const FLAGS = {
   namespace: "default",
   output: "",

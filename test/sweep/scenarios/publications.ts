@@ -111,7 +111,7 @@ export const PUBLICATIONS: readonly Scenario[] = [
         act: async (actor) => remove(actor, (await all(actor, PUBLICATION))[0]),
         expect: async (actor) => {
           const { composite } = kindsOf(actor);
-          // What existed before its requirement is released, the other one is deleted.
+          // The composite that existed before its requirement is released. The other one is deleted.
           const [left, ...others] = await instances(actor, composite);
           assert.deepEqual([left?.metadata.name, others], [`${actor.id}-x`, []]);
           assert.equal(at(left, "spec", "requirementRef"), undefined);

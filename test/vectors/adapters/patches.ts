@@ -55,7 +55,7 @@ function namer(): (resource: JsonObject) => JsonObject {
   let count = 0;
   return (resource) => {
     const metadata = resource["metadata"];
-    // A generateName that is no string counts as absent.
+    // A generateName that is not a string counts as absent.
     const text = (field: string): string =>
       isObject(metadata) && typeof metadata[field] === "string" ? metadata[field] : "";
     if (!isObject(metadata) || text("name") !== "" || text("generateName") === "") return resource;

@@ -33,7 +33,7 @@ function below(path: string): string {
   return path.startsWith("[") ? `outer${path}` : `outer.${path}`;
 }
 
-/** A field beside those that paths name. */
+/** A field that no path names. */
 const sibling: Mutation = {
   name: "an unrelated field",
   files: ["connection-details", "fieldpath", "readiness"],

@@ -2,7 +2,7 @@ import { Float64 } from "@xfn/composition";
 import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
 import { child, list, type Rule } from "../rule.ts";
 
-// Keywords that an API server accepts beside properties, and the reference drops at the roots of spec and status.
+// Keywords that an API server accepts next to `properties`. The reference drops them at the roots of spec and status.
 const KEPT = [
   "title",
   "default",

@@ -43,7 +43,7 @@ function id(text: string, found: string | undefined): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** What the reference would make of the image with a user that it finds. */
+/** The spec that the reference would write if it found the user. */
 function specOf(vector: VectorCase): JsonObject {
   const config = child(child(vector, "imageConfig"), "config");
   const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

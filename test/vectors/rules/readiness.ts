@@ -26,7 +26,7 @@ export function isBooleanCheck(check: JsonObject): boolean {
   return check["type"] === "MatchTrue" || check["type"] === "MatchFalse";
 }
 
-/** A missing field is not ready. A field that is no boolean, and a check without a field path, are errors. */
+/** A missing field is not ready. A field that is not a boolean, and a check without a field path, are errors. */
 function booleanCheck(resource: JsonObject, check: JsonObject): Expected {
   const path = check["fieldPath"];
   if (typeof path !== "string" || path === "") return { error: `${String(check["type"])} without a field path` };

@@ -23,7 +23,7 @@ import {
 import { addReference, changed, identified } from "./outcome.ts";
 import { failedNames } from "./templates.ts";
 
-// What functions answer.
+// Rules about the responses of functions.
 
 /** Entries of one step without a name, or with the same name. */
 export const entryNames: Rule = {
@@ -55,7 +55,6 @@ export const firstFatal: Rule = {
   outcome: (vector, recorded) => failed(vector, recorded, failingStep(vector, isFatal) ?? 0),
 };
 
-/** An unknown severity. */
 export const unknownSeverity: Rule = {
   name: "unknown-severity-is-a-warning",
   file: FILE,

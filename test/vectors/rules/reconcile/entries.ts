@@ -185,7 +185,7 @@ export const objectKept: Rule = {
     }),
 };
 
-/** Resources that cannot be applied, beside others. */
+/** Resources of which some cannot be applied. */
 export const othersApplied: Rule = {
   name: "one-failure-leaves-the-others",
   file: FILE,

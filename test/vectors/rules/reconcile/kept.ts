@@ -140,7 +140,7 @@ export const statusPersisted: Rule = {
         const first = child(child(child(pass.functionInputs[0] as JsonObject, "desired"), "composite"), "resource");
         const given = child(first, "status");
         const returned = statusOf(outputs(vector)[index] ?? []);
-        // What a function changed is desired only while a function says so.
+        // A field that a function changed is desired only while a function returns it.
         first["status"] = Object.fromEntries(Object.entries(given).filter(([key]) => !changedBefore.has(key)));
         for (const [key, value] of Object.entries(returned))
           if (JSON.stringify(value) !== JSON.stringify(given[key])) changedBefore.add(key);

@@ -4,7 +4,7 @@ import { child, list } from "../../rule.ts";
 import type { VectorCase } from "../../vector-file.ts";
 import { ANNOTATION, isForeign, referenced, xrOf } from "./case.ts";
 
-// What templates render, by our own package: the vectors of patches compare it with the reference.
+// Renders templates by our own package. The vectors of patches compare it with the reference.
 
 /** The rendered templates by the names of their entries. */
 export function rendered(vector: VectorCase): [name: string, resource: KubernetesObject][] {
