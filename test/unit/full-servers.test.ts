@@ -2,7 +2,7 @@ import type { FunctionRunner } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
 import { get, named, WIDGET, type World, widget, world, xr } from "../harness/composite-memory.ts";
 
-// The conditions of an XR if the runner has no free slot, or its cache no space.
+// The conditions of an XR if the runner has no free slot, its cache no space, or a watch no right.
 
 /** The conditions of the XR by their type, as status and reason. */
 function conditions({ client }: World): Record<string, string> {
@@ -51,6 +51,20 @@ test("an object for which the cache has no space is read live, and the condition
   expect(conditions(w)).toMatchObject({ Synced: "True ReconcileSuccess", Cached: "False CacheFull" });
   expect(get(w.client, "Widget", "w")?.["spec"]).toEqual({ size: 1 });
   hasSpace = true;
+  w.now += 60_000;
+  await w.reconcile();
+  expect(conditions(w)["Cached"]).toBe("True CacheAvailable");
+});
+
+test("composed resources whose watch is lost are read live, and the condition Cached says so until it works", async () => {
+  let problem: string | undefined = "may not watch widgets";
+  const w = world([xr({ resourceRefs: [{ ...WIDGET, name: "w" }] }), widget("w", "a")], {
+    composed: { watch: () => undefined, cache: () => undefined, problem: () => problem },
+  });
+  w.compose(named("a", "w"));
+  await w.reconcile();
+  expect(conditions(w)).toMatchObject({ Synced: "True ReconcileSuccess", Cached: "False WatchFailed" });
+  problem = undefined;
   w.now += 60_000;
   await w.reconcile();
   expect(conditions(w)["Cached"]).toBe("True CacheAvailable");

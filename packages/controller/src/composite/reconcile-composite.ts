@@ -104,7 +104,7 @@ class CompositeReconciler {
       xr: memory.writes.newest(reference, found) ?? found,
       notes: new Notes(),
       secrets: new RunSecrets(),
-      progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
+      progress: { hasWritten: false, slowedMs: undefined, uncached: new Set(), unwatched: new Map() },
       applied: [],
       fights: [],
       conditions: [],
@@ -233,9 +233,16 @@ function responsiveCondition({ fights, xr }: ReconcileContext): Condition[] {
   return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "WatchCircuitClosed" }];
 }
 
-/** The condition `Cached`, which an XR has once a cache had no space for one of its composed resources. */
-function cachedCondition({ progress: { uncached }, xr }: ReconcileContext): Condition[] {
+/** The condition `Cached`, which an XR has once composed resources were read live for lack of a watch or of space. */
+function cachedCondition({ progress: { uncached, unwatched }, xr }: ReconcileContext): Condition[] {
   const type = "Cached";
+  const [lost] = [...unwatched].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (lost !== undefined) {
+    const message =
+      `the controller cannot watch the kind ${lost[0]} of composed resources, so it notices their changes late, at ` +
+      `polls: ${lost[1]}`;
+    return [{ type, status: "False", reason: "WatchFailed", message }];
+  }
   if (uncached.size === 0)
     return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "CacheAvailable" }];
   const message =

@@ -1,4 +1,5 @@
 import {
+  ApiError,
   CacheBudget,
   type Informer,
   type InformerHandlers,
@@ -36,10 +37,12 @@ function stage(): {
   handlers: Map<string, InformerHandlers>;
   selectors: (string | undefined)[];
   acquired: InformerOptions[];
+  state: Pick<Informer, "failingSince" | "problem"> & { objects: LiveObject[] };
 } {
   const handlers = new Map<string, InformerHandlers>();
   const selectors: (string | undefined)[] = [];
   const acquired: InformerOptions[] = [];
+  const state: ReturnType<typeof stage>["state"] = { failingSince: undefined, problem: undefined, objects: [] };
   const informers: Informers = {
     acquire(kind, options) {
       selectors.push(options?.labelSelector);
@@ -47,7 +50,13 @@ function stage(): {
       const informer: Informer = {
         kind,
         synced: true,
-        cache: { get: () => undefined, list: () => [], byIndex: () => [] },
+        get failingSince() {
+          return state.failingSince;
+        },
+        get problem() {
+          return state.problem;
+        },
+        cache: { get: () => undefined, list: () => state.objects, byIndex: () => [] },
         whenSynced: () => Promise.resolve(),
         addIndexers: () => undefined,
         isWhole: () => true,
@@ -63,7 +72,7 @@ function stage(): {
     peek: () => undefined,
     stop: () => Promise.resolve(),
   };
-  return { informers, handlers, selectors, acquired };
+  return { informers, handlers, selectors, acquired, state };
 }
 
 function bucket(...owners: { name: string; uid: string; controller?: boolean }[]): LiveObject {
@@ -141,4 +150,26 @@ test("the caches keep whole only what a known XR controls, share their memory, a
   expect(buckets).toMatchObject({ budget: BOUNDS.bytes.composed, maxBytes: 500 });
   expect(topics).toEqual(buckets);
   expect(watches.refused).toBe(0);
+});
+
+test("a watch that fails for minutes is not used, and the XRs that relied on it are reconciled once", () => {
+  const { informers, state } = stage();
+  const reported: string[] = [];
+  const watches = new ComposedKindWatches(informers, ({ name }) => reported.push(name), BOUNDS);
+  watches.watch("uid-a", [BUCKETS]);
+  const fail = (problem: unknown, ms: number): unknown[] => {
+    Object.assign(state, { problem, failingSince: performance.now() - ms, objects: [bucket(A), bucket()] });
+    watches.watchFailed(BUCKETS);
+    watches.watchFailed(BUCKETS);
+    watches.watchFailed(TOPICS);
+    return [watches.cache(BUCKETS) !== undefined, watches.problem(BUCKETS), reported.splice(0)];
+  };
+  const refused = new ApiError("Forbidden", "may not watch buckets");
+  expect(fail(refused, 1_000)).toEqual([true, undefined, []]);
+  expect(fail(refused, 10 * 60_000)).toEqual([false, "may not watch buckets", ["a"]]);
+  // All watches of a process fail while the server does not answer, and resume one after the other.
+  expect(fail(new ApiError("Unreachable", "connection refused"), 20 * 60_000)).toEqual([false, undefined, ["a"]]);
+  Object.assign(state, { problem: undefined, failingSince: undefined });
+  expect(watches.cache(BUCKETS)).toBeDefined();
+  expect([watches.problem(BUCKETS), watches.problem(TOPICS)]).toEqual([undefined, undefined]);
 });

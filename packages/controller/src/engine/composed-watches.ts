@@ -3,6 +3,7 @@ import {
   type Informer,
   type InformerOptions,
   type Informers,
+  inTurns,
   type LiveObject,
   type ResourceKind,
 } from "@xfn/kubernetes";
@@ -10,6 +11,7 @@ import type { ComposedCache, ComposedWatches } from "../objects/context.ts";
 import { isSecretKind } from "../objects/kinds.ts";
 import { type ControllerReference, controllerOf } from "../objects/owner.ts";
 import type { CacheBytes } from "./cache-bytes.ts";
+import { isLost, refusalOf } from "./lost-watch.ts";
 
 /**
  * Every composed resource has this label. Watching only labelled objects keeps an XR with one Secret from loading all
@@ -32,6 +34,8 @@ interface Watch {
   readonly informer: Informer;
   /** The UIDs of the XRs that need the watch. */
   readonly xrs: Set<string>;
+  /** The start of the failures for which {@link ComposedKindWatches.watchFailed} has reported the objects. */
+  lostSince: number | undefined;
   end(): void;
 }
 
@@ -83,12 +87,25 @@ export class ComposedKindWatches implements ComposedWatches {
 
   cache(kind: ResourceKind): ComposedCache | undefined {
     const informer = this.#watches.get(keyOf(kind))?.informer;
-    if (informer?.synced !== true) return undefined;
+    if (informer?.synced !== true || isLost(informer)) return undefined;
     return {
       get: (name, namespace) => informer.cache.get(name, namespace),
       isWhole: (object) => informer.isWhole(object),
       complete: (object) => informer.complete(object),
     };
+  }
+
+  problem(kind: ResourceKind): string | undefined {
+    const informer = this.#watches.get(keyOf(kind))?.informer;
+    return informer && refusalOf(informer);
+  }
+
+  /** Reports all objects of a kind once its watch is lost: their XRs have relied on its events. */
+  watchFailed(kind: ResourceKind): void {
+    const watch = this.#watches.get(keyOf(kind));
+    if (watch === undefined || !isLost(watch.informer) || watch.lostSince === watch.informer.failingSince) return;
+    watch.lostSince = watch.informer.failingSince;
+    void inTurns(watch.informer.cache.list(), (object) => this.#changed(object));
   }
 
   stop(): void {
@@ -114,7 +131,7 @@ export class ComposedKindWatches implements ComposedWatches {
       unsubscribe();
       release();
     };
-    return { informer, xrs: new Set(), end };
+    return { informer, xrs: new Set(), lostSince: undefined, end };
   }
 
   #changed(object: LiveObject): void {

@@ -37,7 +37,7 @@ test("no claim is reconciled before composites are listed: it would create anoth
 });
 
 test("a change of a composed resource reconciles its XR while the XR needs the kind", async () => {
-  const { informers, seen, composed } = start();
+  const { informers, seen, composed, engine } = start();
   informers.put(DEFINITIONS, definition());
   informers.put(APPS, xr("a"));
   await settle();
@@ -49,6 +49,11 @@ test("a change of a composed resource reconciles its XR while the XR needs the k
   await settle();
   expect(seen.splice(0)).toEqual(["XApp a"]);
   expect(informers.watched).toContain("buckets?crossplane.io/composite");
+  // A lost watch reports no changes any more.
+  informers.fail(BUCKETS, new ApiError("Forbidden", "may not watch buckets"), 10 * 60_000);
+  engine.watchFailed(BUCKETS);
+  await settle();
+  expect(seen.splice(0)).toEqual(["XApp a"]);
   informers.remove(APPS, "a");
   await settle();
   expect(informers.watched).not.toContain("buckets?crossplane.io/composite");

@@ -71,7 +71,7 @@ export interface Engine {
   /** Resolves when definitions, Compositions and revisions are listed. XRs are reconciled from then on. */
   readonly started: Promise<void>;
   levels(): EngineLevels;
-  /** Reports that a kind cannot be listed or watched. The definition of that kind then reports it. */
+  /** Reports that a kind cannot be listed or watched. Its definition, or XRs that compose the kind, then report it. */
   watchFailed(kind: ResourceKind): void;
   /** Starts no more reconciles. Running reconciles get `graceMs` milliseconds to end. */
   stop(graceMs?: number): Promise<void>;
@@ -222,6 +222,7 @@ class ControllerEngine implements Engine {
   }
 
   watchFailed(kind: ResourceKind): void {
+    this.#composed.watchFailed(kind);
     const affected = this.#instances.definitionOf(kind);
     if (affected === undefined) return;
     const { name = "" } = affected.metadata;

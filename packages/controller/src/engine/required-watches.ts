@@ -2,16 +2,13 @@ import { textAt } from "@xfn/json";
 import type { Cache, CacheBudget, Informer, Informers, LiveObject } from "@xfn/kubernetes";
 import { MAX_REQUIRED_BYTES } from "../functions/required-objects.ts";
 import type { RequiredWatches, Selection, WatchPurpose } from "../objects/context.ts";
+import { isLost } from "./lost-watch.ts";
 
 /**
  * Each watch is an open request. A tenant can have as many watches as are still free, so that a new tenant always gets
  * some. The objects of further selections are read at the next poll.
  */
 const MAX_WATCHES = 1_000;
-
-// A working watch receives a bookmark within a minute. A watch that fails for longer, such as without the right, would
-// keep outdated credentials.
-const LASTING_MS = 2 * 60_000;
 
 interface Watch {
   readonly informer: Informer;
@@ -78,9 +75,7 @@ export class RequiredObjectWatches implements RequiredWatches {
 
   cache(selection: Selection): Cache | undefined {
     const informer = this.#watches.get(keyOf(selection))?.informer;
-    if (informer?.synced !== true || informer.refused > 0) return undefined;
-    const { failingSince = Number.POSITIVE_INFINITY } = informer;
-    return performance.now() - failingSince < LASTING_MS ? informer.cache : undefined;
+    return informer?.synced === true && informer.refused === 0 && !isLost(informer) ? informer.cache : undefined;
   }
 
   stop(): void {

@@ -253,6 +253,8 @@ export interface ComposedWatches {
    * controls then reconciles the XR at once.
    */
   watch(xrUid: string, kinds: readonly ResourceKind[]): void;
-  /** The cache of a watched and listed kind. Otherwise undefined: read the object live. */
+  /** The cache of a kind whose watch works. Otherwise undefined: read the object live. */
   cache(kind: ResourceKind): ComposedCache | undefined;
+  /** Why the API server refuses to list or watch a kind, if it has done so for minutes. */
+  problem?(kind: ResourceKind): string | undefined;
 }

@@ -59,7 +59,7 @@ export async function shadowRun(
     xr,
     notes: new Notes(),
     secrets: new RunSecrets(),
-    progress: { hasWritten: false, slowedMs: undefined, uncached: new Set() },
+    progress: { hasWritten: false, slowedMs: undefined, uncached: new Set(), unwatched: new Map() },
     applied: [],
     fights: [],
     conditions: [],

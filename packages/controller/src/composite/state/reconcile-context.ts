@@ -58,6 +58,8 @@ export interface ReconcileProgress {
   slowedMs: number | undefined;
   /** The kinds of composed resources for which the caches have no space. */
   readonly uncached: Set<string>;
+  /** Why the API server refuses to watch kinds of composed resources. */
+  readonly unwatched: Map<string, string>;
 }
 
 /** Reads the revision of an XR, and the objects that select it. */
@@ -88,6 +90,8 @@ export async function readKnown(
 ): Promise<LiveObject | undefined> {
   if (!actor.mayRead(kind, reference.namespace)) return readLive(context, actor, reference);
   const cache = actor.composed?.cache(kind);
+  const problem = actor.composed?.problem?.(kind);
+  if (problem !== undefined) context.progress.unwatched.set(kind.kind, problem);
   const newest = context.memory.writes.newest(reference, cache?.get(reference.name, reference.namespace));
   if (newest !== undefined && cache?.isWhole(newest) !== false) return newest;
   const live = await readLive(context, actor, reference);
