@@ -1,51 +1,42 @@
-import { execute } from "../plan/execute.ts";
-import { selectRevision } from "../revision/select-revision.ts";
-import type { ComposedRun } from "./apply/apply-run.ts";
-import { executeOrThrow } from "./apply/execute-plan.ts";
-import { observeComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
-import { refuseRecursion } from "./observe/refuse-recursion.ts";
-import { planPin } from "./plan/plan-composite.ts";
-import { planReuse } from "./plan/plan-reuse.ts";
+import type { Composition } from "@xfn/composition";
+import type { ObservedResource } from "@xfn/functionio";
+import type { JsonObject } from "@xfn/json";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { PipelineResult } from "@xfn/pipeline";
+import type { SelectedRevision } from "../revision/select-revision.ts";
+import { type ObservedComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
 import { runEnvironment } from "./run/run-environment.ts";
-import { explainFailure } from "./state/explain-failure.ts";
-import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
+import type { ReconcileContext } from "./state/reconcile-context.ts";
+
+/** The result of an XR's templates and functions, and the state that they observed. */
+export interface ComposedRun {
+  readonly composition: Composition;
+  /** The fields of the XR's spec that record the selected revision and the environment. */
+  readonly changes: JsonObject;
+  readonly observed: ObservedComposed;
+  /** The observed entries as functions received them. */
+  readonly entries: readonly ObservedResource[];
+  /** The XR's connection secret, read live; undefined if it does not exist. */
+  readonly secret: LiveObject | undefined;
+  readonly run: PipelineResult;
+}
 
 /**
- * Composes an XR: selects a revision, observes, and runs templates and functions. Writes only a pinned revision, and
- * that a revision is used again.
+ * Runs the templates and functions of a revision for an XR. Writes nothing.
  *
- * @throws {CompositeError | PipelineError | SelectionError | ApiError}
+ * @throws {CompositeError | PipelineError | ApiError}
  */
-export async function compose(context: ReconcileContext): Promise<ComposedRun> {
-  const selected = await selectRevision(revisionReader(context), context.definition, context.xr, context.signal);
-  const { composition, changes } = selected;
-  await refuseRecursion(context, composition.metadata.name ?? "");
-  context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
-  context.actors.composition = await context.accounts.actorOf(composition, context.xr, context.signal);
-  const observed = await observeComposed(context);
-  for (const note of observed.notes) context.notes.warn(note);
-  await pinRevision(context, { composition, changes, references: observed.references });
+export async function compose(
+  context: ReconcileContext,
+  { composition, revision, changes }: SelectedRevision,
+  observed: ObservedComposed,
+): Promise<ComposedRun> {
   requireSupported(context, composition);
   const secret = await readConnectionSecret(context);
   const { entries, notes } = await observedEntries(context, composition, observed);
   for (const note of notes) context.notes.warn(note);
   const environment = await runEnvironment(context, composition);
-  const run = await runComposition(context, selected, { observed: entries, secret, environment }).catch(
-    async (error: unknown) => {
-      // A failure is harmless: the next poll of the revision also detects the use.
-      await execute(planReuse(selected.revision, explainFailure(error)), context);
-      throw error;
-    },
-  );
+  const run = await runComposition(context, { composition, revision }, { observed: entries, secret, environment });
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
-}
-
-/** @throws {ApiError} `Conflict` if the XR has changed since it was read */
-async function pinRevision(
-  context: ReconcileContext,
-  selected: Pick<Parameters<typeof planPin>[0], "changes" | "composition" | "references">,
-): Promise<void> {
-  const { layout, memory, namespace: secretsNamespace, xr } = context;
-  await executeOrThrow(context, planPin({ ...selected, desired: undefined, layout, memory, secretsNamespace, xr }));
 }

@@ -15,11 +15,19 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
 import type { PolledOutcome, PolledReconcile } from "../objects/requeue-after.ts";
+import { execute } from "../plan/execute.ts";
+import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { applyRun } from "./apply/apply-run.ts";
 import { writeStatus } from "./apply/composite-status.ts";
-import { compose } from "./compose.ts";
+import { executeOrThrow } from "./apply/execute-plan.ts";
+import { type ComposedRun, compose } from "./compose.ts";
 import { deleteComposite } from "./delete-composite.ts";
+import { observeComposed } from "./observe/observe-composed.ts";
+import { refuseRecursion } from "./observe/refuse-recursion.ts";
+import { planPin } from "./plan/plan-composite.ts";
+import { planReuse } from "./plan/plan-reuse.ts";
+import { planRun } from "./plan-run.ts";
 import { completedRun, isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
 import { emitEvents } from "./state/emit-events.ts";
@@ -27,7 +35,7 @@ import { explainFailure, type Failure } from "./state/explain-failure.ts";
 import { missingRights } from "./state/missing-rights.ts";
 import { Notes } from "./state/notes.ts";
 import { PullSecretCache } from "./state/pull-secret-cache.ts";
-import { type ReconcileContext, readLive } from "./state/reconcile-context.ts";
+import { type ReconcileContext, readLive, revisionReader } from "./state/reconcile-context.ts";
 import { RunSecrets } from "./state/run-secrets.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
 
@@ -173,8 +181,9 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
   try {
     if (isBeingDeleted(context.xr)) return await deleteComposite(context);
     await context.actors.xr.require(compositeKindOf(context.definition), context.xr, context.signal);
-    const composed = await compose(context);
-    const { desired, published, failures, ...applied } = await applyRun(context, composed);
+    const composed = await composeSelected(context);
+    const plan = await planRun(context, composed);
+    const { published, failures, ...applied } = await applyRun(context, composed, plan);
     readiness = applied.readiness;
     ttlMs = applied.ttlMs;
     failure = combineFailures(failures);
@@ -190,7 +199,7 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
       ...responsiveCondition(context),
       ...cachedCondition(context),
     ];
-    await writeStatus(context, { desired, published, conditions });
+    await writeStatus(context, { desired: plan.desired, published, conditions });
     const isComplete = failure === undefined && readiness.status === "True";
     if (isComplete) context.memory.completed = await completedRun(context, composed.composition, before);
   } catch (error) {
@@ -211,6 +220,32 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
     (ms) => ms !== undefined,
   );
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
+}
+
+/**
+ * Selects a revision, and composes with it. Writes only a pinned revision, and that a revision is used again.
+ *
+ * @throws {CompositeError | PipelineError | SelectionError | ApiError}
+ */
+async function composeSelected(context: ReconcileContext): Promise<ComposedRun> {
+  const { definition, layout, memory, namespace: secretsNamespace, notes, signal, xr } = context;
+  const selected = await selectRevision(revisionReader(context), definition, xr, signal);
+  const { composition, changes, revision } = selected;
+  await refuseRecursion(context, composition.metadata.name ?? "");
+  memory.inputs.noteAccount(composition.spec.serviceAccountRef);
+  context.actors.composition = await context.accounts.actorOf(composition, xr, signal);
+  const observed = await observeComposed(context);
+  for (const note of observed.notes) notes.warn(note);
+  const { references } = observed;
+  const pin = planPin({ composition, changes, references, desired: undefined, layout, memory, secretsNamespace, xr });
+  await executeOrThrow(context, pin);
+  try {
+    return await compose(context, selected, observed);
+  } catch (error) {
+    // A failure of this write is harmless: the next poll of the revision also detects the use.
+    await execute(planReuse(revision, explainFailure(error)), context);
+    throw error;
+  }
 }
 
 /** Explains a failure. If an account lacks rights, the message begins with all of them. */

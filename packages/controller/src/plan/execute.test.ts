@@ -1,4 +1,4 @@
-import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
+import { ApiError, type Client, type LiveObject, type WriteOptions } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import type { Action } from "./action.ts";
 import { execute } from "./execute.ts";
@@ -134,4 +134,23 @@ test("an error that is no answer of the server is thrown", async () => {
   const client = { apply: () => Promise.reject(new TypeError("a defect")) } as unknown as Client;
   const stages: Stage[] = [{ name: "apply", actions: [applied("a")], onFailure: "collect" }];
   await expect(run(stages, { client })).rejects.toThrow("a defect");
+});
+
+test("a dry run marks every write as one, and deletes nothing", async () => {
+  const sent: unknown[] = [];
+  const client = {
+    apply: async (_: unknown, { dryRun }: WriteOptions) => (sent.push(["apply", dryRun]), object("a")),
+    patch: async (_: unknown, __: unknown, ___: unknown, { dryRun }: WriteOptions) => (
+      sent.push(["patch", dryRun]), object("b")
+    ),
+    delete: () => sent.push("delete"),
+  } as unknown as Client;
+  const stages: Stage[] = [{ name: "all", actions: [applied("a"), patched("b"), deleted("c")], onFailure: "stop" }];
+  const execution = { actors: { own: { client } }, signal: new AbortController().signal, dryRun: true };
+  const { results } = await execute({ stages }, execution);
+  expect(sent).toEqual([
+    ["apply", true],
+    ["patch", true],
+  ]);
+  expect([...results.values()].map(({ is }) => is)).toEqual(["done", "done", "done"]);
 });

@@ -8,6 +8,11 @@ import type { Plan } from "./plan.ts";
 export interface Execution<As extends string = "own"> {
   readonly actors: Readonly<Record<As, { readonly client: Client }>>;
   readonly signal: AbortSignal;
+  /**
+   * Whether the server only computes the results, and stores nothing. It computes each write without the earlier ones.
+   * A deletion is not sent.
+   */
+  readonly dryRun?: boolean | undefined;
   /** Called with each answer of the server before the next action. */
   readonly onResult?: ((action: Action<As>, result: Result) => void) | undefined;
 }
@@ -19,7 +24,7 @@ export interface Execution<As extends string = "own"> {
  */
 export async function execute<As extends string>(
   { stages }: Plan<As>,
-  { actors, signal, onResult }: Execution<As>,
+  { actors, signal, dryRun, onResult }: Execution<As>,
 ): Promise<Outcome<As>> {
   const results = new Map<Action<As>, Result>();
   const latest = new Map<string, LiveObject>();
@@ -33,7 +38,7 @@ export async function execute<As extends string>(
         results.set(action, { is: "skipped" });
         continue;
       }
-      const result = await resultOf(action, actors[action.as].client, latest.get(key), signal);
+      const result = await resultOf(action, actors[action.as].client, latest.get(key), { signal, dryRun });
       results.set(action, result);
       onResult?.(action, result);
       if (result.is === "failed") {
@@ -49,10 +54,10 @@ async function resultOf<As extends string>(
   action: Action<As>,
   client: Client,
   latest: LiveObject | undefined,
-  signal: AbortSignal,
+  how: Pick<Execution, "dryRun" | "signal">,
 ): Promise<Result> {
   try {
-    return { is: "done", object: await send(action, client, latest, signal) };
+    return { is: "done", object: await send(action, client, latest, how) };
   } catch (error) {
     // Deleting or changing a missing object has no effect. An apply creates it, unless its UID is required.
     if (isApiError(error, "NotFound") && (action.do === "delete" || action.do === "patch")) return { is: "gone" };
@@ -65,10 +70,10 @@ async function send<As extends string>(
   action: Action<As>,
   client: Client,
   latest: LiveObject | undefined,
-  signal: AbortSignal,
+  { dryRun, signal }: Pick<Execution, "dryRun" | "signal">,
 ): Promise<LiveObject | undefined> {
   const { manager, on, part } = action;
-  const options = { fieldManager: manager, signal, ...(part && { subresource: part }) };
+  const options = { fieldManager: manager, signal, ...(part && { subresource: part }), ...(dryRun && { dryRun }) };
   switch (action.do) {
     case "apply":
       return await client.apply(guarded(action.intent, latest ?? action.seen, action.guard), options);
@@ -77,6 +82,7 @@ async function send<As extends string>(
     case "patch":
       return await client.patch(on, "merge", guarded(action.body, latest ?? action.seen, action.guard), options);
     case "delete": {
+      if (dryRun) return undefined;
       const { propagation: propagationPolicy } = action;
       const preconditions = preconditionsOf(latest ?? action.seen, action.guard);
       return await client.delete(on, { preconditions, signal, ...(propagationPolicy && { propagationPolicy }) });

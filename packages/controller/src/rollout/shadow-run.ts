@@ -1,15 +1,11 @@
-import type { Composition } from "@xfn/composition";
-import type { Definition } from "@xfn/composition/definition";
-import { layoutOfDefinition } from "@xfn/composition/definition";
+import { ANNOTATION_RESOURCE_NAME, type Composition } from "@xfn/composition";
+import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
-import type { PipelineResult } from "@xfn/pipeline";
 import { actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
-import { discoverKinds } from "../composite/observe/discover-kinds.ts";
-import { observeComposed, observedEntries, readConnectionSecret } from "../composite/observe/observe-composed.ts";
-import { applicables } from "../composite/plan/applicable.ts";
-import { requireSupported, runComposition } from "../composite/run/run-composition.ts";
-import { runEnvironment } from "../composite/run/run-environment.ts";
+import { compose } from "../composite/compose.ts";
+import { observeComposed } from "../composite/observe/observe-composed.ts";
+import { planRun } from "../composite/plan-run.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { Notes } from "../composite/state/notes.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
@@ -18,11 +14,10 @@ import { RunSecrets } from "../composite/state/run-secrets.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
-import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { isSecret } from "../objects/kinds.ts";
-import { controllerOf } from "../objects/owner.ts";
+import { referenceTo } from "../objects/references.ts";
+import { execute } from "../plan/execute.ts";
 import { type Difference, differencesOf } from "./differences.ts";
-import { readOnlyContext } from "./read-only-context.ts";
 
 /** A run in shadow of a revision. */
 export interface ShadowRun {
@@ -34,9 +29,9 @@ export interface ShadowRun {
 }
 
 /**
- * Composes an XR with a revision that it does not use, and returns what would change. Writes nothing: the API server
- * computes the changes in dry runs, which also show what it would refuse. Functions run, so side effects of their own
- * happen.
+ * Composes an XR with a revision that it does not use, and returns the differences that the plan would make. Writes
+ * nothing: the API server computes the changes in dry runs, which also show the writes that it would refuse. Functions
+ * run, so side effects of their own happen.
  *
  * @throws {CompositeError | PipelineError | ApiError} as a reconcile with the revision would, without values of Secrets
  */
@@ -44,12 +39,16 @@ export async function shadowRun(
   base: Context,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
-  const own = readOnlyContext(base);
-  const actors = actorsOf(own, definition);
+  const actors = actorsOf({ ...base, required: undefined }, definition);
   const context: ReconcileContext = {
-    ...own,
+    ...base,
+    claimConditions: undefined,
+    // A response of an earlier run would hide the function's current answer.
+    responses: undefined,
+    // A recording of an XR has the runs of its own revision.
+    recordings: undefined,
     actors: { ...actors, composition: actors.xr },
-    accounts: new ComposingAccounts(own, definition, actors.xr),
+    accounts: new ComposingAccounts({ ...base, required: undefined }, definition, actors.xr),
     definition,
     layout: layoutOfDefinition(definition),
     memory: emptyMemory(xr.metadata.uid, base.now),
@@ -76,51 +75,32 @@ async function differences(
   context: ReconcileContext,
   { revision, composition }: Pick<ShadowRun, "revision" | "composition">,
 ): Promise<Difference[]> {
-  const { actors, xr, signal } = context;
+  const { accounts, actors, secrets, signal, xr } = context;
   await actors.xr.requireAccount(xr, signal);
-  requireSupported(context, composition);
-  actors.composition = await context.accounts.actorOf(composition, xr, signal);
+  actors.composition = await accounts.actorOf(composition, xr, signal);
   const observed = await observeComposed(context);
-  const secret = await readConnectionSecret(context);
-  const { entries } = await observedEntries(context, composition, observed);
-  const environment = await runEnvironment(context, composition);
-  const state = { observed: entries, secret, environment };
-  const run = await runComposition(context, { composition, revision }, state);
+  const composed = await compose(context, { composition, revision, changes: {} }, observed);
   // Functions see no content of composed Secrets by default, but differences compare the objects.
-  for (const object of observed.entries.values()) context.secrets.addObject(object);
-  const found: Difference[] = [];
-  const kinds = await discoverKinds(
-    actors.xr.client,
-    run.composed.map(({ resource }) => resource),
-    signal,
-  );
-  const { allowComposedSecrets } = context;
-  const { refused, resources } = applicables(run.composed, {
-    xr,
-    entries: observed.entries,
-    kinds,
-    allowComposedSecrets,
+  for (const object of observed.entries.values()) secrets.addObject(object);
+  const { entries, deletion, refused, stages } = await planRun(context, composed);
+  for (const refusal of [...refused.values(), ...entries.map((one) => one.refusal)])
+    if (refusal !== undefined) throw refusal;
+  const applies = stages.filter(({ name }) => name === "apply");
+  const outcome = await execute({ stages: applies }, { actors, signal, dryRun: true });
+  const changed = entries.flatMap(({ entry, intent, existing, actions }) => {
+    for (const action of actions) {
+      const result = outcome.results.get(action);
+      if (result?.is === "failed")
+        throw asCompositeError(result.error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));
+    }
+    return differencesOf(entry, existing, outcome.latest(referenceTo(intent)) ?? existing, secrets);
   });
-  for (const refusal of refused.values()) throw refusal;
-  for (const { entry, intent, observed: applied } of resources.values()) {
-    const options = { fieldManager: FIELD_MANAGERS.composed, signal };
-    const desired = await actors.composition.client.apply(intent, options).catch((error: unknown) => {
-      throw asCompositeError(error, `composed resource ${JSON.stringify(entry)}`, isSecret(intent));
+  const deleted = deletion.stages
+    .flatMap(({ actions }) => actions)
+    .flatMap((action) => {
+      if (action.do !== "delete") return [];
+      const entry = action.seen.metadata.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
+      return differencesOf(entry, action.seen, undefined, secrets);
     });
-    found.push(...differencesOf(entry, applied, desired, context.secrets));
-  }
-  return [...found, ...deletions(run, observed.entries, context)];
-}
-
-function deletions(
-  { deleted }: PipelineResult,
-  entries: ReadonlyMap<string, LiveObject>,
-  { xr, secrets }: ReconcileContext,
-): Difference[] {
-  return deleted.flatMap((name) => {
-    const object = entries.get(name);
-    return object === undefined || controllerOf(object)?.uid !== xr.metadata.uid
-      ? []
-      : differencesOf(name, object, undefined, secrets);
-  });
+  return [...changed, ...deleted];
 }
