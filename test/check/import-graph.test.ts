@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   proxy: [],
   errors: [],
   json: ["errors"],
+  protobuf: [],
   functionio: ["json"],
   composition: ["errors", "json", "units", "functionio"],
   "runner-contract": ["errors"],
@@ -39,8 +40,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "runner",
   ],
   "oci-rootfs": ["lifetime", "errors", "proxy", "runner-contract"],
-  "runner-grpc": ["lifetime", "errors", "units", "runner-contract"],
-  "function-grpc": ["lifetime", "errors", "json", "functionio", "composition", "runner-contract"],
+  "runner-grpc": ["lifetime", "errors", "units", "protobuf", "runner-contract"],
+  "function-grpc": ["lifetime", "errors", "json", "functionio", "composition", "protobuf", "runner-contract"],
   program: ["errors", "units"],
   wasm: ["lifetime", "runner-contract"],
   runner: [

@@ -1,13 +1,11 @@
 import { type handleUnaryCall, Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
 import type { JsonObject } from "@xfn/json";
-import {
-  type Resource,
-  RunFunctionRequest,
-  RunFunctionResponse,
-  type ResourceSelector as Selector,
-} from "../src/generated/apiextensions/fn/proto/v1/run_function.ts";
 import { decodeStruct } from "../src/struct/decode-struct.ts";
 import { encodeStruct } from "../src/struct/encode-struct.ts";
+import { RunFunctionRequest } from "../src/wire/request.ts";
+import { type ResourceSelector as Selector } from "../src/wire/requirements.ts";
+import { RunFunctionResponse } from "../src/wire/response.ts";
+import { type Resource } from "../src/wire/state.ts";
 
 const PATH = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
 
@@ -67,8 +65,8 @@ export async function serveTestFunction(
     requestStream: false as const,
     responseStream: false as const,
     requestDeserialize: (bytes: Buffer) => RunFunctionRequest.decode(bytes),
-    responseSerialize: (response: RunFunctionResponse) => Buffer.from(RunFunctionResponse.encode(response).finish()),
-    requestSerialize: (request: RunFunctionRequest) => Buffer.from(RunFunctionRequest.encode(request).finish()),
+    responseSerialize: (response: RunFunctionResponse) => Buffer.from(RunFunctionResponse.encode(response)),
+    requestSerialize: (request: RunFunctionRequest) => Buffer.from(RunFunctionRequest.encode(request)),
     responseDeserialize: (bytes: Buffer) => RunFunctionResponse.decode(bytes),
   };
   server.addService({ RunFunction: method }, { RunFunction });

@@ -7,9 +7,10 @@ import {
 } from "node:net";
 import { type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
-import { RunFunctionRequest, RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import type { FunctionRequest } from "../message/function-message.ts";
 import { encodeStruct } from "../struct/encode-struct.ts";
+import { RunFunctionRequest } from "../wire/request.ts";
+import { RunFunctionResponse } from "../wire/response.ts";
 import { FunctionConnection } from "./connection.ts";
 import { FunctionClient } from "./function-client.ts";
 
@@ -37,8 +38,8 @@ async function serve(handler: Handler, { service = V1, maxBytes = -1 } = {}): Pr
     requestStream: false as const,
     responseStream: false as const,
     requestDeserialize: (bytes: Buffer) => RunFunctionRequest.decode(bytes),
-    responseSerialize: (response: RunFunctionResponse) => Buffer.from(RunFunctionResponse.encode(response).finish()),
-    requestSerialize: (request: RunFunctionRequest) => Buffer.from(RunFunctionRequest.encode(request).finish()),
+    responseSerialize: (response: RunFunctionResponse) => Buffer.from(RunFunctionResponse.encode(response)),
+    requestSerialize: (request: RunFunctionRequest) => Buffer.from(RunFunctionRequest.encode(request)),
     responseDeserialize: (bytes: Buffer) => RunFunctionResponse.decode(bytes),
   };
   const RunFunction: handleUnaryCall<RunFunctionRequest, RunFunctionResponse> = (call, callback) => {

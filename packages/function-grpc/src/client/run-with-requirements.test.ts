@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
-import {
-  RunFunctionRequest,
-  RunFunctionResponse,
-  type ResourceSelector as WireSelector,
-} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import type { FunctionRequest, ResourceSelector } from "../message/function-message.ts";
 import { encodeStruct } from "../struct/encode-struct.ts";
+import { RunFunctionRequest } from "../wire/request.ts";
+import { type ResourceSelector as WireSelector } from "../wire/requirements.ts";
+import { RunFunctionResponse } from "../wire/response.ts";
 import { FunctionClient } from "./function-client.ts";
 import { MAX_CALLS, runWithRequirements } from "./run-with-requirements.ts";
 
@@ -25,7 +23,7 @@ function functionThat(answer: (call: number) => Partial<RunFunctionResponse>): {
   const call = async (_: string, message: Uint8Array): Promise<Uint8Array> => {
     requests.push(RunFunctionRequest.decode(message));
     const response = { results: [], conditions: [], ...answer(requests.length) };
-    return await Promise.resolve(RunFunctionResponse.encode(response).finish());
+    return await Promise.resolve(RunFunctionResponse.encode(response));
   };
   return { client: new FunctionClient({ call }), requests };
 }

@@ -2,17 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "@xfn/json";
 import { FunctionCallError } from "../errors/function-call-error.ts";
 import { StructError } from "../errors/struct-error.ts";
-import {
-  Ready,
-  RunFunctionResponse,
-  Severity,
-  Status,
-  type Requirements as WireRequirements,
-  type ResourceSelector as WireSelector,
-  type State as WireState,
-  Target as WireTarget,
-} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { BYTES_PER_TURN, decodeStruct, decodeStructInTurns } from "../struct/decode-struct.ts";
+import { Ready, Severity, Status, Target as WireTarget } from "../wire/enums.ts";
+import { type Requirements as WireRequirements, type ResourceSelector as WireSelector } from "../wire/requirements.ts";
+import { RunFunctionResponse } from "../wire/response.ts";
+import { type State as WireState } from "../wire/state.ts";
 import type {
   FunctionCondition,
   FunctionResponse,

@@ -1,14 +1,9 @@
 import { createHash } from "node:crypto";
 import { formatPath, type JsonObject } from "@xfn/json";
-import {
-  Capability,
-  Ready,
-  type Resource,
-  RunFunctionRequest,
-  type Schema,
-  type State as WireState,
-} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { encodeStruct } from "../struct/encode-struct.ts";
+import { Capability, Ready } from "../wire/enums.ts";
+import { RunFunctionRequest } from "../wire/request.ts";
+import { type Resource, type Schema, type State as WireState } from "../wire/state.ts";
 import type { FunctionRequest, ResourceState, State } from "./function-message.ts";
 
 /** The bytes of a request, and the fields that were rounded. */
@@ -35,9 +30,9 @@ const CAPABILITIES: readonly Capability[] = [
  */
 export function encodeRequest(request: FunctionRequest): EncodedRequest {
   const encoder = new RequestEncoder();
-  const body = RunFunctionRequest.encode(encoder.request(request)).finish();
+  const body = RunFunctionRequest.encode(encoder.request(request));
   const tag = createHash("sha256").update(body).digest("hex");
-  const meta = RunFunctionRequest.encode(emptyRequest({ meta: { tag, capabilities: [...CAPABILITIES] } })).finish();
+  const meta = RunFunctionRequest.encode(emptyRequest({ meta: { tag, capabilities: [...CAPABILITIES] } }));
   // Concatenated messages are merged: https://protobuf.dev/programming-guides/encoding/#last-one-wins
   return { bytes: Buffer.concat([meta, body]), tag, rounded: encoder.rounded };
 }

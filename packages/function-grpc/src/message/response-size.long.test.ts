@@ -4,15 +4,15 @@ import { outputLimits } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { encodeStruct } from "../struct/encode-struct.ts";
+import { RunFunctionResponse } from "../wire/response.ts";
 import { decodeResponse } from "./decode-response.ts";
 import type { FunctionResponse } from "./function-message.ts";
 
 const NO_LIMITS = { maxValues: Infinity, maxEntries: Infinity };
 const struct = (object: JsonObject): Uint8Array => encodeStruct(object).bytes;
 const encode = (response: Partial<RunFunctionResponse>): Uint8Array =>
-  RunFunctionResponse.encode({ results: [], conditions: [], ...response }).finish();
+  RunFunctionResponse.encode({ results: [], conditions: [], ...response });
 const named = <T>(count: number, value: T): Map<string, T> =>
   new Map(Array.from({ length: count }, (_, index) => [`n${index}`, value]));
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);

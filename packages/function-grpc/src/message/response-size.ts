@@ -86,7 +86,7 @@ class SizeCheck {
     this.#valuesLeft = limits.maxValues;
   }
 
-  /** Reads malformed messages as the generated decoder does: a message must not look smaller here. */
+  /** Reads messages at least as far as the decoder: a message must not look smaller here. */
   message({ fields, free }: Shape, end: number, depth: number): void {
     const reader = this.#reader;
     let count = 0;

@@ -3,13 +3,9 @@ import type { PipelineRun } from "@xfn/functionio/sdk";
 import type { KubernetesObject } from "@xfn/json";
 import { ServeError } from "../errors/serve-error.ts";
 import { StructError } from "../errors/struct-error.ts";
-import {
-  type Resource,
-  type Resources,
-  RunFunctionRequest,
-  type State,
-} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { decodeStruct } from "../struct/decode-struct.ts";
+import { RunFunctionRequest } from "../wire/request.ts";
+import { type Resource, type Resources, type State } from "../wire/state.ts";
 
 /** A request in the form that the SDK takes. */
 export interface DecodedRequest {

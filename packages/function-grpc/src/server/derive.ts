@@ -6,7 +6,7 @@ import {
   ReadinessError,
 } from "@xfn/composition/observed";
 import type { DesiredResource, ObservedResource } from "@xfn/functionio";
-import { Ready } from "../generated/apiextensions/fn/proto/v1/run_function.ts";
+import { Ready } from "../wire/enums.ts";
 
 /** The results of an entry's readiness checks and connection details. */
 export interface Derived {

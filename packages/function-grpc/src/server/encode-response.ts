@@ -7,18 +7,11 @@ import {
 } from "@xfn/functionio";
 import type { Condition, PipelineResponse, ResourceSelector, Target } from "@xfn/functionio/sdk";
 import { formatPath, type JsonObject } from "@xfn/json";
-import {
-  Capability,
-  Ready,
-  type Requirements,
-  type Resource,
-  RunFunctionResponse,
-  Severity,
-  Status,
-  type ResourceSelector as WireSelector,
-  Target as WireTarget,
-} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { encodeStruct } from "../struct/encode-struct.ts";
+import { Capability, Ready, Severity, Status, Target as WireTarget } from "../wire/enums.ts";
+import { type Requirements, type ResourceSelector as WireSelector } from "../wire/requirements.ts";
+import { RunFunctionResponse } from "../wire/response.ts";
+import { type Resource } from "../wire/state.ts";
 import { type DecodedRequest, textOf } from "./decode-request.ts";
 import { type Derived, derive } from "./derive.ts";
 
@@ -66,7 +59,7 @@ export function encodeResponse(
     results: [...(output.results ?? []).map(resultOf), ...encoder.warnings.map(warningOf)],
     conditions: (beside?.conditions ?? []).map(conditionOf),
     requirements: requirementsOf(beside, wire.meta?.capabilities),
-  }).finish();
+  });
 }
 
 type Composite = NonNullable<FunctionIO["desired"]>["composite"];

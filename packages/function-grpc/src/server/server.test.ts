@@ -12,16 +12,14 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { MAX_RESPONSE_BYTES } from "../client/call-options.ts";
 import { FunctionConnection } from "../client/connection.ts";
 import { FunctionClient } from "../client/function-client.ts";
-import {
-  type Resources,
-  RunFunctionRequest,
-  RunFunctionResponse,
-} from "../generated/apiextensions/fn/proto/v1/run_function.ts";
 import { decodeResponse } from "../message/decode-response.ts";
 import { encodeRequest } from "../message/encode-request.ts";
 import type { FunctionRequest, FunctionResponse } from "../message/function-message.ts";
 import { METHOD_V1, METHOD_V1BETA1 } from "../message/methods.ts";
 import { encodeStruct } from "../struct/encode-struct.ts";
+import { RunFunctionRequest } from "../wire/request.ts";
+import { RunFunctionResponse } from "../wire/response.ts";
+import { type Resources } from "../wire/state.ts";
 import { runMethod, type ServedFunction } from "./run-method.ts";
 import { UnaryServer } from "./unary-server.ts";
 
@@ -207,7 +205,7 @@ describe("a function of the SDK over gRPC", () => {
       items: [{ resource: encodeStruct({ kind: "Zone" }).bytes, connectionDetails: new Map(), ready: 0 }],
     };
     request.extraResources.set("zone", found as Resources);
-    const message = RunFunctionRequest.encode(request).finish();
+    const message = RunFunctionRequest.encode(request);
     const response = RunFunctionResponse.decode(await connect(url).call(METHOD_V1, message, OPTIONS));
     expect(response.results[0]?.message).toBe("1");
     expect([...(response.requirements?.extraResources.keys() ?? [])]).toEqual(["zone"]);

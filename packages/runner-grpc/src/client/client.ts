@@ -2,7 +2,6 @@ import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import { onAbort } from "@xfn/lifetime";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { PeerLimitError } from "@xfn/runner-contract/peer-limits";
-import { RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { openTokenFile, type TokenFile } from "../setup/token-file.ts";
@@ -13,6 +12,7 @@ import type { MessagePieces } from "../wire/large-message.ts";
 import { DEADLINE_SLACK_MS, DEFAULT_MARGIN_MS, MAX_STEP_BYTES, MAX_TIMEOUT_MS } from "../wire/limits.ts";
 import { PULL_KEY, pullHeaderOf } from "../wire/pull-config.ts";
 import { encodeRequest } from "../wire/request.ts";
+import { RunFunctionResponse } from "../wire/run-function.ts";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { RUN_FUNCTION } from "../wire/service-definition.ts";
 import type { Answer, OutgoingCall, RunningCall } from "./answer.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PlainCaller, statusIn } from "../../testing/plain-caller.ts";
 import { Serving } from "../../testing/serving.ts";
-import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
+import { RunFunctionRequest } from "../wire/run-function.ts";
 
 const MEGABYTE = 1_000_000;
 
@@ -18,7 +18,7 @@ test("the memory of a message is used again, but not while its run goes on", asy
     },
   });
   const send = async (image: string, letter: string): Promise<PlainCaller> => {
-    const message = RunFunctionRequest.encode({ image, input: Buffer.alloc(2 * MEGABYTE, letter) }).finish();
+    const message = RunFunctionRequest.encode({ image, input: Buffer.alloc(2 * MEGABYTE, letter) });
     const caller = new PlainCaller(serving, { length: message.length });
     expect(await caller.head()).toEqual({ go: true });
     caller.socket.write(message);
@@ -87,7 +87,7 @@ test("the memory of an output is offered once its answer has left, to one run", 
     },
   });
   const send = async (image: string): Promise<PlainCaller> => {
-    const message = RunFunctionRequest.encode({ image, input: Buffer.alloc(100) }).finish();
+    const message = RunFunctionRequest.encode({ image, input: Buffer.alloc(100) });
     const caller = new PlainCaller(serving, { length: message.length });
     await caller.head();
     caller.socket.write(message);

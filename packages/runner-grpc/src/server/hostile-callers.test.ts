@@ -7,8 +7,8 @@ import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { frame, open, PATH, session, statusOf } from "../../testing/http2-caller.ts";
 import { abstractName, endless, Serving, TOKEN } from "../../testing/serving.ts";
-import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_MESSAGE_BYTES, SERVICE_NAME } from "../index.ts";
+import { RunFunctionRequest } from "../wire/run-function.ts";
 
 const INPUT = Buffer.from("input");
 
@@ -39,7 +39,7 @@ test.each([
 test("a message of the maximum + 1 is RESOURCE_EXHAUSTED before it is read", async () => {
   await using serving = new Serving();
   await serving.server();
-  const message = RunFunctionRequest.encode({ image: "x", input: new Uint8Array(MAX_MESSAGE_BYTES) }).finish();
+  const message = RunFunctionRequest.encode({ image: "x", input: new Uint8Array(MAX_MESSAGE_BYTES) });
   const stream = open(session(serving));
   stream.end(frame(message));
   expect(await statusOf(stream)).toBe(8);
@@ -78,7 +78,7 @@ test("answers offer no compression, and a request may name the identity encoding
   await using serving = new Serving();
   await serving.server();
   const stream = open(session(serving), { "grpc-encoding": "identity" });
-  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT })));
   const [headers] = await once(stream, "response");
   expect(headers).toMatchObject({ "grpc-accept-encoding": "identity" });
 });
@@ -105,7 +105,7 @@ test("a caller that resets the call at its deadline has not cancelled it", async
   const { run, started, ended } = endless();
   await serving.server({ run });
   const stream = open(session(serving), { "grpc-timeout": "199m" });
-  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT })));
   await started;
   stream.close(constants.NGHTTP2_CANCEL);
   expect(await ended).toMatchObject({ code: "Timeout" });
@@ -114,10 +114,7 @@ test("a caller that resets the call at its deadline has not cancelled it", async
 test.each([
   ["no message", new Uint8Array()],
   ["half a message", frame(INPUT, 1_000)],
-  [
-    "a message, and does not say that it is all",
-    frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()),
-  ],
+  ["a message, and does not say that it is all", frame(RunFunctionRequest.encode({ image: "x", input: INPUT }))],
 ])("a caller that sends %s loses its admission after a while", async (_, bytes) => {
   await using serving = new Serving();
   await serving.server({ messageTimeoutMs: 200, maxConcurrent: 1, maxQueued: 0 });
@@ -161,9 +158,7 @@ test("messages of waiting calls take bounded memory: one over the bound is rejec
   running.catch(() => undefined);
   await started;
   const caller = session(serving);
-  const waiting = open(caller).end(
-    frame(RunFunctionRequest.encode({ image: "x", input: Buffer.alloc(900_000) }).finish()),
-  );
+  const waiting = open(caller).end(frame(RunFunctionRequest.encode({ image: "x", input: Buffer.alloc(900_000) })));
   await expect.poll(() => server.counts()).toEqual({ running: 1, waiting: 1 });
   const half = open(caller);
   half.write(frame(Buffer.alloc(200_000), MAX_MESSAGE_BYTES));
@@ -184,7 +179,7 @@ test("rejects 10,000 metadata entries, and serves the next call", async () => {
   await serving.server();
   const headers = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, "1"]));
   const stream = open(session(serving), headers);
-  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT })));
   expect(await statusOf(stream)).not.toBe(0);
   await expectHealthy(serving);
 });
@@ -193,7 +188,7 @@ test("rejects a metadata entry of a megabyte, and serves the next call", async (
   await using serving = new Serving();
   await serving.server();
   const stream = open(session(serving), { "xfn-step-bin": Buffer.alloc(750_000).toString("base64") });
-  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish()));
+  stream.end(frame(RunFunctionRequest.encode({ image: "x", input: INPUT })));
   expect(await statusOf(stream)).not.toBe(0);
   await expectHealthy(serving);
 });
@@ -203,7 +198,7 @@ test("a flood of streams that are reset at once (CVE-2023-44487) leaves no call 
   const { run } = endless();
   let flooding = true;
   const { server } = await serving.server({ run: (...call) => (flooding ? run(...call) : Promise.resolve(INPUT)) });
-  const bytes = frame(RunFunctionRequest.encode({ image: "x", input: INPUT }).finish());
+  const bytes = frame(RunFunctionRequest.encode({ image: "x", input: INPUT }));
   const caller = session(serving);
   await once(caller, "connect");
   for (let index = 0; index < 5_000 && !caller.destroyed; index++) {
@@ -234,7 +229,7 @@ test.each([
     maxQueued: 0,
   });
   const stream = open(session(serving, undefined, http2), headers);
-  stream.end(frame(RunFunctionRequest.encode({ image: "large", input: INPUT }).finish()));
+  stream.end(frame(RunFunctionRequest.encode({ image: "large", input: INPUT })));
   await once(stream, "response");
   await expect.poll(() => server.counts().running).toBe(0);
   const client = serving.client(`unix:${serving.path("runner.sock")}`);

@@ -5,14 +5,14 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { testAuthority, testCertificate } from "../../testing/certificates.ts";
 import { connected, PlainCaller, plainHead, statusIn } from "../../testing/plain-caller.ts";
 import { abstractName, endless, Serving, TOKEN } from "../../testing/serving.ts";
-import { RunFunctionRequest } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_MESSAGE_BYTES } from "../index.ts";
+import { RunFunctionRequest } from "../wire/run-function.ts";
 
 const MESSAGE = messageOf("x");
 const { length } = MESSAGE;
 
 function messageOf(image: string): Buffer {
-  return Buffer.from(RunFunctionRequest.encode({ image, input: Buffer.from("input") }).finish());
+  return Buffer.from(RunFunctionRequest.encode({ image, input: Buffer.from("input") }));
 }
 
 async function expectHealthy(serving: Serving): Promise<void> {

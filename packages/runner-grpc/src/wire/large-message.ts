@@ -4,7 +4,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 export type MessagePieces = readonly Uint8Array[];
 
 /**
- * Encodes a message around a large bytes field, which is not copied. The generated code would copy it into a growing
+ * Encodes a message around a large bytes field, which is not copied. Its own encoding would copy it into a growing
  * buffer, and that buffer into the message.
  *
  * @param before the encoded fields that come before it
@@ -12,7 +12,7 @@ export type MessagePieces = readonly Uint8Array[];
  * @param after the encoded fields that come after it
  */
 export function encodeLarge(before: Uint8Array, field: number, bytes: Uint8Array, after: Uint8Array): MessagePieces {
-  // Like the generated code, omit an empty field.
+  // As in any message, omit an empty field.
   if (bytes.length === 0) return [before, after];
   const head = new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes.length).finish();
   return [before, head, bytes, after];

@@ -1,6 +1,6 @@
 import type { RegistryAuth, RunOptions } from "@xfn/runner-contract";
-import { ImagePullConfig, ImagePullPolicy } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { MAX_CREDENTIAL_LENGTH, MAX_PULL_HEADER_BYTES } from "./limits.ts";
+import { ImagePullConfig, ImagePullPolicy } from "./run-function.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 /** The options that control the pull of a call's image. */
@@ -30,7 +30,7 @@ export function readPullConfig(config: ImagePullConfig | undefined): PullOptions
 export function pullHeaderOf(options: PullOptions): Buffer | undefined {
   const config = pullConfigOf(options);
   if (config === undefined) return undefined;
-  const bytes = Buffer.from(ImagePullConfig.encode(config).finish());
+  const bytes = Buffer.from(ImagePullConfig.encode(config));
   if (bytes.length <= MAX_PULL_HEADER_BYTES) return bytes;
   const message = `the credentials of the image's registry have ${bytes.length} bytes, and a call of a package carries at most ${MAX_PULL_HEADER_BYTES}`;
   throw new RunnerGrpcError("InvalidRequest", message);

@@ -1,8 +1,8 @@
 import type { RunOptions } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { expect, test } from "vitest";
-import { RunFunctionRequest, RunFunctionResponse } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 import { decodeRequest, encodeRequest, encodeResponse } from "./request.ts";
+import { RunFunctionRequest, RunFunctionResponse } from "./run-function.ts";
 
 const INPUT = Buffer.from("input");
 const invalid = (code = "InvalidRequest"): unknown => expect.objectContaining({ code, retryable: false });
@@ -51,7 +51,7 @@ test("a call with only image and input leaves all options to the runner", () => 
     imagePullConfig: { pullPolicy: 0 },
     runFunctionConfig: { network: { policy: 0 }, resources: { limits: { memory: "", cpu: "" } } },
   });
-  expect(decodeRequest(bytes.finish()).options).toEqual({});
+  expect(decodeRequest(bytes).options).toEqual({});
 });
 
 test.each([
@@ -76,7 +76,7 @@ test.each([
     },
   ],
 ])("rejects %s and names it", (_, part) => {
-  const bytes = RunFunctionRequest.encode({ image: "x", input: INPUT, ...part }).finish();
+  const bytes = RunFunctionRequest.encode({ image: "x", input: INPUT, ...part });
   expect(() => decodeRequest(bytes)).toThrow(invalid());
 });
 
@@ -97,9 +97,7 @@ test("survives groups nested a million deep", () => {
 test("both sides reject input beyond the bound", () => {
   const input = new Uint8Array(MAX_PAYLOAD_BYTES + 1);
   expect(() => encodeRequest("x", input, {})).toThrow(invalid("InputTooLarge"));
-  expect(() => decodeRequest(RunFunctionRequest.encode({ image: "x", input }).finish())).toThrow(
-    invalid("InputTooLarge"),
-  );
+  expect(() => decodeRequest(RunFunctionRequest.encode({ image: "x", input }))).toThrow(invalid("InputTooLarge"));
 });
 
 test.each<RunOptions>([
@@ -112,13 +110,13 @@ test.each<RunOptions>([
   expect(() => encodeRequest("x", INPUT, options)).toThrow(invalid());
 });
 
-test("encodes the same bytes as the generated code, even without a payload", () => {
+test("encodes the same bytes as the codec, even without a payload", () => {
   for (const payload of [new Uint8Array(), INPUT, new Uint8Array(300)]) {
     const request = { image: "x", input: payload, runFunctionConfig: {} };
     expect(Buffer.concat(encodeRequest("x", payload, {})).toString("hex")).toBe(
-      hexOf(RunFunctionRequest.encode(request).finish()),
+      hexOf(RunFunctionRequest.encode(request)),
     );
-    const response = RunFunctionResponse.encode({ output: payload }).finish();
+    const response = RunFunctionResponse.encode({ output: payload });
     expect(Buffer.concat(encodeResponse(payload)).toString("hex")).toBe(hexOf(response));
   }
 });

@@ -1,16 +1,11 @@
+import type { Duration } from "@xfn/protobuf";
 import type { RunOptions } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import { formatBytes, formatCores, parseBytes, parseMillicores } from "@xfn/units";
-import {
-  NetworkPolicy,
-  type ResourceLimits,
-  type RunFunctionConfig,
-  RunFunctionRequest,
-} from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
-import type { Duration } from "../generated/google/protobuf/duration.ts";
 import { encodeLarge, type MessagePieces } from "./large-message.ts";
 import { MAX_IMAGE_LENGTH, MAX_TIMEOUT_MS } from "./limits.ts";
 import { pullConfigOf, readPullConfig } from "./pull-config.ts";
+import { NetworkPolicy, type ResourceLimits, type RunFunctionConfig, RunFunctionRequest } from "./run-function.ts";
 import { RunnerGrpcError } from "./runner-grpc-error.ts";
 
 export interface RequestedRun {
@@ -48,8 +43,8 @@ export function encodeRequest(image: string, input: Uint8Array, options: RunOpti
     runFunctionConfig: config,
     ...(imagePullConfig && { imagePullConfig }),
   };
-  const before = RunFunctionRequest.encode({ image, input: NOTHING }).finish();
-  return encodeLarge(before, INPUT_FIELD, input, RunFunctionRequest.encode(settings).finish());
+  const before = RunFunctionRequest.encode({ image, input: NOTHING });
+  return encodeLarge(before, INPUT_FIELD, input, RunFunctionRequest.encode(settings));
 }
 
 const INPUT_FIELD = 2;

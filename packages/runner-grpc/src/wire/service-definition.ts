@@ -1,12 +1,11 @@
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
-import { ContainerizedFunctionRunnerServiceDefinition as Definition } from "../generated/apiextensions/fn/proto/v1alpha1/run_function.ts";
 
 /** The name of the contract's service, for health checks. */
-export const SERVICE_NAME: string = Definition.fullName;
+export const SERVICE_NAME = "apiextensions.fn.proto.v1alpha1.ContainerizedFunctionRunnerService";
 
 /** The contract's only method. Messages stay bytes here, so that the decoder can report its own errors. */
 export const RUN_FUNCTION: MethodDefinition<Uint8Array, Uint8Array> = {
-  path: `/${Definition.fullName}/${Definition.methods.runFunction.name}`,
+  path: `/${SERVICE_NAME}/RunFunction`,
   requestStream: false,
   responseStream: false,
   requestSerialize: asBuffer,

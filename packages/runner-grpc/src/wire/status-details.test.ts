@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { ErrorInfo } from "../generated/google/rpc/error_details.ts";
-import { Status } from "../generated/google/rpc/status.ts";
+import { ErrorInfo, Status } from "./error-details.ts";
 import { RunnerGrpcError, statusOf } from "./runner-grpc-error.ts";
 import { decodeStatusDetails, ERROR_DOMAIN, encodeStatusDetails } from "./status-details.ts";
 
@@ -67,17 +66,17 @@ test("lone surrogates, keys such as __proto__ and unknown phases do no harm", ()
     ["phase", "constructor"],
     ["exitCode", "1e9"],
   ]);
-  const value = ErrorInfo.encode({ reason: "KILLED", domain: ERROR_DOMAIN, metadata }).finish();
+  const value = ErrorInfo.encode({ reason: "KILLED", domain: ERROR_DOMAIN, metadata });
   const details = [{ typeUrl: "type.googleapis.com/google.rpc.ErrorInfo", value }];
-  const forged = decodeStatusDetails(Status.encode({ code: 10, message: "", details }).finish());
+  const forged = decodeStatusDetails(Status.encode({ code: 10, message: "", details }));
   expect(forged).toEqual({ code: "Killed", message: "", details: { retryable: false } });
   expect(Object.prototype).not.toHaveProperty("x");
 });
 
 test("ignores foreign and broken details", () => {
-  const value = ErrorInfo.encode({ reason: "QUOTA", domain: "example.org", metadata: new Map() }).finish();
+  const value = ErrorInfo.encode({ reason: "QUOTA", domain: "example.org", metadata: new Map() });
   const details = [{ typeUrl: "type.googleapis.com/google.rpc.ErrorInfo", value }];
-  expect(decodeStatusDetails(Status.encode({ code: 8, message: "", details }).finish())).toBeUndefined();
+  expect(decodeStatusDetails(Status.encode({ code: 8, message: "", details }))).toBeUndefined();
   expect(decodeStatusDetails(Buffer.from([0x1a, 0xff, 0xff, 0xff, 0xff, 0x0f]))).toBeUndefined();
   expect(decodeStatusDetails(new Uint8Array(1_000_000))).toBeUndefined();
 });

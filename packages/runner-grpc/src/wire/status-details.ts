@@ -1,7 +1,6 @@
 import { isRunnerPhase } from "@xfn/runner-contract";
-import { DebugInfo, ErrorInfo, RetryInfo } from "../generated/google/rpc/error_details.ts";
-import { Status } from "../generated/google/rpc/status.ts";
 import { firstBytes, lastBytes } from "./bounded-text.ts";
+import { DebugInfo, ErrorInfo, RetryInfo, Status } from "./error-details.ts";
 import {
   MAX_IMAGE_LENGTH,
   MAX_STATUS_DETAIL_BYTES,
@@ -29,22 +28,22 @@ export function encodeStatusDetails(error: RunnerGrpcError): Buffer {
   if (error.image !== undefined) metadata.set("image", firstBytes(error.image, MAX_IMAGE_LENGTH / 2));
   if (error.step !== undefined) metadata.set("step", firstBytes(error.step, MAX_STEP_BYTES));
   if (error.exitCode !== undefined) metadata.set("exitCode", String(error.exitCode));
-  const info = ErrorInfo.encode({ reason: reasonOf(error.code), domain: ERROR_DOMAIN, metadata }).finish();
+  const info = ErrorInfo.encode({ reason: reasonOf(error.code), domain: ERROR_DOMAIN, metadata });
   const details = [{ typeUrl: `${TYPE_PREFIX}ErrorInfo`, value: info }];
   if (error.retryAfterMs !== undefined) {
     const ms = Math.max(0, Math.ceil(error.retryAfterMs));
     const retryDelay = { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 };
-    details.push({ typeUrl: `${TYPE_PREFIX}RetryInfo`, value: RetryInfo.encode({ retryDelay }).finish() });
+    details.push({ typeUrl: `${TYPE_PREFIX}RetryInfo`, value: RetryInfo.encode({ retryDelay }) });
   }
   if (error.stderr !== undefined && error.stderr !== "") {
     const detail = lastBytes(error.stderr, MAX_STDERR_DETAIL_BYTES);
     details.push({
       typeUrl: `${TYPE_PREFIX}DebugInfo`,
-      value: DebugInfo.encode({ stackEntries: [], detail }).finish(),
+      value: DebugInfo.encode({ stackEntries: [], detail }),
     });
   }
   const message = firstBytes(error.message, MAX_STATUS_TEXT_BYTES);
-  return Buffer.from(Status.encode({ code: statusNumber(error.status), message, details }).finish());
+  return Buffer.from(Status.encode({ code: statusNumber(error.status), message, details }));
 }
 
 /** A server's details of a failed call. */

@@ -1,0 +1,5 @@
+// All messages of the contract.
+export { RequestMeta, RunFunctionRequest } from "../src/wire/request.ts";
+export { MatchLabels, Requirements, ResourceSelector, SchemaSelector } from "../src/wire/requirements.ts";
+export { Condition, ResponseMeta, Result, RunFunctionResponse } from "../src/wire/response.ts";
+export { CredentialData, Credentials, Resource, Resources, Schema, State } from "../src/wire/state.ts";
