@@ -19,6 +19,7 @@ import { queueKey } from "../objects/references.ts";
 import type { PolledReconcile } from "../objects/requeue-after.ts";
 import { cacheBytes } from "./cache-bytes.ts";
 import { ComposedKindWatches } from "./composed-watches.ts";
+import { type ConditionCount, countConditions } from "./count-conditions.ts";
 import { DefinitionBurst } from "./definition-burst.ts";
 import { DefinitionControllers } from "./definition-controllers.ts";
 import type { InstanceReconcilers } from "./instance-controllers.ts";
@@ -71,6 +72,8 @@ export interface Engine {
   /** Resolves when definitions, Compositions and revisions are listed. XRs are reconciled from then on. */
   readonly started: Promise<void>;
   levels(): EngineLevels;
+  /** Counts the objects of all reconciled kinds by condition. */
+  conditions(): ConditionCount[];
   /** Reports that a kind cannot be listed or watched. Its definition, or XRs that compose the kind, then report it. */
   watchFailed(kind: ResourceKind): void;
   /** Starts no more reconciles. Running reconciles get `graceMs` milliseconds to end. */
@@ -95,6 +98,7 @@ class ControllerEngine implements Engine {
   readonly #context: Context;
   readonly #observer: ReconcileObserver | undefined;
   readonly #slots: WorkerSlots;
+  readonly #running: Set<KindController> = new Set();
   readonly #composed: ComposedKindWatches;
   readonly #required: RequiredObjectWatches;
   readonly #workloads: RuntimeWorkloadWatches;
@@ -150,7 +154,7 @@ class ControllerEngine implements Engine {
     };
     this.#context = context;
     const reconcilers = makeReconcilers(context);
-    const shared = { context, slots: this.#slots, observer: this.#observer };
+    const shared = { context, slots: this.#slots, observer: this.#observer, running: this.#running };
     const { onStopped } = options;
     this.#instances = new DefinitionControllers({ ...shared, onStopped, composed, reconcilers });
     const handlers = this.#instances.compositionHandlers;
@@ -221,6 +225,10 @@ class ControllerEngine implements Engine {
     };
   }
 
+  conditions(): ConditionCount[] {
+    return [...this.#running].flatMap(({ kind, cache }) => countConditions(kind, cache.list()));
+  }
+
   watchFailed(kind: ResourceKind): void {
     this.#composed.watchFailed(kind);
     const affected = this.#instances.definitionOf(kind);
@@ -286,7 +294,7 @@ class ControllerEngine implements Engine {
 
   /** Handles changes of publications: with one, the instances of an InfrastructureDefinition include requirements. */
   #startPublications(
-    shared: Pick<KindControllerOptions, "context" | "slots" | "observer">,
+    shared: Pick<KindControllerOptions, "context" | "slots" | "observer" | "running">,
     reconcile: Reconcile,
   ): KindController {
     const changed = ({ metadata: { name } }: LiveObject): void => {

@@ -22,7 +22,8 @@ export interface InstanceReconcilers {
   offeringOf?: ((object: LiveObject) => LiveObject | undefined) | undefined;
 }
 
-export interface InstanceOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer" | "onStopped"> {
+export interface InstanceOptions
+  extends Pick<KindControllerOptions, "context" | "slots" | "observer" | "onStopped" | "running"> {
   readonly composed: ComposedKindWatches;
   readonly reconcilers: InstanceReconcilers;
 }
@@ -66,11 +67,12 @@ export class InstanceControllers {
   }
 
   startClaims(kind: ResourceKind): void {
-    const { context, slots, observer, onStopped, reconcilers } = this.#options;
+    const { context, slots, observer, running, onStopped, reconcilers } = this.#options;
     this.#claims = new KindController({
       context,
       slots,
       observer,
+      running,
       onStopped,
       kind,
       reconcile: reconcilers.claim(this.#definition),
@@ -98,13 +100,14 @@ export class InstanceControllers {
   }
 
   #startComposites(): KindController {
-    const { context, slots, observer, onStopped, composed, reconcilers } = this.#options;
+    const { context, slots, observer, running, onStopped, composed, reconcilers } = this.#options;
     const layout = layoutOfDefinition(this.#definition);
     const enqueueClaim = (composite: LiveObject): void => this.#enqueueClaim(composite);
     return new KindController({
       context,
       slots,
       observer,
+      running,
       onStopped,
       kind: compositeKindOf(this.#definition),
       reconcile: reconcilers.composite(this.#definition),

@@ -34,6 +34,8 @@ export interface KindControllerOptions {
   readonly observer?: ReconcileObserver | undefined;
   readonly indexers?: Indexers | undefined;
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
+  /** Has the controllers that run. */
+  readonly running?: Set<KindController> | undefined;
   /** Called for changes, after the object is queued. */
   readonly handlers?: InformerHandlers | undefined;
   /** Runs after the first list and before the first reconcile. A failure is logged, and reconciles begin. */
@@ -81,6 +83,7 @@ export class KindController {
         );
       },
     });
+    options.running?.add(this);
     void this.#start();
   }
 
@@ -124,6 +127,7 @@ export class KindController {
       await this.#queue.stop(graceMs);
     } finally {
       this.#release();
+      this.#options.running?.delete(this);
       this.#options.onStopped?.(this.kind);
     }
   }

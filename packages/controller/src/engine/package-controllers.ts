@@ -39,7 +39,8 @@ export interface PackageReconcilers {
   readonly compositionRevision?: Reconcile | undefined;
 }
 
-export interface PackageControllersOptions extends Pick<KindControllerOptions, "context" | "slots" | "observer"> {
+export interface PackageControllersOptions
+  extends Pick<KindControllerOptions, "context" | "slots" | "observer" | "running"> {
   readonly reconcilers: PackageReconcilers;
 }
 

@@ -20,12 +20,15 @@ test("series of a kind that is gone are removed, and others stay", async () => {
   expect(text.match(/xothers\.example\.org/g)).toHaveLength(3);
 });
 
-test("a replica that does not reconcile reports that it is not the leader", async () => {
+test("a replica is the leader, and has the objects by condition, from the start of its engine", async () => {
   const metrics = new ControllerMetrics("1");
   expect((await metrics.text()).text).toContain("xfn_controller_leader 0");
-  metrics.watch(
-    () => ({ running: 0, waiting: 0, composedKinds: 0, uncached: 0, stuckMs: 0 }),
-    () => true,
-  );
-  expect((await metrics.text()).text).toContain("xfn_controller_leader 1");
+  const levels = { running: 0, waiting: 0, composedKinds: 0, uncached: 0, stuckMs: 0 };
+  let conditions = [{ kind: "XApp.example.org", condition: "Ready", status: "False", count: 3 }];
+  metrics.watch({ levels: () => levels, conditions: () => conditions }, () => true);
+  const { text } = await metrics.text();
+  expect(text).toContain("xfn_controller_leader 1");
+  expect(text).toContain('xfn_controller_objects{kind="XApp.example.org",condition="Ready",status="False"} 3');
+  conditions = [];
+  expect((await metrics.text()).text).not.toContain("XApp.example.org");
 });

@@ -1,12 +1,19 @@
 import { qualifiedKind, type RequestOutcome, type ResourceKind, resourceOf } from "@xfn/kubernetes";
 import { PROCESS_METRICS } from "@xfn/program";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { ConditionCount } from "../engine/count-conditions.ts";
 import type { EngineLevels } from "../engine/engine.ts";
 
 // From a reconcile that only reads caches to one whose functions take a minute.
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 const PREFIX = "xfn_controller_";
+
+/** The values of an engine that are read at each scrape. */
+export interface WatchedEngine {
+  readonly levels: () => EngineLevels;
+  readonly conditions: () => readonly ConditionCount[];
+}
 
 /**
  * The Prometheus metrics of the controller. Labels are kinds and codes, never names of objects, so that series are
@@ -95,11 +102,12 @@ export class ControllerMetrics {
   }
 
   /** Reads the levels at each scrape from now on. */
-  watch(engine: () => EngineLevels, isLeader: () => boolean): void {
-    this.#gauge("running", "Objects that are being reconciled", () => engine().running);
-    this.#gauge("waiting", "Objects that wait to be reconciled", () => engine().waiting);
-    this.#gauge("composed_kinds", "Kinds of composed resources that are watched", () => engine().composedKinds);
-    this.#gauge("uncached_objects", "Objects for which the caches have no space", () => engine().uncached);
+  watch({ levels, conditions }: WatchedEngine, isLeader: () => boolean): void {
+    this.#gauge("running", "Objects that are being reconciled", () => levels().running);
+    this.#gauge("waiting", "Objects that wait to be reconciled", () => levels().waiting);
+    this.#gauge("composed_kinds", "Kinds of composed resources that are watched", () => levels().composedKinds);
+    this.#gauge("uncached_objects", "Objects for which the caches have no space", () => levels().uncached);
+    this.#registry.registerMetric(objectsGauge(conditions));
     this.#isLeader = isLeader;
   }
 
@@ -120,4 +128,17 @@ export class ControllerMetrics {
       }),
     );
   }
+}
+
+function objectsGauge(conditions: () => readonly ConditionCount[]): Gauge {
+  return new Gauge({
+    name: `${PREFIX}objects`,
+    help: "Objects of reconciled kinds, by condition and its status",
+    labelNames: ["kind", "condition", "status"],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of conditions()) this.set(labels, count);
+    },
+  });
 }

@@ -166,10 +166,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   });
   running.engine = engine;
   readiness.check(() => stuckProblem(engine));
-  metrics.watch(
-    () => engine.levels(),
-    () => !end.aborted,
-  );
+  metrics.watch({ levels: () => engine.levels(), conditions: () => engine.conditions() }, () => !end.aborted);
   void reportStart(engine, readiness, log);
   await aborted(end);
   // Without the lease nothing may be written, so running reconciles get no time.
