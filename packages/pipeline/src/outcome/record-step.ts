@@ -52,8 +52,8 @@ export class StepRecorder {
   }
 
   /** Ends the record of a step that succeeded. @param after desired state after the step */
-  done(after: Desired, results: StepResult[]): void {
-    this.#end({ after, results });
+  done(after: Desired, results: StepResult[], readiness: NonNullable<StepRecord["readiness"]>): void {
+    this.#end({ after, results, readiness });
   }
 
   /** Ends the record of a step that failed. */

@@ -42,6 +42,11 @@ export interface StepRecord extends StepDescription {
   before: Desired;
   /** Desired state after the step; the same object as `before` if the step failed. */
   after: Desired;
+  /**
+   * Whether entries are ready after the step, as far as function packages report it; null is the XR. Absent if the step
+   * failed.
+   */
+  readiness?: ReadonlyMap<string | null, boolean>;
   /** Results of this step, and of the pipeline about it. */
   results: StepResult[];
   /** The writes of bases and patches, in order; for kind `templates`. */

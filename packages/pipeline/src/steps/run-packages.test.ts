@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import { describe, expect, test } from "vitest";
 import { bucket, changes, xr } from "../../testing/fixtures.ts";
 import { type Handler, pipelineOf, run } from "../../testing/packages.ts";
+import type { StepRecord } from "../outcome/step-record.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 
 /** Adds resources to desired state, by entry name. */
@@ -173,6 +174,34 @@ describe("readiness", () => {
       },
     );
     expect(result.unready).toEqual(["no", "silent"]);
+  });
+
+  test("is in the records of the steps, for traces", async () => {
+    const records: StepRecord[] = [];
+    const isReady: Handler = ({ desired }) => ({
+      desired: {
+        composite: { resource: {}, ready: true },
+        resources: new Map([...desired.resources].map(([name, state]) => [name, { ...state, ready: true }])),
+      },
+    });
+    const checks = changes((io) => {
+      for (const entry of io.desired?.resources ?? []) entry.readinessChecks = [{ type: "None" }];
+    });
+    const steps = [
+      { step: "adds", handler: adds({ a: {} }) },
+      { step: "auto-ready", handler: isReady },
+      { step: "checks", io: checks },
+    ];
+    await run(steps, { onRecord: (record) => void records.push(record) });
+    // The checks of the last step decide from then on.
+    expect(records.map(({ readiness }) => [...(readiness ?? [])])).toEqual([
+      [],
+      [
+        ["a", true],
+        [null, true],
+      ],
+      [[null, true]],
+    ]);
   });
 
   test("of FunctionIO entries follows their checks, until a package says something else", async () => {

@@ -11,7 +11,7 @@ import type { StepCondition } from "../outcome/step-condition.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import type { PipelineInput } from "./pipeline-input.ts";
 import { planOf } from "./plan.ts";
-import { type PlannedStep, type Run, START, type State } from "./step.ts";
+import { type Hints, type PlannedStep, type Run, START, type State } from "./step.ts";
 
 /** The outcome of a run. */
 export interface PipelineResult {
@@ -163,7 +163,7 @@ async function runSteps(
     };
     try {
       state = await one.run(state, { say, signal, recorder });
-      recorder?.done(state.desired, results);
+      recorder?.done(state.desired, results, readinessOf(state.hints));
     } catch (error) {
       recorder?.failed(error, results);
       throw error;
@@ -171,6 +171,12 @@ async function runSteps(
     if (state.fatal !== undefined) break;
   }
   return state;
+}
+
+/** The readiness that function packages have reported, by entry name; null is the XR. */
+function readinessOf({ ready, compositeReady }: Hints): Map<string | null, boolean> {
+  const reported = [...ready, [null, compositeReady] as const];
+  return new Map(reported.flatMap(([name, isReady]) => (isReady === undefined ? [] : [[name, isReady]])));
 }
 
 /** Drops the fields of the XR that `mode: Pipeline` cannot set: all but its identity, status and connection details. */

@@ -61,6 +61,41 @@ const whoSet = (trace: Trace, path: string, entry: string | null = "bucket"): st
   originOf(trace, entry, path).map(({ path, origin }) => `${path}: ${origin.step}`);
 
 describe("steps", () => {
+  test("readiness that function packages report is a change; a failed step changes none", () => {
+    const ready = (entries: [string | null, boolean][]): Partial<StepRecord> => ({ readiness: new Map(entries) });
+    const one = bucket({ size: 1 });
+    const error = { error: { code: "RunFailed", message: "no" } };
+    const trace = buildTrace({
+      records: [
+        record("adds", {}, one),
+        record("auto-ready", one, one, ready([["bucket", false]])),
+        record(
+          "again",
+          one,
+          one,
+          ready([
+            ["bucket", true],
+            ["unknown", true],
+            [null, true],
+          ]),
+        ),
+        record("fails", one, one, error),
+      ],
+      composite: XR,
+      composition: composition(),
+    });
+    expect([1, 2, 3].map((step) => changesOf(trace, step))).toEqual([
+      ["added ready "],
+      ["added ready ", "changed ready "],
+      [],
+    ]);
+    expect(trace.steps[2]?.entries[1]).toMatchObject({ name: "bucket", change: "changed" });
+    expect(trace.desired.map(({ name, fields }) => [name, fields.find(({ part }) => part === "ready")])).toEqual([
+      [null, { part: "ready", path: "", value: true, origin: { step: "again", stepIndex: 2 } }],
+      ["bucket", { part: "ready", path: "", value: true, origin: { step: "again", stepIndex: 2 } }],
+    ]);
+  });
+
   test("sizes, times and results are those of the record; steps after the end of the run have not run", () => {
     const results = [{ severity: "Fatal" as const, message: "no", reason: "Because", step: "one" }];
     const trace = buildTrace({

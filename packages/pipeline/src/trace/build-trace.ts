@@ -4,6 +4,7 @@ import type { PackageCalls, StepRecord } from "../outcome/step-record.ts";
 import { planOf } from "../steps/plan.ts";
 import { compare, type LeafChange, leafValue, type OriginTree } from "./compare.ts";
 import {
+  addReadiness,
   entryNames,
   type MaskedEntry,
   type MaskedState,
@@ -63,6 +64,12 @@ export function buildTrace(input: TraceInput): Trace {
   const masking = { onHidden, publicNames: new Set(input.publicNames) };
   for (const object of [composite, ...(input.observed ?? [])]) maskPlaces(object, masking);
   const states = records.map(({ after }) => maskDesired(after, masking));
+  // A step that failed reports no readiness, and changes nothing.
+  let readiness: NonNullable<StepRecord["readiness"]> = new Map();
+  for (const [index, state] of states.entries()) {
+    readiness = records[index]?.readiness ?? readiness;
+    addReadiness(state, readiness);
+  }
   // Only now all secrets are known: an early step can copy a value that a later step puts into a Secret.
   for (const state of states) maskValues(state, secrets);
   // Fields of a Struct have no order: Go writes them in a random one.

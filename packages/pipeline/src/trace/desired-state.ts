@@ -43,6 +43,17 @@ function maskEntry(name: string | null, entry: JsonObject, options: MaskOptions)
   };
 }
 
+/** Adds what function packages report about readiness, as a part of its own. */
+export function addReadiness(state: MaskedState, readiness: ReadonlyMap<string | null, boolean>): void {
+  for (const [name, isReady] of readiness) {
+    const known = state.get(name);
+    if (known === undefined ? name !== null : known.isDeleted) continue;
+    const entry = known ?? { name, apiVersion: undefined, kind: undefined, isDeleted: false, parts: new Map() };
+    entry.parts.set("ready", isReady);
+    state.set(name, entry);
+  }
+}
+
 function textOf(value: Masked | undefined, key: string): string | undefined {
   const text = value instanceof Map ? value.get(key) : undefined;
   return typeof text === "string" ? text : undefined;

@@ -107,7 +107,10 @@ export interface TraceEntryChange extends TraceEntryId {
 
 /** The position of a field in its entry. */
 export interface TraceFieldId {
-  /** `resource`, or another part of the entry: `connectionDetails`, `readinessChecks`. */
+  /**
+   * `resource`, or another part of the entry: `connectionDetails`, `readinessChecks`, or `ready`, which a function
+   * package reports.
+   */
   part: string;
   /** The field path in that part, such as `spec.forProvider.region`. */
   path: string;
