@@ -36,10 +36,7 @@ export class PlainCaller {
       resolve();
     });
     onTestFinished(() => void this.socket.destroy());
-    if (head !== undefined) this.begin(head);
-  }
-
-  begin(head: object): void {
+    if (head === undefined) return;
     const defaults = { path: `/${SERVICE_NAME}/RunFunction`, timeoutMs: 60_000, length: 0, metadata: {} };
     this.socket.write(plainHead({ ...defaults, ...head }));
   }

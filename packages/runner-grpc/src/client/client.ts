@@ -71,7 +71,7 @@ class GrpcRunnerClient implements RunnerClient {
     }
     this.#maxAnswer = maxAnswerOf(options);
     this.#channel = openChannel(this.#endpoint, options);
-    this.#plain = new PlainPath(this.#endpoint, connectorTo(this.#endpoint, options), this.#maxAnswer);
+    this.#plain = new PlainPath(connectorTo(this.#endpoint, options), this.#maxAnswer);
   }
 
   async run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
@@ -145,7 +145,6 @@ class GrpcRunnerClient implements RunnerClient {
   close(): void {
     this.#closed = true;
     for (const call of this.#calls) call.cancel();
-    this.#plain.close();
     this.#channel.close();
   }
 

@@ -8,12 +8,7 @@ import { type Connect, PlainConnection } from "./plain-connection.ts";
 // A server answers the head at once. A server without plain calls closes the connection, or does not answer.
 const HANDSHAKE_MS = 2_000;
 
-/** Open connections that wait for their next call. */
-export interface IdleConnections {
-  take(onLost: (why: string) => void): PlainConnection | undefined;
-  add(connection: PlainConnection): void;
-}
-
+/** A call on a connection of its own. */
 export class PlainCall implements RunningCall {
   /**
    * Resolves with undefined if the server does not support plain calls. The message was not sent then, and the call can
@@ -21,35 +16,23 @@ export class PlainCall implements RunningCall {
    */
   readonly answer: Promise<Answer | undefined>;
   readonly #settle: (answer: Answer | undefined) => void;
-  readonly #connect: Connect;
   readonly #call: OutgoingCall;
   readonly #maxBytes: number;
-  readonly #idle: IdleConnections | undefined;
-  readonly #onLost = (why: string): void => this.#lost(why);
-  #connection: PlainConnection;
-  /** Whether a call has used the connection before. */
-  #isUsed: boolean;
+  readonly #connection: PlainConnection;
   readonly #handshake: NodeJS.Timeout;
   readonly #deadline: NodeJS.Timeout;
   /** Whether the message is being sent. */
   #sending = false;
   #ended = false;
 
-  /**
-   * @param maxBytes limit of the answer's message
-   * @param idle connections to reuse, and to return the connection to; by default the connection ends with the call
-   */
-  constructor(connect: Connect, call: OutgoingCall, maxBytes: number, idle?: IdleConnections) {
+  /** @param maxBytes limit of the answer's message */
+  constructor(connect: Connect, call: OutgoingCall, maxBytes: number) {
     const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
     this.answer = promise;
     this.#settle = resolve;
-    this.#connect = connect;
     this.#call = call;
     this.#maxBytes = maxBytes;
-    this.#idle = idle;
-    const used = idle?.take(this.#onLost);
-    this.#isUsed = used !== undefined;
-    this.#connection = used ?? new PlainConnection(connect, this.#onLost);
+    this.#connection = new PlainConnection(connect, (why) => this.#lost(why));
     this.#handshake = setTimeout(() => this.#end(undefined), HANDSHAKE_MS);
     this.#deadline = setTimeout(() => this.#end(failed("DEADLINE_EXCEEDED", "Deadline exceeded")), this.#timeoutMs());
     this.#start();
@@ -65,9 +48,8 @@ export class PlainCall implements RunningCall {
 
   #start(): void {
     const { path, metadata, message } = this.#call;
-    const keep = this.#idle !== undefined;
     readAnswerHead(this.#connection.reader, (head) => this.#begin(head));
-    const head = { path, timeoutMs: this.#timeoutMs(), length: lengthOf(message), metadata, keep };
+    const head = { path, timeoutMs: this.#timeoutMs(), length: lengthOf(message), metadata };
     this.#connection.write([encodeRequestHead(head)]);
   }
 
@@ -82,35 +64,27 @@ export class PlainCall implements RunningCall {
 
   #receive(head: AnswerHead | undefined): void {
     if (head === undefined || head === "go") return this.#lost("the answer is not one of a runner");
-    const { status: code, text, length, metadata, keep } = head;
+    const { status: code, text, length, metadata } = head;
     if (code !== 0) return this.#end(failed(statusName(code), text, metadata));
     if (length > this.#maxBytes) {
       const details = `Received message larger than max (${length} vs ${this.#maxBytes})`;
       return this.#end(failed("RESOURCE_EXHAUSTED", details));
     }
-    this.#connection.reader.expect(length, (response) =>
-      this.#end({ failure: null, response, trailers: metadata }, keep),
-    );
+    this.#connection.reader.expect(length, (response) => this.#end({ failure: null, response, trailers: metadata }));
   }
 
   #lost(why: string): void {
     // Creating an error is expensive, and the end of the connection follows each answer.
     if (this.#ended) return;
-    if (this.#sending) return this.#end(failed("UNAVAILABLE", why));
-    if (!this.#isUsed) return this.#end(undefined);
-    // The server has closed the connection since its last call.
-    this.#isUsed = false;
-    this.#connection = new PlainConnection(this.#connect, this.#onLost);
-    this.#start();
+    this.#end(this.#sending ? failed("UNAVAILABLE", why) : undefined);
   }
 
-  #end(answer: Answer | undefined, keep = false): void {
+  #end(answer: Answer | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#handshake);
     clearTimeout(this.#deadline);
-    if (keep && this.#idle !== undefined) this.#idle.add(this.#connection);
-    else this.#connection.close();
+    this.#connection.close();
     this.#settle(answer);
   }
 }

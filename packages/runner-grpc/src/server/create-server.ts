@@ -18,6 +18,7 @@ import {
   serverOptions,
 } from "./options.ts";
 import type { CallContext } from "./perform-call.ts";
+import type { ServePlainCall } from "./plain-call.ts";
 import { PlainCalls } from "./plain-calls.ts";
 import { serveCall } from "./run-call.ts";
 import { type Health, loadHealth, loadReflection } from "./services.ts";
@@ -155,13 +156,10 @@ class GrpcRunnerServer implements RunnerServer {
   }
 
   #plainCallsFor(context: CallContext, checks: CallInterceptorOptions): PlainCalls {
-    return new PlainCalls({
-      ...checks,
-      silenceMs: idleTimeoutOf(this.#options),
-      paths: context.forward === undefined ? new Set([RUN_FUNCTION.path]) : RUN_PATHS,
-      memory: this.#memory,
-      serve: (call, admitted, answer) => serveCall(call, admitted, context, answer).finally(() => this.#drain.check()),
-    });
+    const paths = context.forward === undefined ? new Set([RUN_FUNCTION.path]) : RUN_PATHS;
+    const serve: ServePlainCall = (call, admitted, answer) =>
+      serveCall(call, admitted, context, answer).finally(() => this.#drain.check());
+    return new PlainCalls({ ...checks, paths, memory: this.#memory, serve }, idleTimeoutOf(this.#options));
   }
 
   #contextOf({ endpoint, authentication }: Listener): CallContext {

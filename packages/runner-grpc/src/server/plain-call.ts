@@ -32,7 +32,6 @@ export class PlainCall {
   readonly #socket: Socket;
   readonly #reader: ExactReader;
   readonly #options: PlainCallOptions;
-  readonly #onNext: () => void;
   readonly #aborter = new AbortController();
   /** The timeout of the message, and then of the answer. */
   #timer: NodeJS.Timeout | undefined;
@@ -43,13 +42,11 @@ export class PlainCall {
   #answering = false;
   readonly #ended = Promise.withResolvers<void>();
 
-  /** @param onNext called at the end of a call that leaves its connection open for the next call */
-  constructor(head: RequestHead, socket: Socket, reader: ExactReader, options: PlainCallOptions, onNext: () => void) {
+  constructor(head: RequestHead, socket: Socket, reader: ExactReader, options: PlainCallOptions) {
     this.#head = head;
     this.#socket = socket;
     this.#reader = reader;
     this.#options = options;
-    this.#onNext = onNext;
   }
 
   /** Admits the call by its head, then reads its message. */
@@ -145,25 +142,17 @@ export class PlainCall {
     socket.cork();
     if ("code" in answer) {
       const { code, details, metadata } = answer;
-      socket.write(encodeAnswerHead({ status: code, text: details, length: 0, metadata, keep: false }));
+      socket.write(encodeAnswerHead({ status: code, text: details, length: 0, metadata }));
       // The caller may still be sending its message.
       socket.end();
     } else {
       const { message, trailers } = answer;
-      const { keep } = this.#head;
-      const head = { status: status.OK, text: "", length: lengthOf(message), metadata: trailers, keep };
+      const head = { status: status.OK, text: "", length: lengthOf(message), metadata: trailers };
       socket.write(encodeAnswerHead(head));
       for (const piece of message) socket.write(piece);
-      if (keep) socket.write("", (error) => this.#left(error));
-      else socket.end();
+      socket.end();
     }
     socket.uncork();
-  }
-
-  #left(error: Error | null | undefined): void {
-    if (error) return;
-    this.end();
-    this.#onNext();
   }
 
   #restartTimer(onTimeout: () => void): void {

@@ -4,12 +4,10 @@ import type { ExactReader } from "./exact-reader.ts";
 // A *plain call* carries one unary call over a connection without HTTP/2, which costs several times as much for large
 // messages:
 //
-//   client: head {path, timeoutMs, length, metadata, keep}
+//   client: head {path, timeoutMs, length, metadata}
 //   server: head {go: true}, once it has admitted the call; or its answer
 //   client: the message
-//   server: head {status, text, length, metadata, keep}, then the message
-//
-// After an answer with `keep: true`, the connection can carry another call. Otherwise the server closes it.
+//   server: head {status, text, length, metadata}, then the message
 //
 // A head is the magic, the length of its JSON in 4 bytes, and the JSON. A server without plain calls closes the
 // connection or answers in its own protocol, and has received no message.
@@ -35,8 +33,6 @@ export interface RequestHead {
   /** The length of the message, in bytes. */
   readonly length: number;
   readonly metadata: Metadata;
-  /** Whether the client can reuse the connection. */
-  readonly keep: boolean;
 }
 
 /** The head of an answer: it requests the message, or ends the call. */
@@ -48,8 +44,6 @@ export type AnswerHead =
       readonly text: string;
       readonly length: number;
       readonly metadata: Metadata;
-      /** Whether the connection stays open for the next call. */
-      readonly keep: boolean;
     };
 
 export function encodeRequestHead({ metadata, ...head }: RequestHead): Buffer {
@@ -98,16 +92,16 @@ function parse(text: Buffer): Fields | undefined {
 }
 
 function requestHead(json: Fields | undefined): RequestHead | undefined {
-  const { path, timeoutMs, length, metadata, keep } = json ?? {};
+  const { path, timeoutMs, length, metadata } = json ?? {};
   if (typeof path !== "string" || !isCount(timeoutMs) || !isCount(length)) return undefined;
-  return { path, timeoutMs, length, metadata: metadataOf(metadata), keep: keep === true };
+  return { path, timeoutMs, length, metadata: metadataOf(metadata) };
 }
 
 function answerHead(json: Fields | undefined): AnswerHead | undefined {
-  const { go, status, text, length, metadata, keep } = json ?? {};
+  const { go, status, text, length, metadata } = json ?? {};
   if (go === true) return "go";
   if (!isCount(status) || typeof text !== "string" || !isCount(length)) return undefined;
-  return { status, text, length, metadata: metadataOf(metadata), keep: keep === true };
+  return { status, text, length, metadata: metadataOf(metadata) };
 }
 
 function isCount(value: unknown): value is number {
