@@ -7,7 +7,7 @@ import type { SelectedRevision } from "../revision/select-revision.ts";
 import { type ObservedComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
 import { runEnvironment } from "./run/run-environment.ts";
-import type { ReconcileContext } from "./state/reconcile-context.ts";
+import { type ReconcileContext, readerOf } from "./state/reconcile-context.ts";
 
 /** The result of an XR's templates and functions, and the state that they observed. */
 export interface ComposedRun {
@@ -33,8 +33,11 @@ export async function compose(
   observed: ObservedComposed,
 ): Promise<ComposedRun> {
   requireSupported(context, composition);
-  const secret = await readConnectionSecret(context);
-  const { entries, notes } = await observedEntries(context, composition, observed);
+  const { actors, allowComposedSecrets, layout, xr } = context;
+  const secret = await readConnectionSecret(readerOf(context, actors.xr), xr, layout);
+  const visibility = { namespace: xr.metadata.namespace, allowComposedSecrets };
+  const reader = readerOf(context, actors.composition);
+  const { entries, notes } = await observedEntries(reader, composition, observed, visibility);
   for (const note of notes) context.notes.warn(note);
   const environment = await runEnvironment(context, composition);
   const run = await runComposition(context, { composition, revision }, { observed: entries, secret, environment });

@@ -1,11 +1,9 @@
 import { isApiError, type Outcome } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
-import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { FINALIZER_COMPOSITE, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, finalizersOf } from "../objects/finalizers.ts";
-import { NAMESPACES, referenceOf, SECRETS } from "../objects/kinds.ts";
+import { NAMESPACES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { selectRevision } from "../revision/select-revision.ts";
@@ -13,9 +11,10 @@ import { SelectionError } from "../revision/selection-error.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { deleteObjects } from "./apply/delete-objects.ts";
 import { executeOrThrow } from "./apply/execute-plan.ts";
+import { readConnectionSecret } from "./observe/observe-composed.ts";
 import { recordedStates } from "./observe/recorded-state.ts";
 import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
-import { type ReconcileContext, revisionReader } from "./state/reconcile-context.ts";
+import { type ReconcileContext, readerOf, revisionReader } from "./state/reconcile-context.ts";
 
 /**
  * Deletes the composed resources of an XR with the rights of its accounts, and removes its finalizer: see
@@ -55,7 +54,7 @@ async function isLeftToNamespace(context: ReconcileContext, error: unknown): Pro
     (error instanceof CompositeError && ["Forbidden", "ServiceAccountNotFound"].includes(error.code));
   if (namespace === undefined || !isRefused) return false;
   try {
-    const found = await findLive(context.actors.own, referenceOf(NAMESPACES, namespace), context.signal);
+    const found = await readerOf(context, context.actors.own).readOnce(referenceOf(NAMESPACES, namespace));
     return found !== undefined && isBeingDeleted(found);
   } catch (cause) {
     // Without the right to read namespaces, report the first error.
@@ -76,7 +75,7 @@ async function isLeftToNamespace(context: ReconcileContext, error: unknown): Pro
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
 async function deleteWithRights(context: ReconcileContext): Promise<Outcome | undefined> {
-  const { actors, layout, signal, xr } = context;
+  const { actors, layout, xr } = context;
   const finalizers = finalizersOf(xr);
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
   if (finalizers.includes(FINALIZER_ORPHAN)) {
@@ -91,8 +90,7 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
     await writeStatus(context, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
     return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
   }
-  const place = secretReferenceOf(xr, layout);
-  const secret = place && (await findLive(actors.xr, referenceOf(SECRETS, place.name, place.namespace), signal));
+  const secret = await readConnectionSecret(readerOf(context, actors.xr), xr, layout);
   await executeOrThrow(context, planRelease(xr, { secret, keepsFinalizer: failure !== undefined }));
   if (failure !== undefined) throw failure;
   return undefined;
@@ -133,7 +131,9 @@ async function deleteRecorded(
   propagation: Propagation,
 ): Promise<{ remaining: number; failure: CompositeError | undefined }> {
   const unselected = await useComposingAccount(context);
-  const states = await recordedStates(context);
+  const { actors, layout, xr } = context;
+  const readers = { composition: readerOf(context, actors.composition), own: readerOf(context, actors.own) };
+  const states = await recordedStates(readers, xr, layout);
   const found = states.flatMap((state) => (state.is === "found" ? [state.object] : []));
   const deletion = await deleteObjects(context, found, propagation);
   for (const note of deletion.notes) context.notes.warn(note);

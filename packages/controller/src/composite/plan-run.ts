@@ -12,7 +12,7 @@ import { type Applicable, applicables } from "./plan/applicable.ts";
 import { type CompositePlan, planComposite } from "./plan/plan-composite.ts";
 import { refuseOutside } from "./plan/refuse-outside.ts";
 import { refuseUnnamed } from "./plan/refuse-unnamed.ts";
-import type { ReconcileContext } from "./state/reconcile-context.ts";
+import { type ReconcileContext, readerOf } from "./state/reconcile-context.ts";
 
 /** The writes of a run. */
 export interface RunPlan extends CompositePlan {
@@ -50,7 +50,7 @@ export async function planRun(
     secretsNamespace,
     observed,
     applicables: found,
-    located: await locate(context, found.resources.values()),
+    located: await locate(readerOf(context, actors.composition), xr.metadata.uid, found.resources.values()),
     undesired: undesiredObjects(run, observed, found.resources),
     memory,
   });

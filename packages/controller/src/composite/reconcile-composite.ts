@@ -35,7 +35,7 @@ import { explainFailure, type Failure } from "./state/explain-failure.ts";
 import { missingRights } from "./state/missing-rights.ts";
 import { Notes } from "./state/notes.ts";
 import { PullSecretCache } from "./state/pull-secret-cache.ts";
-import { type ReconcileContext, readLive, revisionReader } from "./state/reconcile-context.ts";
+import { type ReconcileContext, readerOf, revisionReader } from "./state/reconcile-context.ts";
 import { RunSecrets } from "./state/run-secrets.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
 
@@ -130,7 +130,7 @@ class CompositeReconciler {
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
       // Another writer changed the XR. The next reconcile must see that write, which a cache may not show yet.
-      await readLive(context, xr, reference);
+      await readerOf(context, xr).readLive(reference);
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
       memory.events = emitEvents(context);
@@ -234,7 +234,7 @@ async function composeSelected(context: ReconcileContext): Promise<ComposedRun> 
   await refuseRecursion(context, composition.metadata.name ?? "");
   memory.inputs.noteAccount(composition.spec.serviceAccountRef);
   context.actors.composition = await context.accounts.actorOf(composition, xr, signal);
-  const observed = await observeComposed(context);
+  const observed = await observeComposed(readerOf(context, context.actors.composition), xr, layout);
   for (const note of observed.notes) notes.warn(note);
   const { references } = observed;
   const pin = planPin({ composition, changes, references, desired: undefined, layout, memory, secretsNamespace, xr });

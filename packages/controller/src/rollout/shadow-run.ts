@@ -9,7 +9,7 @@ import { planRun } from "../composite/plan-run.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { Notes } from "../composite/state/notes.ts";
 import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
-import type { ReconcileContext } from "../composite/state/reconcile-context.ts";
+import { type ReconcileContext, readerOf } from "../composite/state/reconcile-context.ts";
 import { RunSecrets } from "../composite/state/run-secrets.ts";
 import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
@@ -78,7 +78,7 @@ async function differences(
   const { accounts, actors, secrets, signal, xr } = context;
   await actors.xr.requireAccount(xr, signal);
   actors.composition = await accounts.actorOf(composition, xr, signal);
-  const observed = await observeComposed(context);
+  const observed = await observeComposed(readerOf(context, actors.composition), xr, context.layout);
   const composed = await compose(context, { composition, revision, changes: {} }, observed);
   // Functions see no content of composed Secrets by default, but differences compare the objects.
   for (const object of observed.entries.values()) secrets.addObject(object);

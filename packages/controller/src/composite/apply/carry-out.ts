@@ -8,7 +8,7 @@ import { applyTitle } from "../plan/applicable.ts";
 import { ownershipProblem } from "../plan/ownership.ts";
 import type { CompositePlan } from "../plan/plan-composite.ts";
 import { isAdoption, type PlannedEntry } from "../plan/plan-entry.ts";
-import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
+import { type ActorName, type ReconcileContext, readerOf } from "../state/reconcile-context.ts";
 import { finishDeletion } from "./delete-objects.ts";
 import { executePlan } from "./execute-plan.ts";
 
@@ -91,7 +91,7 @@ async function resultOf(
     // The server rejects a second controller as invalid: another writer was faster, or created an object with this
     // name.
     const problem = isApiError(error, "Invalid")
-      ? ownershipProblem(context.xr, entry, await readLive(context, context.actors.composition, reference))
+      ? ownershipProblem(context.xr, entry, await readerOf(context, context.actors.composition).readLive(reference))
       : undefined;
     return problem ?? asCompositeError(error, applyTitle(entry), isSecret(intent), describeReference(reference));
   }

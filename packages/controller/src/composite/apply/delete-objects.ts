@@ -3,7 +3,7 @@ import { asCompositeError, type CompositeError } from "../../objects/composite-e
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
 import { type DeletionPlan, type Propagation, planDeletion } from "../plan/plan-deletion.ts";
-import { type ActorName, type ReconcileContext, readLive } from "../state/reconcile-context.ts";
+import { type ActorName, type ReconcileContext, readerOf } from "../state/reconcile-context.ts";
 import { type ExecutionContext, executePlan } from "./execute-plan.ts";
 
 /** The outcome of the deletion of composed resources. */
@@ -49,7 +49,7 @@ export async function finishDeletion(
   const failures = [...first.failures];
   for (const { object } of first.changed) {
     try {
-      const live = await readLive(context, context.actors.composition, referenceTo(object));
+      const live = await readerOf(context, context.actors.composition).readLive(referenceTo(object));
       if (live === undefined) context.memory.writes.sawGone(object.metadata.uid);
       else current.push(live);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { ANNOTATION_RESOURCE_NAME, type Composition, callsFunctions } from "@xfn/composition";
+import { ANNOTATION_RESOURCE_NAME, type Composition, callsFunctions, type Layout } from "@xfn/composition";
 import type { ObservedResource } from "@xfn/functionio";
 import type { KubernetesObject } from "@xfn/json";
 import {
@@ -14,13 +14,9 @@ import { SECRET_TYPE_CONNECTION, secretReferenceOf } from "../../objects/connect
 import { isSecret, referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { controllerOf } from "../../objects/owner.ts";
-import { findLive } from "../../objects/read-objects.ts";
 import { describeReference, recordedReferences, referenceTo } from "../../objects/references.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { readRecorded } from "./read-recorded.ts";
-
-/** The parts of a reconcile that the observation of an XR needs. */
-type Observing = Pick<ReconcileContext, "actors" | "layout" | "memory" | "progress" | "signal" | "xr">;
+import type { ReconcileReader } from "./reconcile-reader.ts";
 
 /** The composed resources that exist. */
 export interface ObservedComposed {
@@ -46,13 +42,17 @@ export interface ObservedComposed {
  *
  * @throws {ApiError} if a recorded object cannot be read
  */
-export async function observeComposed(context: Observing): Promise<ObservedComposed> {
+export async function observeComposed(
+  reader: ReconcileReader,
+  xr: LiveObject,
+  layout: Layout,
+): Promise<ObservedComposed> {
   const entries = new Map<string, LiveObject>();
   const references: ObjectReference[] = [];
   const unnamed: LiveObject[] = [];
   const notes: string[] = [];
-  for (const reference of recordedReferences(context.xr, context.layout)) {
-    const object = await readReferenced(context, reference);
+  for (const reference of recordedReferences(xr, layout)) {
+    const object = await readReferenced(reader, xr, reference);
     if (object instanceof ApiError) {
       // Keep the reference: the CRD may return with its objects.
       notes.push(`${describeReference(reference)} is recorded, but ${object.message}`);
@@ -60,7 +60,7 @@ export async function observeComposed(context: Observing): Promise<ObservedCompo
       continue;
     }
     const controller = object && controllerOf(object)?.uid;
-    if (object === undefined || (controller !== undefined && controller !== context.xr.metadata.uid)) continue;
+    if (object === undefined || (controller !== undefined && controller !== xr.metadata.uid)) continue;
     references.push(referenceTo(object));
     const entry = object.metadata.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
     const problem = problemOf(entry, controller, entries);
@@ -88,19 +88,18 @@ function problemOf(
 
 /** @returns the error if the kind is not served */
 async function readReferenced(
-  context: Observing,
+  reader: ReconcileReader,
+  xr: LiveObject,
   reference: ObjectReference,
 ): Promise<LiveObject | ApiError | undefined> {
   let kind: ResourceKind;
   try {
-    kind = await context.actors.composition.client.kind(reference.apiVersion, reference.kind, {
-      signal: context.signal,
-    });
+    kind = await reader.kindOf(reference.apiVersion, reference.kind);
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
     return error;
   }
-  return readRecorded(context, kind, reference);
+  return readRecorded(reader, xr, kind, reference);
 }
 
 /** The observed entries of an XR, as its functions receive them. */
@@ -110,22 +109,30 @@ export interface ObservedEntries {
   readonly notes: readonly string[];
 }
 
+/** What functions may see of composed resources. */
+export interface Visibility {
+  /** The namespace of the XR; undefined if it is cluster-scoped. */
+  readonly namespace: string | undefined;
+  readonly allowComposedSecrets?: boolean | undefined;
+}
+
 /**
  * The observed entries as functions receive them, sorted by name, with the connection details from their Secrets.
  *
  * @throws {ApiError} if a Secret cannot be read
  */
 export async function observedEntries(
-  context: Observing & Pick<ReconcileContext, "allowComposedSecrets">,
+  reader: ReconcileReader,
   composition: Composition,
   { entries }: ObservedComposed,
+  visibility: Visibility,
 ): Promise<ObservedEntries> {
   const needsDetails = detailsFilter(composition);
   const observed: ObservedResource[] = [];
   const notes: string[] = [];
   for (const [name, object] of entries) {
-    const secret = needsDetails(name) ? await readSecretOf(context, object, notes) : undefined;
-    const resource = asObserved(object, context);
+    const secret = needsDetails(name) ? await readSecretOf(reader, object, visibility, notes) : undefined;
+    const resource = asObserved(object, visibility);
     observed.push({ name, resource, ...(secret && { connectionDetails: secretDetails(secret) }) });
   }
   return { entries: observed.toSorted((a, b) => (a.name < b.name ? -1 : 1)), notes };
@@ -137,7 +144,7 @@ export async function observedEntries(
  */
 export function asObserved(
   object: LiveObject,
-  { allowComposedSecrets = false }: Pick<ReconcileContext, "allowComposedSecrets">,
+  { allowComposedSecrets = false }: Pick<Visibility, "allowComposedSecrets">,
 ): KubernetesObject {
   if (allowComposedSecrets || !isSecret(object)) return withoutManagedFields(object);
   const { apiVersion, kind, metadata } = object;
@@ -173,8 +180,9 @@ function detailsFilter(composition: Composition): (entry: string) => boolean {
  * the author could read any Secret of the cluster.
  */
 async function readSecretOf(
-  context: Observing & Pick<ReconcileContext, "allowComposedSecrets">,
+  reader: ReconcileReader,
   object: LiveObject,
+  visibility: Visibility,
   notes: string[],
 ): Promise<LiveObject | undefined> {
   const path = connectionSecretOf(object)?.split("/");
@@ -187,19 +195,22 @@ async function readSecretOf(
   };
   const reference = referenceOf(SECRETS, name, namespace);
   if (more.length > 0 || namingProblem(reference) !== undefined) return skip("has an invalid name");
-  if ((context.xr.metadata.namespace ?? namespace) !== namespace) return skip("is in another namespace");
-  const secret = await findLive(context.actors.composition, reference, context.signal);
+  if ((visibility.namespace ?? namespace) !== namespace) return skip("is in another namespace");
+  const secret = await reader.readOnce(reference);
   const controller = secret && controllerOf(secret);
   if (controller !== undefined && controller.uid !== object.metadata.uid)
     return skip(`belongs to ${controller.kind} ${controller.name}`);
   const isDetails = controller !== undefined || secret?.["type"] === SECRET_TYPE_CONNECTION;
-  if (secret === undefined || isDetails || context.allowComposedSecrets) return secret;
+  if (secret === undefined || isDetails || visibility.allowComposedSecrets) return secret;
   return skip(`has no controller and is not of type ${SECRET_TYPE_CONNECTION}`);
 }
 
 /** Reads the XR's connection secret; undefined if it has none. @throws {ApiError} if it cannot be read */
-export async function readConnectionSecret(context: Observing): Promise<LiveObject | undefined> {
-  const secret = secretReferenceOf(context.xr, context.layout);
-  if (secret === undefined) return undefined;
-  return findLive(context.actors.xr, referenceOf(SECRETS, secret.name, secret.namespace), context.signal);
+export async function readConnectionSecret(
+  reader: ReconcileReader,
+  xr: LiveObject,
+  layout: Layout,
+): Promise<LiveObject | undefined> {
+  const secret = secretReferenceOf(xr, layout);
+  return secret && (await reader.readOnce(referenceOf(SECRETS, secret.name, secret.namespace)));
 }

@@ -1,7 +1,7 @@
 import { LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import { isControlledBy } from "../../objects/owner.ts";
-import { type ReconcileContext, readKnown } from "../state/reconcile-context.ts";
+import type { ReconcileReader } from "./reconcile-reader.ts";
 
 /**
  * Reads an object that an XR has recorded; undefined if it does not exist.
@@ -13,17 +13,15 @@ import { type ReconcileContext, readKnown } from "../state/reconcile-context.ts"
  * @throws {ApiError} if it cannot be read
  */
 export async function readRecorded(
-  context: Pick<ReconcileContext, "actors" | "memory" | "progress" | "signal" | "xr">,
+  reader: ReconcileReader,
+  xr: LiveObject,
   kind: ResourceKind,
   { namespace, ...reference }: ObjectReference,
 ): Promise<LiveObject | undefined> {
-  const { actors, signal, xr } = context;
-  const actor = actors.composition;
-  if (!kind.namespaced)
-    return xr.metadata.namespace === undefined ? readKnown(context, actor, kind, reference) : undefined;
-  if (namespace !== undefined) return readKnown(context, actor, kind, { ...reference, namespace });
+  if (!kind.namespaced) return xr.metadata.namespace === undefined ? reader.readKnown(kind, reference) : undefined;
+  if (namespace !== undefined) return reader.readKnown(kind, { ...reference, namespace });
   const { name, labels } = xr.metadata;
   const labelSelector = `${LABEL_COMPOSITE}=${labels?.[LABEL_COMPOSITE] ?? name}`;
-  const { items } = await actor.client.list(kind, { labelSelector, signal });
+  const items = await reader.listOf(kind, labelSelector);
   return items.find((one) => one.metadata.name === reference.name && isControlledBy(one, xr));
 }

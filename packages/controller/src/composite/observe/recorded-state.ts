@@ -1,3 +1,4 @@
+import type { Layout } from "@xfn/composition";
 import { textAt } from "@xfn/json";
 import { ApiError, isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { asCompositeError } from "../../objects/composite-error.ts";
@@ -6,8 +7,8 @@ import { CRDS } from "../../objects/kinds.ts";
 import { isBeingDeleted } from "../../objects/owner.ts";
 import { describeReference, recordedReferences } from "../../objects/references.ts";
 import { servedVersions } from "../../objects/served-versions.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
 import { readRecorded } from "./read-recorded.ts";
+import type { ReconcileReader } from "./reconcile-reader.ts";
 
 /** The state of a recorded composed resource during the deletion of its XR. */
 export type RecordedState =
@@ -23,28 +24,31 @@ export type RecordedState =
  *
  * @throws {unknown} an error that is not an answer of the server, such as an abort
  */
-export async function recordedStates(context: ReconcileContext): Promise<RecordedState[]> {
+export async function recordedStates(
+  { composition, own }: { readonly composition: ReconcileReader; readonly own: ReconcileReader },
+  xr: LiveObject,
+  layout: Layout,
+): Promise<RecordedState[]> {
   let listed: Promise<readonly LiveObject[]> | undefined;
   // A cluster may have thousands of CRDs: list them once, and only if a kind is not served.
-  const crds = (): Promise<readonly LiveObject[]> =>
-    (listed ??= context.actors.own.client.list(CRDS, { signal: context.signal }).then(({ items }) => items));
+  const crds = (): Promise<readonly LiveObject[]> => (listed ??= own.listOf(CRDS));
   const states: RecordedState[] = [];
-  for (const reference of recordedReferences(context.xr, context.layout)) {
-    states.push(await stateOf(context, reference, crds));
+  for (const reference of recordedReferences(xr, layout)) {
+    states.push(await stateOf(composition, xr, reference, crds));
   }
   return states;
 }
 
 async function stateOf(
-  context: ReconcileContext,
+  reader: ReconcileReader,
+  xr: LiveObject,
   reference: ObjectReference,
   crds: () => Promise<readonly LiveObject[]>,
 ): Promise<RecordedState> {
-  const { actors, signal } = context;
   const { apiVersion, kind: name } = reference;
   try {
-    const kind = await actors.composition.client.kind(apiVersion, name, { signal });
-    const object = await readRecorded(context, kind, reference);
+    const kind = await reader.kindOf(apiVersion, name);
+    const object = await readRecorded(reader, xr, kind, reference);
     return object === undefined ? { is: "gone" } : { is: "found", object };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -61,7 +65,7 @@ async function stateOf(
     if (other === undefined || served.includes(apiVersion))
       return { is: "unreadable", error: asCompositeError(error, action, false) };
     // The recorded version is no longer served, but the object exists in every served version.
-    return await stateOf(context, { ...reference, apiVersion: other }, crds);
+    return await stateOf(reader, xr, { ...reference, apiVersion: other }, crds);
   }
 }
 

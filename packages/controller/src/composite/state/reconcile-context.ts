@@ -1,14 +1,14 @@
 import type { Layout } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
-import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
+import type { LiveObject } from "@xfn/kubernetes";
 import type { Actor } from "../../account/actor.ts";
 import type { Actors } from "../../account/actors.ts";
 import type { ComposingAccounts } from "../../account/composing-accounts.ts";
 import type { RequiredSchemas } from "../../functions/required-schemas.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import type { Context } from "../../objects/context.ts";
-import { findLive } from "../../objects/read-objects.ts";
 import type { RevisionReader } from "../../revision/select-revision.ts";
+import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
 import type { Notes } from "./notes.ts";
 import type { PullSecretCache } from "./pull-secret-cache.ts";
@@ -67,35 +67,14 @@ export function revisionReader({ actors: { xr }, informers, rollouts }: Reconcil
   return { client: xr.client, informers, rollouts };
 }
 
-/** Reads an object from the API server; undefined if it does not exist. */
-export async function readLive(
-  { memory, signal }: Pick<ReconcileContext, "memory" | "signal">,
-  actor: Pick<Actor, "client">,
-  reference: ObjectReference,
-): Promise<LiveObject | undefined> {
-  const object = await findLive(actor, reference, signal);
-  if (object !== undefined) memory.writes.saw(object);
-  return object;
+/** Reads objects with the rights of an actor. */
+export function readerOf({ memory, progress, signal }: Reading, actor: Actor): ReconcileReader {
+  return new ReconcileReader(actor, {
+    writes: memory.writes,
+    uncached: progress.uncached,
+    unwatched: progress.unwatched,
+    signal,
+  });
 }
 
-/**
- * Reads an object from its cache or from the controller's own writes, whichever is newer. Reads it live if neither has
- * the whole object, or if an account may lack the right to read it: another account may have made those writes.
- */
-export async function readKnown(
-  context: Pick<ReconcileContext, "memory" | "progress" | "signal">,
-  actor: Actor,
-  kind: ResourceKind,
-  reference: ObjectReference,
-): Promise<LiveObject | undefined> {
-  if (!actor.mayRead(kind, reference.namespace)) return readLive(context, actor, reference);
-  const cache = actor.composed?.cache(kind);
-  const problem = actor.composed?.problem?.(kind);
-  if (problem !== undefined) context.progress.unwatched.set(kind.kind, problem);
-  const newest = context.memory.writes.newest(reference, cache?.get(reference.name, reference.namespace));
-  if (newest !== undefined && cache?.isWhole(newest) !== false) return newest;
-  const live = await readLive(context, actor, reference);
-  const isRefused = newest !== undefined && live !== undefined && cache?.complete(live) === false;
-  if (isRefused) context.progress.uncached.add(kind.kind);
-  return live;
-}
+type Reading = Pick<ReconcileContext, "memory" | "progress" | "signal">;
