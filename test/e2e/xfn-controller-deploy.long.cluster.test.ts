@@ -20,16 +20,6 @@ const BASE = join(DEPLOY, "base");
 const USER = "controller";
 const CLAIMS = "postgresqlinstances.database.example.org";
 
-test("deploy/base/crds.yaml is what xfn-controller crds prints", () => {
-  const printed = execFileSync(process.execPath, [CONTROLLER_MAIN, "crds"], {
-    encoding: "utf8",
-    maxBuffer: 16 * 1024 * 1024,
-  });
-  expect(readFileSync(join(BASE, "crds.yaml"), "utf8") === printed, "xfn-controller crds > deploy/base/crds.yaml").toBe(
-    true,
-  );
-});
-
 test("examples/controller/roles.yaml is what xfn-controller roles prints", () => {
   const example = (name: string): string => join(CHECKOUT, "examples", name);
   const files = ["controller/definition.yaml", "controller/composition.yaml", "provider-nop/crd.yaml"].map(example);

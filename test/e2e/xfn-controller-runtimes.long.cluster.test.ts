@@ -6,6 +6,7 @@ import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
 import { CHECKOUT } from "../harness/paths.ts";
+import { refusalOf } from "../harness/pod-security.ts";
 import { Pods } from "../harness/pods.ts";
 
 // FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)", with its own examples. A
@@ -243,6 +244,7 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
         securityContext: { runAsNonRoot: true, runAsUser: 2000 },
         containers: [{ image: expect.stringMatching(/@sha256:/), args: ["--debug"] }],
       });
+      expect(await refusalOf(cluster.server, deployment.spec.template.spec, "restricted")).toBeUndefined();
       expect(await inNamespace("service", name, "-o", "jsonpath={.spec.clusterIP}")).toBe("None");
       await pods.condition(cluster.server, name, "ReplicaFailure", "True", "exceeded quota: few-pods");
       await expect

@@ -18,9 +18,17 @@ export function functionCache(): string {
 
 /** Builds a Go program of test/functions, without C, unless this version of it is in the cache. @returns its path */
 export function buildGoProgram(name: string): string {
-  const folder = join("test/functions", name);
+  return built(name, join("test/functions", name), ".");
+}
+
+/** Builds Helm of test/interop/helm in the same way. Its Kubernetes modules are those of the API server's kubectl. */
+export function buildHelm(): string {
+  return built("helm", "test/interop/helm", "helm.sh/helm/v3/cmd/helm");
+}
+
+function built(name: string, folder: string, goPackage: string): string {
   const program = join(functionCache(), `${name}-${goVersion(folder)}`);
-  if (!existsSync(program)) runGo(folder, ["build", "-trimpath", "-buildvcs=false", "-o", program, "."]);
+  if (!existsSync(program)) runGo(folder, ["build", "-trimpath", "-buildvcs=false", "-o", program, goPackage]);
   return program;
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { builtBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
-import { buildGoModules, buildGoProgram } from "./go-program.ts";
+import { buildGoModules, buildGoProgram, buildHelm } from "./go-program.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
 import { pythonPackages, typescriptPackages } from "./sdk-packages.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
@@ -25,6 +25,7 @@ export type Need =
   /** The same for programs of test/functions, with the official Go SDK of functions or kustomize's library. */
   | "go-functions"
   | "krm-functions"
+  | "helm"
   /** The packages of the official SDKs, which it installs. */
   | "python-sdk"
   | "typescript-sdk"
@@ -102,6 +103,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfGo(() => buildGoProgram("go-greeting"));
     case "krm-functions":
       return lackOfGo(() => buildGoProgram("krm-labels"));
+    case "helm":
+      return lackOfGo(buildHelm);
     case "python-sdk":
       return lackOfPython() ?? failureOf(pythonPackages);
     case "typescript-sdk":

@@ -1,0 +1,88 @@
+// Writes the generated files of deploy/ from the controller and from the manifests there: npm run deploy. With --check,
+// it reports the files that are not current, and changes nothing.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { type JsonObject, listAt, objectAt } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
+import { templatesOf } from "./deploy/templates.ts";
+import { type Defaults, schemaOf, valuesOf, valuesYaml } from "./deploy/values.ts";
+import { PROGRAMS } from "./reference/help.ts";
+
+const CHECKOUT = join(import.meta.dirname, "..");
+const DEPLOY = join(CHECKOUT, "deploy");
+
+const read = (path: string): string => readFileSync(join(DEPLOY, path), "utf8");
+
+/** The CRDs of some flags, as the controller prints them. */
+function crds(...flags: readonly string[]): string {
+  const options = { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 } as const;
+  return execFileSync(process.execPath, [join(CHECKOUT, PROGRAMS["xfn-controller"]), "crds", ...flags], options);
+}
+
+/** What the Deployment says that is a value of the chart. */
+function defaults(): Defaults {
+  const [document] = readDocuments(read("base/deployment.yaml"));
+  const deployment = document?.value;
+  const pod = objectAt(deployment, "spec", "template", "spec");
+  const resourcesOf = (list: string): JsonObject => objectAt(listAt(pod, list)[0], "resources");
+  return {
+    replicas: Number(objectAt(deployment, "spec")["replicas"]),
+    controllerResources: resourcesOf("containers"),
+    runnerResources: resourcesOf("initContainers"),
+    spread: [...listAt(pod, "topologySpreadConstraints")],
+  };
+}
+
+function chartYaml(): string {
+  const { version } = JSON.parse(readFileSync(join(CHECKOUT, "packages/cli/package.json"), "utf8")) as {
+    version: string;
+  };
+  return `apiVersion: v2
+name: xfn
+description: Composition functions for Kubernetes, with and without Crossplane's packages
+type: application
+version: ${version}
+appVersion: v${version}
+kubeVersion: ">=1.30.0-0"
+annotations:
+  artifacthub.io/license: Apache-2.0
+`;
+}
+
+function files(): ReadonlyMap<string, string> {
+  const note = "# Written by `npm run deploy`.\n";
+  const values = valuesOf(defaults());
+  const core = crds();
+  // Options add CRDs after those of the core, and change none.
+  const packages = crds("--enable-packages", "--enable-function-runtimes").slice(core.length);
+  return new Map([
+    ["chart/Chart.yaml", note + chartYaml()],
+    [
+      "chart/values.yaml",
+      `# The values of the chart, with their defaults. Written by \`npm run deploy\` from scripts/deploy/values.ts.\n\n${valuesYaml(values)}`,
+    ],
+    ["chart/values.schema.json", `${JSON.stringify(schemaOf(values), null, 2)}\n`],
+    ["chart/crds/core.yaml", core],
+    ["chart/crds/packages.yaml", packages],
+    ...Object.entries(templatesOf(read)).map(
+      ([name, text]) =>
+        [
+          `chart/templates/${name}`,
+          `{{- /* Written by \`npm run deploy\` from the manifests beside the chart. */}}\n${text}`,
+        ] as const,
+    ),
+  ]);
+}
+
+for (const [path, text] of files()) {
+  const file = join(DEPLOY, path);
+  if (existsSync(file) && readFileSync(file, "utf8") === text) continue;
+  if (process.argv.includes("--check")) {
+    process.stdout.write(`deploy/${path} is not current: npm run deploy\n`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(file, text);
+  }
+}

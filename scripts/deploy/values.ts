@@ -1,0 +1,204 @@
+import type { JsonObject, JsonValue } from "@xfn/json";
+import { printYaml } from "@xfn/json/document";
+
+// The values of deploy/chart with their defaults and types. values.yaml and values.schema.json are written from here.
+
+/** A value, or a group of values: then `default` is absent. */
+interface Value {
+  /** A comment in values.yaml. */
+  readonly about?: string;
+  /** JSON schema, draft 7, which Helm 3 checks. */
+  readonly schema: JsonObject;
+  readonly default?: JsonValue;
+  readonly values?: Values;
+}
+type Values = Readonly<Record<string, Value>>;
+
+const value = (fallback: JsonValue, schema: JsonObject, about?: string): Value => ({
+  default: fallback,
+  schema,
+  ...(about !== undefined && { about }),
+});
+const text = (fallback: string, about?: string, more: JsonObject = {}): Value =>
+  value(fallback, { type: "string", ...more }, about);
+const flag = (fallback: boolean, about?: string): Value => value(fallback, { type: "boolean" }, about);
+const count = (fallback: number, about?: string): Value => value(fallback, { type: "integer", minimum: 0 }, about);
+const choice = (options: readonly string[], about: string): Value =>
+  value(options[0] ?? "", { type: "string", enum: [...options] }, about);
+const group = (about: string, values: Values): Value => ({ about, schema: closed(values), values });
+
+const TEXT: JsonObject = { type: "string" };
+const OPEN: JsonObject = { type: "object" };
+const listOf = (items: JsonObject): JsonObject => ({ type: "array", items });
+const mapOf = (items: JsonObject): JsonObject => ({ type: "object", additionalProperties: items });
+const named = (required: readonly string[]): JsonObject => ({
+  type: "object",
+  required: [...required],
+  properties: Object.fromEntries(required.map((field) => [field, { type: "string", minLength: 1 }])),
+});
+const pairs = (about: string): Value => value({}, mapOf(TEXT), about);
+
+const QUANTITY: JsonObject = { type: ["string", "number"], pattern: "^[0-9.]+(m|k|M|G|T|Ki|Mi|Gi|Ti)?$" };
+const RESOURCES: JsonObject = {
+  type: "object",
+  properties: { requests: mapOf(QUANTITY), limits: mapOf(QUANTITY), claims: listOf(OPEN) },
+  additionalProperties: false,
+};
+// A URL with a password would be stored in the release, and shown by `helm get values`. The message of a failed `not`,
+// unlike that of a pattern, leaves the value out.
+const PROXY: JsonObject = { not: { pattern: "@" } };
+const PACKAGE: JsonObject = { type: "string", pattern: "^[^/\\s]+[.:][^/\\s]*/.+[:@].+$" };
+
+/** What the manifests say, so that the chart has the same defaults. */
+export interface Defaults {
+  readonly replicas: number;
+  readonly controllerResources: JsonObject;
+  readonly runnerResources: JsonObject;
+  readonly spread: JsonValue;
+}
+
+/** The values, in the order of values.yaml. */
+export function valuesOf(manifests: Defaults): Values {
+  return {
+    image: group("The image of xfn-controller and xfn-runner.", {
+      registry: text("registry.example.org"),
+      repository: text("xfn"),
+      tag: text("", "Default: the appVersion of the chart."),
+      digest: text("", "sha256:..., which wins over the tag.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
+      pullPolicy: choice(["IfNotPresent", "Always", "Never"], "When nodes pull the image."),
+    }),
+    imagePullSecrets: value(
+      [],
+      listOf(named(["name"])),
+      "Secrets of this namespace, for the image above, packages and functions: [{name: ...}].",
+    ),
+    replicas: value(
+      manifests.replicas,
+      { type: "integer", minimum: 0 },
+      "One reconciles, the others wait for its lease.",
+    ),
+
+    profile: choice(
+      ["crossplane", "templates", "all"],
+      "crossplane: functions and packages. templates: neither. all: also rollouts and resource composition.",
+    ),
+    substrate: choice(
+      ["Deployment", "Runner", "none"],
+      "What runs functions. Deployment: pods, as Crossplane. Runner: containers of a sidecar, which starts them on\n" +
+        "demand; needs Kubernetes 1.33 and a namespace of the level privileged. none: webhooks and endpoints only.",
+    ),
+    grantProviderRights: flag(
+      false,
+      "Let the controller grant providers the rights that they ask for, as Crossplane's RBAC manager does. The\n" +
+        "controller is then as powerful as an administrator.",
+    ),
+    packages: group(
+      "Packages to install, such as registry.example.org/acme/platform:v1.0.0. Uninstalling keeps them.",
+      {
+        configurations: value([], listOf(PACKAGE)),
+        functions: value([], listOf(PACKAGE)),
+        providers: value([], listOf(PACKAGE)),
+      },
+    ),
+    registryCa: group("A ConfigMap with the certificates (PEM) of registries, beside those of the system.", {
+      configMap: text(""),
+      key: text("ca.crt"),
+    }),
+    proxy: group("Environment of the containers. A proxy with a password belongs in a Secret: extraEnv.", {
+      http: text("", undefined, PROXY),
+      https: text("", undefined, PROXY),
+      noProxy: value([], listOf(TEXT), "Hosts beside the API server and services of the cluster."),
+    }),
+
+    resources: value(manifests.controllerResources, RESOURCES, "512Mi: 7,000 XRs of templates."),
+    runner: group("The sidecar of the substrate Runner.", {
+      resources: value(manifests.runnerResources, RESOURCES),
+      cacheSize: value("10Gi", QUANTITY, "The volume for unpacked images."),
+      extraArgs: value([], listOf(TEXT), "Flags of xfn-runner serve."),
+      extraEnv: value([], listOf(named(["name"]))),
+    }),
+
+    nodeSelector: pairs("Where pods run."),
+    tolerations: value([], listOf(OPEN)),
+    affinity: value({}, OPEN),
+    topologySpreadConstraints: value(manifests.spread, listOf(named(["topologyKey", "whenUnsatisfiable"]))),
+    priorityClassName: text(""),
+    runtimeClassName: text(""),
+    hostNetwork: flag(false),
+    dnsPolicy: value("", {
+      type: "string",
+      enum: ["", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"],
+    }),
+    strategy: value({}, OPEN, "Of the Deployment."),
+    revisionHistoryLimit: count(10),
+
+    serviceAccount: group("The account of the pods, whose pull secrets apply to all packages.", {
+      create: flag(true),
+      name: text("xfn-controller", undefined, { minLength: 1 }),
+      annotations: pairs("For identities of clouds."),
+    }),
+    userRoles: group("ClusterRoles xfn-admin, xfn-edit, xfn-view and xfn-browse for people.", { create: flag(true) }),
+    podDisruptionBudget: group("Drains of nodes.", {
+      create: flag(true),
+      maxUnavailable: value(1, { type: ["integer", "string"] }),
+    }),
+    networkPolicy: group("Lets only the metrics port in.", {
+      create: flag(false),
+      metricsFrom: value([], listOf(OPEN), "NetworkPolicyPeers that may read metrics; empty: all."),
+    }),
+    monitor: group("Metrics for the Prometheus operator.", {
+      kind: choice(["none", "PodMonitor", "ServiceMonitor"], "ServiceMonitor adds a Service."),
+      labels: pairs("Those that your Prometheus selects."),
+      interval: text("", "Such as 30s.", { pattern: "^([0-9]+(ms|s|m|h))?$" }),
+    }),
+
+    labels: pairs("Of all objects."),
+    annotations: pairs("Of all objects."),
+    podLabels: pairs("Of pods."),
+    podAnnotations: pairs("Of pods."),
+    extraArgs: value([], listOf(TEXT), "Flags of xfn-controller start."),
+    extraEnv: value(
+      [],
+      listOf(named(["name"])),
+      "Of the controller. Take secrets from Secrets: valueFrom.secretKeyRef.",
+    ),
+    extraVolumes: value([], listOf(named(["name"]))),
+    extraVolumeMounts: value([], listOf(named(["name", "mountPath"])), "Of the controller."),
+    extraObjects: value(
+      [],
+      // Values are readable in the release: Secrets come from elsewhere.
+      listOf({ ...named(["apiVersion", "kind"]), not: { properties: { kind: { const: "Secret" } } } }),
+      "Further objects, except Secrets, whose content the release would show.",
+    ),
+  };
+}
+
+function closed(values: Values): JsonObject {
+  const properties = Object.fromEntries(Object.entries(values).map(([name, { schema }]) => [name, schema]));
+  return { type: "object", properties, additionalProperties: false };
+}
+
+/** values.schema.json. */
+export function schemaOf(values: Values): JsonObject {
+  const { properties, ...root } = closed(values);
+  // Helm adds `global` if the chart is a dependency of another one.
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    ...root,
+    properties: { ...(properties as JsonObject), global: OPEN },
+  };
+}
+
+/** values.yaml, with comments. */
+export function valuesYaml(values: Values, indent = ""): string {
+  return Object.entries(values)
+    .map(([name, { about, values: inner, default: fallback = null }]) => {
+      const comment = about === undefined ? "" : `${indent}# ${about.replaceAll("\n", `\n${indent}# `)}\n`;
+      const body =
+        inner === undefined
+          ? printYaml({ [name]: fallback }).replace(/^(?=.)/gm, indent)
+          : `${indent}${name}:\n${valuesYaml(inner, `${indent}  `)}`;
+      return comment + body;
+    })
+    .join(indent === "" ? "\n" : "");
+}
