@@ -21,7 +21,9 @@ export interface Schema {
   /** Drops fields that the schema does not declare, and returns which they were. */
   prune(value: JsonValue): Pruned;
   /**
-   * Validates a value. Returns at most 100 issues, in the order of the value.
+   * Validates a value. Returns at most 100 issues, in the order of the value. Unlike an API server with ratcheting
+   * (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-ratcheting),
+   * it also reports invalid fields that an update does not change.
    *
    * @param old - the value before an update. Without it, rules with `oldSelf` are skipped
    */

@@ -328,6 +328,8 @@ describe("schema: Strict", () => {
     // The step is not responsible for errors of the existing object alone.
     const wrong = [{ name: "made", resource: { ...resource, spec: { size: 99 } } as KubernetesObject }];
     expect(namesOf(await run(made({ password: "a" }), { observed: wrong }))).toEqual(["made"]);
+    // An API server accepts the value, because the object has it already.
+    expect((await failure(run(made({ size: 99 }), { observed: wrong }))).message).toContain("spec.size");
   });
 
   test("leaves alone what earlier steps desire", async () => {
