@@ -55,22 +55,23 @@ function section({ spec }: Crd, earlier: Map<string, readonly string[][]>): stri
   earlier.set(names.kind, rows);
   const own = rows.filter((row) => !known.some((other) => String(other) === String(row)));
   const short = names.shortNames === undefined ? "" : `, short ${names.shortNames.join(", ")}`;
+  const about = schema?.description === undefined ? "" : `${schema.description}\n\n`;
   const as =
     base === undefined ? "" : `\nThe fields of [${base}](#${base.toLowerCase()})${own.length === 0 ? "." : ", and:"}\n`;
   return `
 ## ${names.kind}
 
-\`${group}\`, ${versions.map(({ name }) => `\`${name}\``).join(", ")}; ${scope}; \`${names.plural}\`${short}
-${as}${own.length === 0 ? "" : `\n${own.map(([field, type, note]) => `- ${field}: ${type}${note}\n`).join("")}`}`;
+${about}\`${group}\`, ${versions.map(({ name }) => `\`${name}\``).join(", ")}; ${scope}; \`${names.plural}\`${short}
+${as}${own.length === 0 ? "" : `\n${own.map(([field, type, note]) => `- ${field} (${type})${note}\n`).join("")}`}`;
 }
 
 function fieldsOf(schema: Schema | undefined, prefix: string, depth: number): string[][] {
   return Object.entries(schema?.properties ?? {}).flatMap(([name, field]) => {
     const path = `${prefix}${name}`;
     const mark = schema?.required?.includes(name) === true ? "*" : "";
-    const isParent = depth < DEPTH && field.properties !== undefined && field.description === undefined;
+    const isParent = depth < DEPTH && field.properties !== undefined;
     if (isParent) return fieldsOf(field, `${path}.`, depth + 1);
-    return [[`\`${path}\`${mark}`, typeOf(field), noteOf(field)]];
+    return [[`\`${path}\`${mark}`, `${typeOf(field)}${defaultOf(field)}`, noteOf(field)]];
   });
 }
 
@@ -82,8 +83,10 @@ function typeOf({ type, items, enum: words, additionalProperties, ...rest }: Sch
   return type ?? "any";
 }
 
-function noteOf({ description = "", default: standard }: Schema): string {
-  const shown = standard === undefined ? "" : `Default: \`${JSON.stringify(standard)}\``;
-  const parts = [description.replaceAll("\n", " ").replaceAll("<", "&lt;"), shown];
-  return parts.flatMap((part) => (part === "" ? [] : [`. ${part}`])).join("");
+function noteOf({ description = "" }: Schema): string {
+  return description === "" ? "" : `: ${description.replaceAll("\n", " ").replaceAll("<", "&lt;")}`;
+}
+
+function defaultOf({ default: standard }: Schema): string {
+  return standard === undefined ? "" : `, default \`${JSON.stringify(standard)}\``;
 }

@@ -1,12 +1,18 @@
 import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
 import { DEFINITION_API_VERSIONS, definitionSpecOpenApi } from "@xfn/composition/definition";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
-import { COMPOSITIONS, DEFINITIONS, ENVIRONMENT_CONFIGS, REVISIONS } from "../objects/kinds.ts";
+import {
+  COMPOSITIONS,
+  DEFINITIONS,
+  ENVIRONMENT_CONFIGS,
+  FUNCTION_RUNTIMES,
+  PACKAGE_KINDS,
+  PROVIDER_RUNTIMES,
+  REVISIONS,
+  RUNTIME_CONFIGS,
+} from "../objects/kinds.ts";
 import { AGE, conditionColumn, crd, KIND_REFERENCE, root, TEXT, version } from "./crd.ts";
-import { packageCrds } from "./package-crds.ts";
-import { runtimeConfigCrd } from "./package-settings-crds.ts";
 import { resourceCompositionCrds } from "./resource-composition-crds.ts";
-import { runtimeCrds } from "./runtime-crd.ts";
 
 /** The kinds that the controller serves in addition to those of Compositions. */
 export interface ServedKinds {
@@ -68,9 +74,9 @@ function crdsOf(served: ServedKinds): KubernetesObject[] {
       { ...version("v1beta1", ENVIRONMENT_CONFIG_SCHEMA, [AGE], true), subresources: {} },
       { ...version("v1alpha1", ENVIRONMENT_CONFIG_SCHEMA, [AGE]), subresources: {} },
     ]),
-    ...(packages ? packageCrds() : []),
-    ...(functionRuntimes ? runtimeCrds() : []),
-    ...(functionRuntimes && !packages ? [runtimeConfigCrd()] : []),
+    ...(packages ? PACKAGE_KINDS.map((kind) => kind.crd()) : []),
+    ...(functionRuntimes ? [FUNCTION_RUNTIMES.crd(), PROVIDER_RUNTIMES.crd()] : []),
+    ...(functionRuntimes && !packages ? [RUNTIME_CONFIGS.crd()] : []),
     ...(resourceComposition ? resourceCompositionCrds() : []),
   ];
 }

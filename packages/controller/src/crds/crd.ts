@@ -1,9 +1,7 @@
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
+import { PART_OF_LABEL } from "../kinds/define-kind.ts";
 import { CRDS, typeMeta } from "../objects/kinds.ts";
-
-/** Identifies the CRDs that the controller installed. The CRDs of other programs lack this label. */
-export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
 
 /** Whether an object is a CRD that the controller installed. */
 export function isOwnCrd({ kind, metadata }: KubernetesObject): boolean {

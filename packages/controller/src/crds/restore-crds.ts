@@ -1,8 +1,8 @@
 import { type Client, type Informers, type LiveObject, WorkerSlots, workQueue } from "@xfn/kubernetes";
+import { PART_OF_LABEL } from "../kinds/define-kind.ts";
 import { CRDS } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
-import { PART_OF_LABEL } from "./crd.ts";
 import { InstallError, installCrd } from "./install-crds.ts";
 
 /**

@@ -1,7 +1,34 @@
 import type { KubernetesObject } from "@xfn/json";
 import { apiVersionOf, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import type { Kind } from "../kinds/define-kind.ts";
+import { IMAGE_CONFIGS } from "../kinds/image-configs.ts";
+import { LOCKS } from "../kinds/locks.ts";
+import {
+  CONFIGURATION_REVISIONS,
+  CONFIGURATIONS,
+  FUNCTION_REVISIONS,
+  FUNCTIONS,
+  PROVIDER_REVISIONS,
+  PROVIDERS,
+} from "../kinds/packages.ts";
+import { RUNTIME_CONFIGS } from "../kinds/runtime-configs.ts";
+import { FUNCTION_RUNTIMES, PROVIDER_RUNTIMES } from "../kinds/runtimes.ts";
 
 // The kinds that the controllers know by name. Every other kind comes from a definition or from discovery.
+
+export {
+  CONFIGURATION_REVISIONS,
+  CONFIGURATIONS,
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  FUNCTIONS,
+  IMAGE_CONFIGS,
+  LOCKS,
+  PROVIDER_REVISIONS,
+  PROVIDER_RUNTIMES,
+  PROVIDERS,
+  RUNTIME_CONFIGS,
+};
 
 const CROSSPLANE = { group: "apiextensions.crossplane.io", version: "v1", namespaced: false } as const;
 
@@ -60,44 +87,10 @@ export function parseDefinitionKey(key: string): { readonly kind: string; readon
   return { kind, name };
 }
 
-const PACKAGES = { group: "pkg.crossplane.io", version: "v1", namespaced: false } as const;
-
-export const FUNCTIONS: ResourceKind = { ...PACKAGES, kind: "Function", plural: "functions" };
-export const FUNCTION_REVISIONS: ResourceKind = { ...PACKAGES, kind: "FunctionRevision", plural: "functionrevisions" };
-export const PROVIDERS: ResourceKind = { ...PACKAGES, kind: "Provider", plural: "providers" };
-export const PROVIDER_REVISIONS: ResourceKind = { ...PACKAGES, kind: "ProviderRevision", plural: "providerrevisions" };
-export const CONFIGURATIONS: ResourceKind = { ...PACKAGES, kind: "Configuration", plural: "configurations" };
-export const CONFIGURATION_REVISIONS: ResourceKind = {
-  ...PACKAGES,
-  kind: "ConfigurationRevision",
-  plural: "configurationrevisions",
-};
-/** Crossplane's design "Controlled Rollout of Composition Functions (v2)" specifies no version. */
-export const FUNCTION_RUNTIMES: ResourceKind = {
-  ...PACKAGES,
-  version: "v1alpha1",
-  kind: "FunctionRuntime",
-  plural: "functionruntimes",
-};
-export const PROVIDER_RUNTIMES: ResourceKind = {
-  ...PACKAGES,
-  version: "v1alpha1",
-  kind: "ProviderRuntime",
-  plural: "providerruntimes",
-};
-const PACKAGE_SETTINGS = { ...PACKAGES, version: "v1beta1" } as const;
-
-export const LOCKS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "Lock", plural: "locks" };
 /** The name of the only Lock, as in Crossplane. */
 export const LOCK_NAME = "lock";
-export const IMAGE_CONFIGS: ResourceKind = { ...PACKAGE_SETTINGS, kind: "ImageConfig", plural: "imageconfigs" };
-export const RUNTIME_CONFIGS: ResourceKind = {
-  ...PACKAGE_SETTINGS,
-  kind: "DeploymentRuntimeConfig",
-  plural: "deploymentruntimeconfigs",
-};
 /** The kinds that `--enable-packages` enables. */
-export const PACKAGE_KINDS: readonly ResourceKind[] = [
+export const PACKAGE_KINDS: readonly Kind<unknown>[] = [
   FUNCTIONS,
   FUNCTION_REVISIONS,
   PROVIDERS,

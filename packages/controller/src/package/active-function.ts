@@ -1,5 +1,6 @@
-import { objectAt, textAt } from "@xfn/json";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { namesOf } from "../kinds/package-fields.ts";
 import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf } from "../objects/conditions.ts";
 import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
@@ -7,7 +8,6 @@ import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, type Reader } from "../objects/read-objects.ts";
 import { isActive, isHealthy, numberOf, problemOf } from "./package-conditions.ts";
-import { secretNames } from "./registry/pull-secrets.ts";
 
 /** The package that serves a Function. */
 export interface ActivePackage {
@@ -35,9 +35,8 @@ export async function activePackage(reader: Reader, name: string): Promise<Activ
     .filter((revision) => controllerOf(revision)?.uid === object.metadata.uid && isActive(revision))
     .toSorted((a, b) => numberOf(b) - numberOf(a));
   const healthy = active.find(isHealthy);
-  const image = textAt(healthy, "spec", "image");
-  if (healthy !== undefined && image !== undefined)
-    return { image, pullSecrets: secretNames(objectAt(healthy, "spec")["packagePullSecrets"]) };
+  const { image, packagePullSecrets } = FUNCTION_REVISIONS.of(healthy).spec;
+  if (image !== undefined) return { image, pullSecrets: namesOf(packagePullSecrets) };
   throw new CompositeError("FunctionNotReady", `the Function ${name} is not ready: ${reasonOf(object, active[0])}`);
 }
 

@@ -4,6 +4,7 @@ import { isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernet
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FUNCTION_REVISIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
@@ -119,11 +120,9 @@ function establishedBy(revision: LiveObject): ObjectReference[] {
 /** The object as the package defines it, without fields that the API server sets. */
 function intentOf(object: JsonObject, revision: LiveObject): KubernetesObject {
   const { status: _, metadata: __, ...rest } = object;
-  const labels = { ...textsAt(object, "metadata", "labels"), ...textsAt(revision, "spec", "commonLabels") };
-  const annotations = {
-    ...textsAt(object, "metadata", "annotations"),
-    ...textsAt(revision, "spec", "commonAnnotations"),
-  };
+  const { commonLabels, commonAnnotations } = FUNCTION_REVISIONS.of(revision).spec;
+  const labels = { ...textsAt(object, "metadata", "labels"), ...commonLabels };
+  const annotations = { ...textsAt(object, "metadata", "annotations"), ...commonAnnotations };
   return {
     ...rest,
     metadata: {

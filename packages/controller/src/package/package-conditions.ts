@@ -1,17 +1,17 @@
-import { objectAt, textAt } from "@xfn/json";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
-import { CONFIGURATION_REVISIONS } from "../objects/kinds.ts";
+import { CONFIGURATION_REVISIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
 
 // Types and reasons of conditions are those of Crossplane.
 
 export function isActive(revision: LiveObject): boolean {
-  return textAt(revision, "spec", "desiredState") === "Active";
+  return FUNCTION_REVISIONS.of(revision).spec.desiredState === "Active";
 }
 
 /** The number of a revision; 0 if it is not set. */
 export function numberOf(revision: LiveObject): number {
-  return Number(objectAt(revision, "spec")["revision"] ?? 0);
+  return FUNCTION_REVISIONS.of(revision).spec.revision ?? 0;
 }
 
 /** Whether the content of a revision is valid and its runtime is healthy. */
@@ -35,13 +35,13 @@ export function problemOf(revision: LiveObject): string | undefined {
 
 /** Whether a revision skips the resolution of its dependencies. */
 export function skipsDependencies(revision: LiveObject): boolean {
-  return objectAt(revision, "spec")["skipDependencyResolution"] === true;
+  return FUNCTION_REVISIONS.of(revision).spec.skipDependencyResolution === true;
 }
 
 /** A note about an installed revision: missing dependencies, after the given note. */
 function noteOn(revision: LiveObject, note: string | undefined): string | undefined {
-  const { foundDependencies = 0, installedDependencies = 0 } = objectAt(revision, "status");
-  const missing = Number(foundDependencies) - Number(installedDependencies);
+  const { foundDependencies = 0, installedDependencies = 0 } = FUNCTION_REVISIONS.of(revision).status;
+  const missing = foundDependencies - installedDependencies;
   if (!(missing > 0) || skipsDependencies(revision)) return note;
   const absent =
     `dependencies of the package (${missing}) are not installed; the events of its revision say why. Correct that, or ` +

@@ -1,10 +1,10 @@
-import { sameJson, textAt } from "@xfn/json";
+import { sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { type Dependency, type LockedPackage, lockEntry, readLock } from "@xfn/package";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { LOCK_NAME, LOCKS, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { FUNCTION_REVISIONS, LOCK_NAME, LOCKS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { isActive, skipsDependencies } from "./package-conditions.ts";
 import { PACKAGES, type PackageKinds } from "./package-kinds.ts";
@@ -15,7 +15,7 @@ export function entryOf(
   revision: LiveObject,
   dependencies: readonly Dependency[],
 ): LockedPackage {
-  const { location: source, tag, digest = "" } = parseReference(textAt(revision, "spec", "image") ?? "");
+  const { location: source, tag, digest = "" } = parseReference(FUNCTION_REVISIONS.of(revision).spec.image ?? "");
   return { kind: packageKind, name: revision.metadata.name, source, version: tag ?? digest, dependencies };
 }
 

@@ -1,8 +1,8 @@
-import { type JsonObject, type KubernetesObject, mergePatch, objectAt, textAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, mergePatch, objectAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { revisionName } from "@xfn/package";
 import { type Condition, isTrue } from "../objects/conditions.ts";
-import { FUNCTION_REVISIONS, typeMeta } from "../objects/kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";
@@ -50,7 +50,7 @@ export interface PackagePlan {
  * then does not break working XRs.
  */
 export function planPackage({ object, revisionKind, digest, revisions, note, settings }: PlanInput): PackagePlan {
-  const source = textAt(object, "spec", "package") ?? "";
+  const source = FUNCTIONS.of(object).spec.package ?? "";
   const image = pinnedReference(source, digest);
   const name = revisionName(object.metadata.name, digest);
   const own = revisions.filter((revision) => isControlledBy(revision, object) && !isBeingDeleted(revision));
@@ -104,7 +104,7 @@ function sharedFields(object: LiveObject): JsonObject {
 }
 
 function stateOf(object: LiveObject, current: LiveObject | undefined): JsonObject {
-  const isManual = textAt(object, "spec", "revisionActivationPolicy") === "Manual";
+  const isManual = FUNCTIONS.of(object).spec.revisionActivationPolicy === "Manual";
   if (!isManual) return { desiredState: "Active" };
   return { desiredState: current !== undefined && isActive(current) ? "Active" : "Inactive" };
 }
@@ -142,7 +142,7 @@ function revisionOf(object: LiveObject, kind: ResourceKind, name: string, spec: 
  * the limit.
  */
 function expired(object: LiveObject, count: number, others: readonly LiveObject[]): LiveObject[] {
-  const limit = Number(objectAt(object, "spec")["revisionHistoryLimit"] ?? 1);
+  const limit = FUNCTIONS.of(object).spec.revisionHistoryLimit ?? 1;
   if (limit === 0) return [];
   const oldest = others.filter((revision) => !isActive(revision)).toSorted((a, b) => numberOf(a) - numberOf(b));
   return oldest.slice(0, Math.max(0, count - limit - 1));
@@ -150,7 +150,6 @@ function expired(object: LiveObject, count: number, others: readonly LiveObject[
 
 /** The digest in the status of a package for its `spec.package`; undefined if that has changed since. */
 export function knownDigest(object: LiveObject): string | undefined {
-  const source = textAt(object, "spec", "package");
-  if (textAt(object, "status", "currentIdentifier") !== source) return undefined;
-  return textAt(object, "status", "resolvedPackage")?.split("@")[1];
+  const { spec, status } = FUNCTIONS.of(object);
+  return status.currentIdentifier === spec.package ? status.resolvedPackage?.split("@")[1] : undefined;
 }

@@ -5,7 +5,7 @@ import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { hasElapsed } from "../objects/elapsed.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { referenceOf } from "../objects/kinds.ts";
+import { FUNCTIONS, referenceOf } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
@@ -49,7 +49,7 @@ export function packageReconciler(context: Context, kinds: PackageKinds): Reconc
       const answer = isFresh(context, object, last) ? last : await resolve(context, object, signal);
       const { digest, note } = answer;
       if (pullPolicyOf(object) === "Always") answers.set(name, answer);
-      const settings = imageSettings(context, textAt(object, "spec", "package") ?? "");
+      const settings = imageSettings(context, FUNCTIONS.of(object).spec.package ?? "");
       const plan = planPackage({ object, revisionKind: kinds.revisionKind, digest, revisions, note, settings });
       await execute(context, object, plan, signal);
     } catch (caught) {
@@ -79,7 +79,7 @@ interface Answer {
 
 function isFresh({ now }: Context, object: LiveObject, answer: Answer | undefined): answer is Answer {
   if (answer === undefined || pullPolicyOf(object) !== "Always") return false;
-  const isSame = answer.uid === object.metadata.uid && answer.source === textAt(object, "spec", "package");
+  const isSame = answer.uid === object.metadata.uid && answer.source === FUNCTIONS.of(object).spec.package;
   return isSame && !hasElapsed(answer.at, now(), PULL_MS);
 }
 
@@ -103,7 +103,7 @@ function isPackageSettled(
   const digest = knownDigest(object);
   const isAsked = pullPolicyOf(object) === "Always";
   if (digest === undefined || (isAsked && !isFresh(context, object, answer))) return false;
-  const settings = imageSettings(context, textAt(object, "spec", "package") ?? "");
+  const settings = imageSettings(context, FUNCTIONS.of(object).spec.package ?? "");
   const plan = planPackage({
     object,
     revisionKind,
@@ -117,12 +117,12 @@ function isPackageSettled(
 }
 
 function pullPolicyOf(object: LiveObject): string {
-  return textAt(object, "spec", "packagePullPolicy") ?? "IfNotPresent";
+  return FUNCTIONS.of(object).spec.packagePullPolicy ?? "IfNotPresent";
 }
 
 /** The digest of the package that `spec.package` names. @throws {PackageInstallError} */
 async function resolve(context: Context, object: LiveObject, signal: AbortSignal): Promise<Answer> {
-  const source = textAt(object, "spec", "package") ?? "";
+  const source = FUNCTIONS.of(object).spec.package ?? "";
   const asked = { uid: object.metadata.uid, source, at: context.now() };
   const known = knownDigest(object);
   const policy = pullPolicyOf(object);

@@ -2,7 +2,7 @@ import { textAt } from "@xfn/json";
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { CONFIGURATION_REVISIONS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
+import { CONFIGURATION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { hostEndpoint } from "./check-package.ts";
@@ -151,7 +151,7 @@ async function serve(context: Context, revision: LiveObject, signal: AbortSignal
 
 /** The state of a runtime, as the state of its revision. */
 function mirrored(runtime: LiveObject): Part {
-  const endpoint = textAt(runtime, "status", "endpoint");
+  const endpoint = FUNCTION_RUNTIMES.of(runtime).status.endpoint;
   if (isTrue(runtime, "Healthy") && endpoint !== undefined) return { conditions: [SERVED], fields: { endpoint } };
   const why = textAt(conditionOf(runtime, "Healthy"), "message") ?? "it is being prepared";
   const message = `the ${runtime.kind} ${runtime.metadata.name} is not healthy: ${why}`;

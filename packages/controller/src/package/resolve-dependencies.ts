@@ -11,7 +11,7 @@ import {
 import { conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { referenceOf, typeMeta } from "../objects/kinds.ts";
+import { FUNCTIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { PACKAGES } from "./package-kinds.ts";
@@ -128,7 +128,7 @@ function wantersOf(packages: readonly LockedPackage[], source: string): string[]
 
 function sourceOf(object: LiveObject): string | undefined {
   try {
-    return parseReference(textAt(object, "spec", "package") ?? "").location;
+    return parseReference(FUNCTIONS.of(object).spec.package ?? "").location;
   } catch {
     // The condition of that object reports it.
     return undefined;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { someOf } from "@xfn/errors";
-import { canonicalJson, type JsonObject, objectAt, textAt, textsAt } from "@xfn/json";
+import { canonicalJson, type JsonObject, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { COMPOSITIONS, DEFINITIONS } from "../objects/kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { type CheckedPackage, checkPackage } from "./check-package.ts";
 import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
@@ -152,14 +152,14 @@ export class RevisionContents {
 
   #isKnown(revision: LiveObject): boolean {
     const { image } = imageSettings(this.#context, imageOf(revision));
-    return textAt(revision, "status", "resolvedImage") === image && isTrue(revision, "RevisionHealthy");
+    return FUNCTION_REVISIONS.of(revision).status.resolvedImage === image && isTrue(revision, "RevisionHealthy");
   }
 
   /**
    * Whether the objects of a revision exist, with the labels of its package and the current location of its webhooks.
    */
   #isEstablished(revision: LiveObject): boolean {
-    const marked = textAt(revision, "status", "commonMetadataHash");
+    const marked = FUNCTION_REVISIONS.of(revision).status.commonMetadataHash;
     const before = marked?.split(WEBHOOK_MARK)[1];
     const now = before ? (this.#webhooks?.markOf(revision) ?? before) : undefined;
     const isMarked = marked === this.#additionsOf(revision, now);
@@ -220,23 +220,24 @@ function signatureConditions(revision: LiveObject, { verifiedBy }: CheckedPackag
 
 /** Whether the package of a revision was read from any location and is valid. */
 function isValid(revision: LiveObject): boolean {
-  const resolved = textAt(revision, "status", "resolvedImage");
-  return isTrue(revision, "RevisionHealthy") && resolved?.split("@")[1] === imageOf(revision).split("@")[1];
+  const { resolvedImage } = FUNCTION_REVISIONS.of(revision).status;
+  return isTrue(revision, "RevisionHealthy") && resolvedImage?.split("@")[1] === imageOf(revision).split("@")[1];
 }
 
 /** The package of a revision, with its digest. */
 export function imageOf(revision: LiveObject): string {
-  return textAt(revision, "spec", "image") ?? "";
+  return FUNCTION_REVISIONS.of(revision).spec.image ?? "";
 }
 
 /** Whether a revision accepts a package for another version of Crossplane. */
 export function ignoresConstraints(revision: LiveObject): boolean {
-  return objectAt(revision, "spec")["ignoreCrossplaneConstraints"] === true;
+  return FUNCTION_REVISIONS.of(revision).spec.ignoreCrossplaneConstraints === true;
 }
 
 /** Identifies the labels and annotations that a package adds to its objects; undefined if there are none. */
 function commonMetadataHash(revision: LiveObject): string | undefined {
-  const added = [textsAt(revision, "spec", "commonLabels"), textsAt(revision, "spec", "commonAnnotations")];
+  const { commonLabels, commonAnnotations } = FUNCTION_REVISIONS.of(revision).spec;
+  const added = [commonLabels, commonAnnotations];
   if (added.every((texts) => Object.keys(texts).length === 0)) return undefined;
   return createHash("sha256").update(canonicalJson(added)).digest("hex").slice(0, 16);
 }

@@ -1,11 +1,19 @@
 import { createHash } from "node:crypto";
-import { type JsonObject, objectAt, textAt } from "@xfn/json";
+import { type JsonObject, objectAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { revisionName } from "@xfn/package";
+import { namesOf } from "../kinds/package-fields.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { FUNCTION_RUNTIMES, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, referenceOf, typeMeta } from "../objects/kinds.ts";
+import {
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  PROVIDER_REVISIONS,
+  PROVIDER_RUNTIMES,
+  referenceOf,
+  typeMeta,
+} from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
@@ -13,7 +21,6 @@ import { referenceTo } from "../objects/references.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
-import { secretNames } from "./registry/pull-secrets.ts";
 
 // FunctionRuntimes of Crossplane's design "Controlled Rollout of Composition Functions (v2)". Each version of a
 // function has one runtime for all objects that need it. All of them own it, and none controls it.
@@ -56,7 +63,7 @@ export function isJoined(runtime: LiveObject, owner: LiveObject): boolean {
 }
 
 function secretsOf(runtime: LiveObject): string[] {
-  return secretNames(objectAt(runtime, "spec")["pullSecrets"]);
+  return namesOf(FUNCTION_RUNTIMES.of(runtime).spec.pullSecrets);
 }
 
 /**
@@ -65,7 +72,7 @@ function secretsOf(runtime: LiveObject): string[] {
 function missingSecrets(runtime: LiveObject, owner: LiveObject): string[] {
   if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return [];
   const known = secretsOf(runtime);
-  return secretNames(objectAt(owner, "spec")["packagePullSecrets"]).filter((name) => !known.includes(name));
+  return namesOf(FUNCTION_REVISIONS.of(owner).spec.packagePullSecrets).filter((name) => !known.includes(name));
 }
 
 /**
@@ -138,7 +145,8 @@ export async function disownRuntime(
 }
 
 function isOf(runtime: LiveObject, image: string): boolean {
-  const found = textAt(runtime, "status", "resolvedPackage") ?? textAt(runtime, "spec", "package") ?? "";
+  const { spec, status } = FUNCTION_RUNTIMES.of(runtime);
+  const found = status.resolvedPackage ?? spec.package ?? "";
   try {
     return digestIn(found) === digestIn(image);
   } catch {

@@ -1,5 +1,4 @@
 import type { TargetCertificates } from "@xfn/function-grpc";
-import { textAt } from "@xfn/json";
 import type { Context, DeployedFunction } from "../objects/context.ts";
 import { FUNCTION_RUNTIMES, referenceOf, SECRETS } from "../objects/kinds.ts";
 import { findCached, findLive, type Reader } from "../objects/read-objects.ts";
@@ -21,7 +20,7 @@ type RuntimeReader = Reader & Pick<Context, "namespace">;
 export async function deployedFunction(reader: RuntimeReader, image: string): Promise<DeployedFunction | undefined> {
   const name = runtimeName(image);
   const runtime = await findCached(reader, FUNCTION_RUNTIMES, name);
-  const endpoint = textAt(runtime, "status", "endpoint");
+  const endpoint = FUNCTION_RUNTIMES.of(runtime).status.endpoint;
   if (endpoint === undefined || !isDeploymentEndpoint({ endpoint })) return undefined;
   return { runtime: name, endpoint, certificates: () => clientCertificates(reader, name) };
 }

@@ -1,9 +1,11 @@
 import { someOf } from "@xfn/errors";
-import { type JsonObject, type KubernetesObject, objectAt, textAt } from "@xfn/json";
+import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { namesOf } from "../kinds/package-fields.ts";
 import type { Context } from "../objects/context.ts";
 import {
   DEPLOYMENTS,
+  FUNCTION_RUNTIMES,
   PROVIDER_RUNTIMES,
   RUNTIME_CONFIGS,
   SECRETS,
@@ -15,7 +17,6 @@ import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo } from "../objects/owner.ts";
 import { findCached } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
-import { secretNames } from "../package/registry/pull-secrets.ts";
 import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority } from "./authority.ts";
 import type { CertificateRequest, KeyPair } from "./certificates.ts";
 import { certificatesOf, deploymentProblem, isRolledOut } from "./deployment-health.ts";
@@ -40,7 +41,7 @@ const MAX_NAMED = 5;
 /** Whether Deployments run a runtime. Providers have no other substrate. */
 export function usesDeployment({ functionSubstrate = "Runner" }: Context, runtime: LiveObject): boolean {
   if (runtime.kind === PROVIDER_RUNTIMES.kind || functionSubstrate === "Deployment") return true;
-  return (textAt(runtime, "spec", "runtimeConfigRef", "name") ?? DEFAULT_CONFIG) !== DEFAULT_CONFIG;
+  return (FUNCTION_RUNTIMES.of(runtime).spec.runtimeConfigRef.name ?? DEFAULT_CONFIG) !== DEFAULT_CONFIG;
 }
 
 /** The endpoint of a runtime that a Deployment runs, as Crossplane writes it. */
@@ -68,7 +69,7 @@ export async function knownWorkload(
   signal: AbortSignal,
 ): Promise<{ readonly endpoint: string } | { readonly problem: string } | undefined> {
   const { workloads, now } = context;
-  const image = textAt(runtime, "status", "resolvedPackage");
+  const image = FUNCTION_RUNTIMES.of(runtime).status.resolvedPackage;
   const caches = workloads?.caches();
   if (caches === undefined || image === undefined) return undefined;
   const read: ReadWorkload = async (kind, name) => caches(kind)?.get(name, context.namespace);
@@ -106,7 +107,7 @@ export async function ensureWorkload(
   context.workloads?.watch();
   const workload = await workloadOf(context, runtime, image, signal);
   if (workload === undefined) {
-    const name = textAt(runtime, "spec", "runtimeConfigRef", "name") ?? "";
+    const name = FUNCTION_RUNTIMES.of(runtime).spec.runtimeConfigRef.name ?? "";
     const message = `there is no DeploymentRuntimeConfig ${name}; create it, or remove spec.runtimeConfigRef`;
     throw new PackageInstallError("NoRuntime", message, { retryable: true });
   }
@@ -147,8 +148,8 @@ async function workloadOf(
   image: string,
   signal: AbortSignal,
 ): Promise<Workload | undefined> {
-  const spec = objectAt(runtime, "spec");
-  const name = textAt(spec, "runtimeConfigRef", "name") ?? DEFAULT_CONFIG;
+  const { spec } = FUNCTION_RUNTIMES.of(runtime);
+  const name = spec.runtimeConfigRef.name ?? DEFAULT_CONFIG;
   const config = await findCached(context, RUNTIME_CONFIGS, name, signal);
   if (config === undefined && name !== DEFAULT_CONFIG) return undefined;
   return {
@@ -157,9 +158,9 @@ async function workloadOf(
     namespace: context.namespace,
     owner: controllerReferenceTo(runtime),
     image,
-    pullPolicy: textAt(spec, "pullPolicy"),
-    pullSecrets: secretNames(spec["pullSecrets"]),
-    config: objectAt(config, "spec"),
+    pullPolicy: spec.pullPolicy,
+    pullSecrets: namesOf(spec.pullSecrets),
+    config: RUNTIME_CONFIGS.of(config).spec.toJSON(),
   };
 }
 
@@ -266,6 +267,6 @@ function objectsOf({ serviceAccount, service, deployment }: Manifests): Kubernet
 }
 
 /** Whether a status names the endpoint of a Deployment. */
-export function isDeploymentEndpoint(fields: JsonObject): boolean {
-  return textAt(fields, "endpoint")?.startsWith("dns:///") === true;
+export function isDeploymentEndpoint({ endpoint }: { readonly endpoint: string | undefined }): boolean {
+  return endpoint?.startsWith("dns:///") === true;
 }

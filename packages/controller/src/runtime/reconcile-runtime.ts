@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectAt, textAt } from "@xfn/json";
+import type { JsonObject, JsonValue } from "@xfn/json";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import type { PackageKind } from "@xfn/package";
 import { type Condition, withConditions } from "../objects/conditions.ts";
@@ -73,12 +73,13 @@ async function serve(
   signal: AbortSignal,
 ): Promise<string> {
   if (usesDeployment(context, runtime)) {
-    const image = typeof resolvedPackage === "string" ? resolvedPackage : textAt(runtime, "status", "resolvedPackage");
+    const image =
+      typeof resolvedPackage === "string" ? resolvedPackage : FUNCTION_RUNTIMES.of(runtime).status.resolvedPackage;
     return await ensureWorkload(context, runtime, { image: image ?? "", roles }, signal);
   }
   const endpoint = await hostEndpoint(context);
   // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
-  if (isDeploymentEndpoint(objectAt(runtime, "status")))
+  if (isDeploymentEndpoint(FUNCTION_RUNTIMES.of(runtime).status))
     await deleteWorkload(context, runtime, new Set<string>(), signal);
   return endpoint;
 }
@@ -97,7 +98,8 @@ async function isSettled(
   if (isBeingDeleted(runtime)) return false;
   if (isPaused(runtime) || refused.get(runtime.metadata.uid) === hasFunctionRevision(runtime)) return true;
   const has = (condition: Condition, endpoint: string | undefined): boolean =>
-    withConditions(runtime, [condition], now()) === undefined && textAt(runtime, "status", "endpoint") === endpoint;
+    withConditions(runtime, [condition], now()) === undefined &&
+    FUNCTION_RUNTIMES.of(runtime).status.endpoint === endpoint;
   if (!usesDeployment(context, runtime)) return has(HEALTHY, functionHost?.endpoint);
   const known = await knownWorkload(context, runtime, roles, signal);
   if (known === undefined) return false;
@@ -116,8 +118,9 @@ async function check(
   kind: PackageKind,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  if (textAt(runtime, "status", "resolvedPackage") !== undefined) return {};
-  const image = textAt(runtime, "spec", "package") ?? "";
+  const { spec, status } = FUNCTION_RUNTIMES.of(runtime);
+  if (status.resolvedPackage !== undefined) return {};
+  const image = spec.package ?? "";
   const wanted = { image, kind, anyCrossplane: hasFunctionRevision(runtime) } as const;
   const { resolved } = await checkPackage(context, runtime, wanted, signal);
   return { resolvedPackage: resolved };

@@ -1,4 +1,4 @@
-import { objectAt, textAt } from "@xfn/json";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import {
@@ -24,10 +24,10 @@ export function webhookServices(context: Context): WebhookServices {
   return {
     async of(revision, signal) {
       if (revision.kind !== PROVIDER_REVISIONS.kind || context.functionRuntimes !== true) return undefined;
-      const image = textAt(revision, "spec", "image") ?? "";
+      const image = PROVIDER_REVISIONS.of(revision).spec.image ?? "";
       const runtime = runtimeName(image);
       const config = await findCached(context, RUNTIME_CONFIGS, configName(context, revision, image), signal);
-      const name = serviceName({ runtime, config: objectAt(config, "spec") });
+      const name = serviceName({ runtime, config: RUNTIME_CONFIGS.of(config).spec.toJSON() });
       const { namespace } = context;
       const service = await findLive(context, referenceOf(SERVICES, name, namespace), signal);
       const owner = service && controllerOf(service);
@@ -44,9 +44,12 @@ export function webhookServices(context: Context): WebhookServices {
       const caches = context.workloads?.caches();
       const authority = usableAuthority(caches?.(SECRETS)?.get(AUTHORITY_SECRET, context.namespace), context.now());
       if (authority === undefined || context.informers.peek(PROVIDER_RUNTIMES) === undefined) return undefined;
-      const image = textAt(revision, "spec", "image") ?? "";
+      const image = PROVIDER_REVISIONS.of(revision).spec.image ?? "";
       const config = caches?.(RUNTIME_CONFIGS)?.get(configName(context, revision, image));
-      return markOf(serviceName({ runtime: runtimeName(image), config: objectAt(config, "spec") }), authority.cert);
+      return markOf(
+        serviceName({ runtime: runtimeName(image), config: RUNTIME_CONFIGS.of(config).spec.toJSON() }),
+        authority.cert,
+      );
     },
   };
 }
@@ -58,6 +61,8 @@ function markOf(service: string, cert: string): string {
 /** The name of the DeploymentRuntimeConfig that the runtime of a revision has or gets. */
 function configName(context: Context, revision: LiveObject, image: string): string {
   const runtime = context.informers.peek(PROVIDER_RUNTIMES)?.get(runtimeName(image));
-  const wanted = imageSettings(context, image).runtime?.configRef ?? objectAt(revision, "spec", "runtimeConfigRef");
-  return textAt(runtime === undefined ? wanted : objectAt(runtime, "spec", "runtimeConfigRef"), "name") ?? "default";
+  if (runtime !== undefined) return PROVIDER_RUNTIMES.of(runtime).spec.runtimeConfigRef.name ?? "default";
+  const wanted = imageSettings(context, image).runtime?.configRef;
+  const named = PROVIDER_REVISIONS.of(revision).spec.runtimeConfigRef?.name;
+  return (wanted === undefined ? named : textAt(wanted, "name")) ?? "default";
 }

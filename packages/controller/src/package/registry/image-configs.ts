@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, textAt } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Reference, tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { afterPrefix, type ImagePrefix, parseImagePrefix } from "@xfn/oci-rootfs/image-prefix";
@@ -81,11 +81,11 @@ export function imageSettings({ informers }: Pick<Context, "informers">, image: 
     pullSecret: secret && secretName(secret.config),
     verification: verified && {
       config: verified.config.metadata.name,
-      spec: objectAt(verified.config, "spec", "verification"),
+      spec: IMAGE_CONFIGS.of(verified.config).spec.verification.toJSON(),
     },
     runtime: runtime && {
       config: runtime.config.metadata.name,
-      configRef: objectAt(runtime.config, "spec", "runtime", "configRef"),
+      configRef: IMAGE_CONFIGS.of(runtime.config).spec.runtime.configRef.toJSON(),
     },
     applied: applied.length === 0 ? null : applied,
   };
@@ -99,19 +99,19 @@ function withoutImpliedTag(image: Reference): string {
 type Setting = (config: LiveObject) => string | undefined;
 
 function rewritePrefix(config: LiveObject): string | undefined {
-  return textAt(config, "spec", "rewriteImage", "prefix");
+  return IMAGE_CONFIGS.of(config).spec.rewriteImage.prefix;
 }
 
 function secretName(config: LiveObject): string | undefined {
-  return textAt(config, "spec", "registry", "authentication", "pullSecretRef", "name");
+  return IMAGE_CONFIGS.of(config).spec.registry.authentication.pullSecretRef.name;
 }
 
 function runtimeConfigName(config: LiveObject): string | undefined {
-  return textAt(config, "spec", "runtime", "configRef", "name");
+  return IMAGE_CONFIGS.of(config).spec.runtime.configRef.name;
 }
 
 function verifies(config: LiveObject): string | undefined {
-  return objectAt(config, "spec")["verification"] === undefined ? undefined : config.metadata.name;
+  return IMAGE_CONFIGS.of(config).spec.toJSON()["verification"] === undefined ? undefined : config.metadata.name;
 }
 
 /** An ImageConfig whose prefix matches an image. */
@@ -135,8 +135,5 @@ function bestMatch(configs: readonly LiveObject[], image: Reference | undefined,
 }
 
 function prefixesOf(config: LiveObject): ImagePrefix[] {
-  const { matchImages } = objectAt(config, "spec");
-  return (Array.isArray(matchImages) ? matchImages : []).flatMap((one) => {
-    return parseImagePrefix(textAt(one, "prefix") ?? "") ?? [];
-  });
+  return IMAGE_CONFIGS.of(config).spec.matchImages.flatMap(({ prefix }) => parseImagePrefix(prefix ?? "") ?? []);
 }

@@ -2,7 +2,7 @@ import { PACKAGE_REFERENCE } from "@xfn/composition";
 import { tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { packageReference } from "./package-crds.ts";
+import { packageReference } from "./package-fields.ts";
 
 test("a package that the API server accepts is one that the controller can read", () => {
   const part = fc.constantFrom(
@@ -43,7 +43,7 @@ test("a package that the API server accepts is one that the controller can read"
 
 test("the CRDs have the rule of the API, and further ones", () => {
   const further = { rule: "self == oldSelf", message: "m" };
-  expect(packageReference(further)).toMatchObject({
+  expect(packageReference("The package.", further).openApi).toMatchObject({
     maxLength: 1024,
     "x-kubernetes-validations": [{ message: expect.stringContaining("tag or digest") }, further],
   });

@@ -1,0 +1,110 @@
+import type { JsonObject, KubernetesObject } from "@xfn/json";
+import type { ResourceKind } from "@xfn/kubernetes";
+import { type Fields, schemaOf, type ValuesOf } from "./fields.ts";
+import { readerOf } from "./view.ts";
+
+/** Identifies the CRDs that the controller installed. The CRDs of other programs lack this label. */
+export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
+
+/** A kind of our own: what identifies it, its CRD, and typed reads of its objects. */
+export interface Kind<Values> extends ResourceKind {
+  /** The fields of an object. One of another type than the schema's counts as absent. */
+  of(object: JsonObject | undefined): Values;
+  crd(): KubernetesObject;
+}
+
+/** The only description of a kind. */
+interface Declaration<F extends Fields> {
+  readonly group: string;
+  readonly kind: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /** The first is the version that the server stores. */
+  readonly versions: readonly [string, ...string[]];
+  /** What an object of the kind is, for `kubectl explain`. */
+  readonly about: string;
+  /** The fields of its objects beside `metadata`. */
+  readonly fields: F | ((version: string) => F);
+  /** Printer columns before AGE. Those with a priority come after it. */
+  readonly columns?: readonly JsonObject[];
+  /** Keywords of the whole schema, such as rules. */
+  readonly more?: JsonObject;
+  /** Whether its objects have no separate status: not even an empty one. */
+  readonly hasNoStatus?: true;
+}
+
+/** Declares a cluster-scoped kind. */
+export function defineKind<F extends Fields>(declaration: Declaration<F>): Kind<ValuesOf<F>> {
+  const { group, kind, versions, fields, about, more } = declaration;
+  const [stored] = versions;
+  const schemaIn = (version: string): JsonObject => {
+    const own = typeof fields === "function" ? fields(version) : fields;
+    return { ...schemaOf({ ...STANDARD_FIELDS, ...own }), description: about, ...more };
+  };
+  const read = readerOf(schemaIn(stored));
+  return {
+    group,
+    version: stored,
+    kind,
+    plural: pluralOf(kind),
+    namespaced: false,
+    of: (object) => read(object) as ValuesOf<F>,
+    crd: () => crdOf(declaration, schemaIn),
+  };
+}
+
+function pluralOf(kind: string): string {
+  return `${kind.toLowerCase()}s`;
+}
+
+/** The API server describes these. */
+const STANDARD_FIELDS: Fields = {
+  apiVersion: { openApi: { type: "string" } },
+  kind: { openApi: { type: "string" } },
+  metadata: { openApi: { type: "object" } },
+};
+
+const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };
+
+function crdOf<F extends Fields>(
+  { group, kind, shortNames, categories = [], versions, columns = [], hasNoStatus }: Declaration<F>,
+  schemaIn: (version: string) => JsonObject,
+): KubernetesObject {
+  const wide = columns.findIndex((column) => column["priority"] !== undefined);
+  const end = wide === -1 ? columns.length : wide;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${pluralOf(kind)}.${group}`, labels: { [PART_OF_LABEL[0]]: PART_OF_LABEL[1] } },
+    spec: {
+      group,
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural: pluralOf(kind),
+        singular: kind.toLowerCase(),
+        ...(shortNames && { shortNames: [...shortNames] }),
+        categories: ["crossplane", ...categories],
+      },
+      scope: "Cluster",
+      versions: versions.map((name, index) => ({
+        name,
+        served: true,
+        storage: index === 0,
+        schema: { openAPIV3Schema: schemaIn(name) },
+        subresources: hasNoStatus === true ? {} : { status: {} },
+        additionalPrinterColumns: [...columns.slice(0, end), AGE, ...columns.slice(end)],
+      })),
+    },
+  };
+}
+
+/** A printer column with the status of a condition. */
+export function conditionColumn(name: string, type: string): JsonObject {
+  return column(name, `.status.conditions[?(@.type=='${type}')].status`);
+}
+
+/** A printer column. @param more `{ priority: 1 }`: only with `-o wide` */
+export function column(name: string, jsonPath: string, more?: JsonObject): JsonObject {
+  return { name, type: "string", jsonPath, ...more };
+}
