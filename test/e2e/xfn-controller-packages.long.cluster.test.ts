@@ -157,7 +157,7 @@ describe("xfn-controller installs Functions", NEEDS, () => {
     await expect.poll(synced).toContain('"status":"True"');
     expect(await greeting()).toBe("Hello Ada");
     await install("v1");
-    await kubectl("wait", "function/function-greeting", "--for=condition=Healthy", "--timeout=60s");
+    await kubectl("wait", "function/function-greeting", "--for=condition=Ready", "--timeout=60s");
   });
 
   test("whose deletion deletes their revisions, and XRs say that the Function is gone", async () => {

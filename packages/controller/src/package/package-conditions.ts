@@ -71,3 +71,13 @@ export function healthyCondition(current: LiveObject | undefined, serving: LiveO
   const message = `the revision ${current?.metadata.name ?? ""} is not healthy: ${problem}${rest}`;
   return { type, status: "False", reason: "UnhealthyPackageRevision", message };
 }
+
+/**
+ * Adds the condition `Ready`, which tools that know no packages wait for (kstatus, in Helm, Flux and kubectl wait). It
+ * repeats the first condition that is not true.
+ */
+export function withReady(conditions: readonly Condition[]): Condition[] {
+  const first = conditions.find(({ status }) => status !== "True");
+  const ready: Condition = { ...(first ?? { status: "True", reason: "Available" }), type: "Ready" };
+  return [...conditions, ready];
+}

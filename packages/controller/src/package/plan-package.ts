@@ -5,7 +5,14 @@ import { type Condition, isTrue } from "../objects/conditions.ts";
 import { FUNCTION_REVISIONS, FUNCTIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { healthyCondition, installedCondition, isActive, isHealthy, numberOf } from "./package-conditions.ts";
+import {
+  healthyCondition,
+  installedCondition,
+  isActive,
+  isHealthy,
+  numberOf,
+  withReady,
+} from "./package-conditions.ts";
 import type { ImageSettings } from "./registry/image-configs.ts";
 import { pinnedReference } from "./registry/package-names.ts";
 
@@ -73,13 +80,13 @@ export function planPackage({ object, revisionKind, digest, revisions, note, set
       resolvedPackage: pinnedReference(settings?.image ?? source, digest),
       appliedImageConfigRefs: settings?.applied ?? null,
     },
-    conditions: [
+    conditions: withReady([
       installedCondition(current, note),
       healthyCondition(
         current,
         others.find((revision) => isActive(revision) && isHealthy(revision)),
       ),
-    ],
+    ]),
   };
 }
 

@@ -10,7 +10,7 @@ import { LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { isActive } from "./package-conditions.ts";
+import { isActive, withReady } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { isAsPlanned, knownDigest, type PackagePlan, planPackage } from "./plan-package.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
@@ -205,6 +205,6 @@ function unlessGone(error: unknown): void {
 function failedConditions(message: string, serving: LiveObject | undefined): Condition[] {
   const installed: Condition = { type: "Installed", status: "False", reason: "UnpackingPackage", message };
   // The health of a revision that still serves has not changed.
-  if (serving !== undefined) return [installed];
-  return [installed, { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message }];
+  if (serving !== undefined) return withReady([installed]);
+  return withReady([installed, { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message }]);
 }
