@@ -13,7 +13,10 @@ export interface ParseLimits {
   maxStreamedObjects?: number;
   /** Size of YAML in UTF-16 code units. Default {@link MAX_YAML_LENGTH}. */
   maxYamlLength?: number;
-  /** Number of fields and list items of YAML, which needs several times the memory of JSON. Default: `maxValues`. */
+  /**
+   * Number of fields and list items of YAML, which needs several times the memory of JSON. Default: `maxValues`, but at
+   * most {@link MAX_YAML_VALUES}.
+   */
   maxYamlValues?: number;
   /** Number of YAML aliases (`*name`). Default {@link MAX_ALIASES}. */
   maxAliases?: number;
@@ -26,6 +29,9 @@ export const MAX_TEXT_BYTES: number = 100 * 1024 * 1024;
 
 /** 16 MiB of YAML: its events take up to 60 times as much memory. JSON is not read as YAML and has no such limit. */
 const MAX_YAML_LENGTH: number = 16 * 1024 * 1024;
+
+/** 2 million: 16 MiB of Kubernetes objects have fewer than one. 8 million, as in `a,a,a`, would take 1.5 GB. */
+const MAX_YAML_VALUES: number = 2_000_000;
 
 /**
  * 500 levels. Kubernetes objects have fewer than 60. Python's json and many recursive decoders fail at 1000, so deeper
@@ -56,7 +62,7 @@ export function resolveLimits(limits: ParseLimits | undefined): ResolvedLimits {
     maxValues: limits?.maxValues ?? Infinity,
     maxStreamedObjects: limits?.maxStreamedObjects ?? MAX_STREAMED_OBJECTS,
     maxYamlLength: limits?.maxYamlLength ?? MAX_YAML_LENGTH,
-    maxYamlValues: limits?.maxYamlValues ?? limits?.maxValues ?? Infinity,
+    maxYamlValues: limits?.maxYamlValues ?? Math.min(limits?.maxValues ?? Infinity, MAX_YAML_VALUES),
     maxAliases: limits?.maxAliases ?? MAX_ALIASES,
     maxAliasValues: limits?.maxAliasValues ?? MAX_ALIAS_VALUES,
   };

@@ -108,6 +108,11 @@ describe("hostile text", () => {
   test("YAML too large for memory is refused, JSON of that size is not", () => {
     const list = `[${"1,".repeat(9 * 1024 * 1024)}1]`;
     expect(failure(`---\n${list}`).code).toBe("TooLarge");
+    const { code, message } = failure(`---\n${list.slice(list.length / 2)}`);
+    expect([code, message]).toEqual([
+      "TooManyValues",
+      expect.stringMatching(/write it as JSON, which has no such limit$/),
+    ]);
     expect(read(list).value).toHaveLength(9 * 1024 * 1024 + 1);
   });
 

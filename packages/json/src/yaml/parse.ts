@@ -25,7 +25,8 @@ export function parseYaml(input: string, limits: ResolvedLimits, source: string 
   }
   if (hasMoreNodes(input, limits.maxYamlValues)) {
     const { maxValues, maxYamlValues } = limits;
-    const more = maxValues > maxYamlValues ? `; write it as JSON, which can have ${maxValues}` : "";
+    const most = maxValues === Infinity ? "has no such limit" : `can have ${maxValues}`;
+    const more = maxValues > maxYamlValues ? `; write it as JSON, which ${most}` : "";
     const message = `is YAML of more than ${maxYamlValues} fields and items${more}`;
     throw new DocumentError("TooManyValues", [{ path: "", message }], source);
   }
