@@ -27,6 +27,7 @@ function when(spaces: number, condition: string, lines: string): string {
 }
 
 const RUNNER = 'include "xfn.runner" .';
+const CONTAINERS = 'include "xfn.containers" .';
 const FUNCTIONS = 'ne .Values.profile "templates"';
 
 const LABELS = `  labels:
@@ -78,6 +79,8 @@ const CA_FLAG = when(
   ".Values.registryCa.configMap",
   "            - --registry-ca=/etc/xfn/registry-ca/{{ .Values.registryCa.key }}\n",
 );
+const WASM_FLAG = when(12, `not (${CONTAINERS})`, "            - --wasm-only\n");
+const CONFINED = "            seccompProfile: { type: RuntimeDefault }\n";
 const CA_MOUNT = when(
   12,
   ".Values.registryCa.configMap",
@@ -136,12 +139,18 @@ function deploymentOf(manifest: string): string {
   const spread = block(manifest, "      # A node that fails", "      securityContext:");
   const runner = block(manifest, "      initContainers:\n", "      containers:\n");
   const volumes = block(manifest, "        - name: socket\n", "        - name: tmp\n");
+  const unconfined = block(
+    runner,
+    "            # The runner, an unprivileged user",
+    "            allowPrivilegeEscalation:",
+  );
   const [runnerResources = "", resources = ""] = manifest.match(/^ {10}resources:\n(?: {12}.*\n)+/gm) ?? [];
   const runnerEdits: Edit[] = [
     [
       "            - --metrics-address=0.0.0.0:9464\n",
-      `            - --metrics-address=0.0.0.0:9464\n${CA_FLAG}${argumentsAndEnvironment("runner.")}`,
+      `            - --metrics-address=0.0.0.0:9464\n${WASM_FLAG}${CA_FLAG}${argumentsAndEnvironment("runner.")}`,
     ],
+    [unconfined, when(12, CONTAINERS, `${unconfined}            {{- else }}\n${CONFINED}`)],
     [runnerResources, "          resources:\n            {{- toYaml .Values.runner.resources | nindent 12 }}\n"],
   ];
   const registryCa = `        - name: registry-ca
@@ -149,7 +158,7 @@ function deploymentOf(manifest: string): string {
 `;
   const edits: Edit[] = [
     [runner, when(6, RUNNER, edited(runner, runnerEdits) + CA_MOUNT)],
-    [hostUsers, when(6, RUNNER, hostUsers)],
+    [hostUsers, when(6, CONTAINERS, hostUsers)],
     [
       volumes,
       when(8, RUNNER, edited(volumes, [["sizeLimit: 10Gi", "sizeLimit: {{ .Values.runner.cacheSize }}"]])) +

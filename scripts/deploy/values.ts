@@ -87,6 +87,7 @@ export function valuesOf(manifests: Defaults): Values {
       "What runs functions. Deployment: pods, as Crossplane. Runner: containers of a sidecar, which starts them on\n" +
         "demand; needs Kubernetes 1.33 and a namespace of the level privileged. none: webhooks and endpoints only.",
     ),
+    wasm: flag(false, "Also run WebAssembly modules, in a sidecar without further privileges."),
     grantProviderRights: flag(
       false,
       "Let the controller grant providers the rights that they ask for, as Crossplane's RBAC manager does. The\n" +
@@ -111,7 +112,7 @@ export function valuesOf(manifests: Defaults): Values {
     }),
 
     resources: value(manifests.controllerResources, RESOURCES, "512Mi: 7,000 XRs of templates."),
-    runner: group("The sidecar of the substrate Runner.", {
+    runner: group("The sidecar of the substrate Runner, or of wasm.", {
       resources: value(manifests.runnerResources, RESOURCES),
       cacheSize: value("10Gi", QUANTITY, "The volume for unpacked images."),
       extraArgs: value([], listOf(TEXT), "Flags of xfn-runner serve."),

@@ -1,8 +1,9 @@
+import { once } from "node:events";
 import { join } from "node:path";
 import type { JsonObject } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { CHART, type HelmResult, helm, valueArguments } from "../harness/helm.ts";
+import { CHART, type HelmResult, helm, startHelm, valueArguments } from "../harness/helm.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 
@@ -80,6 +81,19 @@ describe("a release of deploy/chart", needs("api-server", "helm"), () => {
     expect(await get(...kept)).toBe(before);
     install({ "packages.functions": [FUNCTION] });
     expect(await get(...kept)).toBe(before);
+    release("uninstall", "xfn");
+  });
+
+  test("that was interrupted is uninstalled and installed again", async () => {
+    const options = { home: server.folder, kubeconfig: server.admin.kubeconfig };
+    const child = startHelm(["install", "xfn", CHART, "-n", NAMESPACE, "--wait"], options);
+    // Without nodes, Helm waits for pods until the end.
+    await expect.poll(() => get("deployments", "-o", "name")).toContain("xfn-controller");
+    child.kill("SIGKILL");
+    await once(child, "close");
+    expect(run("upgrade", "--install", "xfn", CHART).stderr).toContain("another operation");
+    release("uninstall", "xfn");
+    install({});
     release("uninstall", "xfn");
   });
 

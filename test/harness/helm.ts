@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import process from "node:process";
 import { isObject, type JsonObject } from "@xfn/json";
@@ -17,10 +17,26 @@ export interface HelmResult {
   readonly stderr: string;
 }
 
-/** Runs Helm with an empty home. @param kubeconfig of the cluster; absent: a command that needs none */
-export function helm(args: readonly string[], { home, kubeconfig }: { home: string; kubeconfig?: string }): HelmResult {
-  const env = { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfig ?? join(home, "kubeconfig") };
-  return spawnSync(buildHelm(), args, { encoding: "utf8", env, maxBuffer: 64 * 1024 * 1024 });
+interface HelmOptions {
+  /** An empty folder, or that of an earlier run. */
+  readonly home: string;
+  /** Of the cluster; absent: a command that needs none. */
+  readonly kubeconfig?: string;
+}
+
+/** Runs Helm to its end. */
+export function helm(args: readonly string[], options: HelmOptions): HelmResult {
+  const run = { encoding: "utf8", env: environment(options), maxBuffer: 64 * 1024 * 1024 } as const;
+  return spawnSync(buildHelm(), args, run);
+}
+
+/** Starts Helm, whose output is discarded. */
+export function startHelm(args: readonly string[], options: HelmOptions): ChildProcess {
+  return spawn(buildHelm(), args, { env: environment(options), stdio: "ignore" });
+}
+
+function environment({ home, kubeconfig = join(home, "kubeconfig") }: HelmOptions): NodeJS.ProcessEnv {
+  return { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfig };
 }
 
 /** The arguments that set values. */

@@ -16,9 +16,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- /* Whether pods have the runner. */}}
-{{- define "xfn.runner" -}}
+{{- /* Whether the runner starts containers, for which it needs user namespaces. */}}
+{{- define "xfn.containers" -}}
 {{- if and (eq .Values.substrate "Runner") (ne .Values.profile "templates") }}true{{ end }}
+{{- end }}
+
+{{- /* Whether pods have a runner. */}}
+{{- define "xfn.runner" -}}
+{{- if or (include "xfn.containers" .) (and .Values.wasm (ne .Values.profile "templates")) }}true{{ end }}
 {{- end }}
 
 {{- /* The environment of a container: the proxy, and the given list. */}}
@@ -54,7 +59,7 @@ env:
 
 {{- /* Reports values that contradict each other or the cluster. */}}
 {{- define "xfn.check" -}}
-{{- if and (include "xfn.runner" .) (semverCompare "<1.33.0-0" .Capabilities.KubeVersion.Version) }}
+{{- if and (include "xfn.containers" .) (semverCompare "<1.33.0-0" .Capabilities.KubeVersion.Version) }}
 {{- fail "substrate: Runner needs user namespaces of pods, which Kubernetes has since 1.33: use Deployment" }}
 {{- end }}
 {{- if and (eq .Values.profile "templates") (or .Values.packages.configurations .Values.packages.functions .Values.packages.providers) }}
