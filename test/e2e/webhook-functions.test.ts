@@ -149,7 +149,7 @@ describe("a function that is a webhook", needs("openssl"), () => {
     ],
     ["HTML", (_, response) => void response.setHeader("content-type", "text/html").end(secret), "Content-Type"],
     ["nothing", (_, response) => void json(response).end(), "it returned an empty body"],
-    ["text", (_, response) => void json(response).end(secret), "what it returned is not a FunctionIO"],
+    ["text", (_, response) => void json(response).end(secret), "its response is not a FunctionIO"],
     ["two documents", (_, response) => void json(response).end(`{"a": 1}\n---\n{"b": 2}\n`), "more than one document"],
     [
       "gzip",

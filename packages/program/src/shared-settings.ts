@@ -72,7 +72,7 @@ export const CONTAINER_SETTINGS: SettingsOf<ContainerSettings> = {
   ociRuntime: one(
     "oci-runtime",
     "<program>",
-    "what runs containers: crun, runc, youki, runsc",
+    "program that runs containers: crun, runc, youki, runsc",
     anyText,
     "crun",
     "crun",

@@ -24,7 +24,7 @@ Example:
 export function addDoctor({ program, output, finish }: CommandContext): void {
   const command = program
     .command("doctor")
-    .description("what rootless containers need on this host, what is missing and how to fix it");
+    .description("check this host for rootless containers: what is missing, and how to fix it");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
     .action(async () => {

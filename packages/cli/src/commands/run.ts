@@ -25,7 +25,7 @@ const SETTINGS: SettingsOf<Omit<Flags, "allowChroot">> = {
   network: optional(
     "network",
     "<policy>",
-    "what the function can reach: Isolated, Accessible",
+    "network access of the function: Isolated, Accessible",
     choice("Isolated", "Accessible"),
     { shown: "Isolated" },
   ),

@@ -49,7 +49,7 @@ export function addValidate({ program, output, finish }: CommandContext): void {
     .command("validate")
     .description("check resources, claims and compositions against definitions")
     .argument("<extensions>", "definitions and CRDs: files, folders, packages or a comma-separated list; - for stdin")
-    .argument("<resources>", "what to check: files, folders or a comma-separated list; - for stdin");
+    .argument("<resources>", "files, folders or a comma-separated list; - for stdin");
   declareSettings(command, SETTINGS)
     .addHelpText("after", HELP)
     .action(async (extensions: string, resources: string) => {

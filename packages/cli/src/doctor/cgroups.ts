@@ -121,7 +121,7 @@ function describe(groups: Cgroups): string {
     case "v2":
       return `version 2 at ${groups.v2}`;
     case "hybrid":
-      return `hybrid: version 1 controllers (${v1}) beside version 2`;
+      return `hybrid: version 1 controllers (${v1}) and version 2`;
     case "v1":
       return `version 1 (${v1})`;
     case "none":

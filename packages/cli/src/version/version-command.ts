@@ -15,7 +15,7 @@ export interface VersionFlags extends ClusterFlags {
 /** Versions, without those that are unknown. */
 export interface Versions {
   readonly client: string;
-  /** Of the controller that installed the CRDs of Compositions. */
+  /** The version of the controller that installed the CRDs of Compositions. */
   readonly controller?: string;
   readonly kubernetes?: string;
 }

@@ -33,7 +33,7 @@ export const TARGET_PATH: Schema<string> = custom(PATH, (value, owner, field) =>
 export function warnOfWildcard(reader: FieldReader, field: string): void {
   const path = reader.value(field);
   if (typeof path !== "string" || !path.includes("[*]")) return;
-  const where = "wildcards work in the toFieldPath of patches that are no Combine";
+  const where = "wildcards work only in the toFieldPath of patches other than Combine";
   reader.warning("Invalid", field, `[*] means a field called * here, not each item; ${where}`);
 }
 

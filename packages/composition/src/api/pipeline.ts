@@ -30,7 +30,7 @@ const FUNCTION_REF = object<NonNullable<WrittenStep["functionRef"]>>(
     check(reference) {
       const named = isFilled(reference, "name");
       if (named && isFilled(reference, "package")) {
-        reference.error("Invalid", "package", "is given beside name; a step calls one function");
+        reference.error("Invalid", "package", "cannot be combined with name; a step calls one function");
       } else if (!named && !isFilled(reference, "package") && areTexts(reference)) {
         reference.error("Required", "name", "is missing; give the name of a Function, or a package as package");
       }
@@ -83,7 +83,7 @@ const REQUIREMENTS = object<NonNullable<WrittenStep["requirements"]>>({
         rules: [["!has(self.name) || !has(self.matchLabels)", "name and matchLabels exclude each other"]],
         check(selector) {
           if (selector.value("name") === undefined || selector.value("matchLabels") === undefined) return;
-          selector.error("Invalid", "matchLabels", "is given beside name; select by one of them");
+          selector.error("Invalid", "matchLabels", "cannot be combined with name; select by one of them");
         },
       },
     ),
@@ -161,7 +161,7 @@ function checkStep(step: FieldReader): void {
     return step.error("Required", "functionRef", `is missing; give ${what}`);
   }
   if (second !== undefined) {
-    return step.error("Invalid", second, `is given beside ${first}; a step runs one function`);
+    return step.error("Invalid", second, `cannot be combined with ${first}; a step runs one function`);
   }
   const read = READ[first];
   for (const field of new Set(Object.values(READ).flat())) {

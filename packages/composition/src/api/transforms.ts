@@ -82,7 +82,7 @@ const STRING = object<StringTransform>(
         if (group !== undefined && group < 0) owner.warning("Invalid", field, "there are no groups below 0");
       }),
     }),
-    join: object<{ separator: string }>({ separator: required(ANY_TEXT, "what to put between the items") }),
+    join: object<{ separator: string }>({ separator: required(ANY_TEXT, "the text between the items") }),
     replace: object<{ search: string; replace?: string }>({
       search: required(text(undefined, { minLength: 1 }), "the text to replace"),
       replace: ANY_TEXT,
@@ -97,7 +97,7 @@ const STRING = object<StringTransform>(
         TrimPrefix: { trim: "the text to remove" },
         TrimSuffix: { trim: "the text to remove" },
         Regexp: { regexp: "the regular expression, as regexp.match" },
-        Join: { join: "what to put between the items, as join.separator" },
+        Join: { join: "the text between the items, as join.separator" },
         Replace: { replace: "the text to replace, as replace.search" },
       },
     },
@@ -138,11 +138,11 @@ export const TRANSFORM: ObjectSchema<Transform> = object<Transform>(
   {
     variants: {
       uses: {
-        map: { map: "what each value becomes" },
-        match: { match: "what the transform does" },
-        math: { math: "what the transform does" },
-        string: { string: "what the transform does" },
-        convert: { convert: "what the transform does" },
+        map: { map: "the result for each value" },
+        match: { match: "the settings of the transform" },
+        math: { math: "the settings of the transform" },
+        string: { string: "the settings of the transform" },
+        convert: { convert: "the settings of the transform" },
       },
       exclusive: true,
     },

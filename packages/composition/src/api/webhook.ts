@@ -52,7 +52,7 @@ export const WEBHOOK: Schema<WrittenWebhook> = object<WrittenWebhook>(
     check(webhook) {
       const [url, service] = [webhook.value("url"), webhook.value("service")];
       if (isGiven(url) && isGiven(service)) {
-        webhook.error("Invalid", "service", "is given beside url; a webhook has one server");
+        webhook.error("Invalid", "service", "cannot be combined with url; a webhook has one server");
       } else if (!isGiven(url) && !isGiven(service)) {
         webhook.error("Required", "url", "is missing; give the https:// URL of the function, or service");
       }

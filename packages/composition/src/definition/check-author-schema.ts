@@ -33,7 +33,7 @@ export function checkAuthorSchema(
     unknown: (path, keyword, known) => {
       const meant = closest(keyword, known);
       const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-      findings.warning("Unknown", path, `is no keyword of a schema and will be dropped${hint}`);
+      findings.warning("Unknown", path, `is not a keyword of a schema and will be dropped${hint}`);
     },
   });
   // Further findings would only follow from those.
@@ -43,7 +43,7 @@ export function checkAuthorSchema(
   warnDropped(decoded, injected, warn);
   for (const { intOrString, type, path } of allNodes(node)) {
     if (intOrString && type !== "")
-      findings.warning("Ignored", [...path, "type"], "has no effect beside x-kubernetes-int-or-string");
+      findings.warning("Ignored", [...path, "type"], "has no effect with x-kubernetes-int-or-string");
   }
   const problems = new Problems();
   checkStructure(node, problems.report);

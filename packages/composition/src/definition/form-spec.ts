@@ -145,7 +145,7 @@ export const FORM_SPECS: Readonly<Record<DefinitionForm, ObjectSchema<WrittenApp
       ],
       check(spec) {
         if (spec.value("connectionDetails") === undefined || spec.value("connectionSecret") === undefined) return;
-        spec.error("Duplicate", "connectionSecret", "is given beside connectionDetails; give one of them");
+        spec.error("Duplicate", "connectionSecret", "cannot be combined with connectionDetails; give one of them");
       },
     },
   ),

@@ -83,7 +83,7 @@ test("all errors are reported, in the order of the file", () => {
 
 test.each([
   ["another name", ["name: xthings.example.org", "name: things"], /metadata\.name .*xthings\.example\.org/],
-  ["a kind that is no name", ["kind: XThing", "kind: X Thing"], /spec\.names\.kind/],
+  ["a kind that is not a name", ["kind: XThing", "kind: X Thing"], /spec\.names\.kind/],
   [
     "a short name in capitals",
     ["plural: xthings", "plural: xthings\n    shortNames: [X]"],
@@ -134,7 +134,7 @@ test.each([
     /anyOf\[0\]\.properties\.a/,
   ],
   [
-    "keys that are no properties",
+    "keys that are not properties",
     [
       "{type: integer, default: 1}",
       "{type: array, items: {type: object, properties: {b: {type: string}}}, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a]}",
@@ -144,7 +144,7 @@ test.each([
   [
     "a default with an unknown field",
     ["{type: integer, default: 1}", "{type: object, default: {b: 1}, properties: {a: {type: string}}}"],
-    /default\.b .*no field/,
+    /default\.b .*not a field/,
   ],
 ])("%s is an error", (_, [from = "", to = ""], message) => {
   expect(check(changed(from, to)).filter((line) => line.startsWith("error"))).toEqual([expect.stringMatching(message)]);
@@ -164,9 +164,9 @@ describe("parts that Crossplane drops or adds silently are warnings", () => {
       /properties\.status\.type .*object is assumed/,
     ],
     [
-      "a type beside x-kubernetes-int-or-string",
+      "a type with x-kubernetes-int-or-string",
       ["size: {type: integer, default: 1}", "size: {type: integer, x-kubernetes-int-or-string: true, default: 10%}"],
-      /size\.type .*no effect beside x-kubernetes-int-or-string/,
+      /size\.type .*no effect with x-kubernetes-int-or-string/,
     ],
     [
       "an invalid default of spec",

@@ -107,7 +107,7 @@ export class ConnectedFunctions implements FunctionDirectory {
     if (known?.endpoint === endpoint) return known.client;
     known?.dialled.retire();
     const target = parseTarget(endpoint);
-    if (target === undefined) throw new TypeError(`${JSON.stringify(endpoint)} is no endpoint of a function`);
+    if (target === undefined) throw new TypeError(`${JSON.stringify(endpoint)} is not an endpoint of a function`);
     const dialled = new DialledFunction({ ...target, isSecure: true }, certificates, SECRETS_ADVICE);
     const client = new FunctionClient(dialled, reference);
     this.#deployed.set(reference, { runtime, endpoint, dialled, client });

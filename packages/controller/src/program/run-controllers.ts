@@ -179,7 +179,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
 /** Loaded on demand: recordings are for debugging. */
 async function recordingsIn(folder: string, log: Log): Promise<RunRecordings> {
   const { debugRecordings } = await import("../recordings/debug-recordings.ts");
-  log.warn({ folder }, "records what the functions of annotated composite resources receive and return");
+  log.warn({ folder }, "recording inputs and outputs of the functions of annotated composite resources");
   return debugRecordings({ folder, log: loggerOf(log), now: Date.now });
 }
 

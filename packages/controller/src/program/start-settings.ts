@@ -119,7 +119,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   functionSubstrate: one(
     "function-substrate",
     "<name>",
-    "what runs FunctionRuntimes that name no DeploymentRuntimeConfig: Runner, on demand, or Deployment, with pods for " +
+    "how FunctionRuntimes without a DeploymentRuntimeConfig run: Runner, on demand, or Deployment, with pods for " +
       "each version; requires --enable-function-runtimes",
     substrateName,
     "Runner",

@@ -66,7 +66,7 @@ describe("the image of a module", () => {
     const path = folder({ "fn.wasm": "#!/bin/sh\n" });
     await expect(build(join(path, "fn.wasm"))).rejects.toMatchObject({
       code: "Input",
-      message: expect.stringContaining("it is no WebAssembly module"),
+      message: expect.stringContaining("it is not a WebAssembly module"),
     });
   });
 

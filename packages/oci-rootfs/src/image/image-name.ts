@@ -180,7 +180,7 @@ function readReference(text: string, options: ImageNameOptions): Reference | str
   if (at >= 0) {
     digest = rest.slice(at + 1);
     rest = rest.slice(0, at);
-    if (!isDigest(digest)) return "what follows the @ is not a sha256 or sha512 digest";
+    if (!isDigest(digest)) return "the part after the @ is not a sha256 or sha512 digest";
   }
 
   let tag: string | undefined;

@@ -47,7 +47,7 @@ export function admits({ read }: Want, version: string): boolean {
 export function unreadableWants(source: string, wants: readonly Want[]): DependencyError | undefined {
   const invalid = wants.filter(({ read }) => read.kind === "invalid");
   if (invalid.length === 0) return undefined;
-  const problem = `the version of ${source} that a package needs is no constraint: ${describeWants(invalid)}`;
+  const problem = `the version of ${source} that a package needs is not a valid constraint: ${describeWants(invalid)}`;
   const remedy = "correct spec.dependsOn of that package, such as >=v1.2.0";
   return new DependencyError("Invalid", problem, { package: source, remedy, packages: sourcesOf(wants) });
 }

@@ -38,7 +38,7 @@ export function claimProblem(payload: Uint8Array, image: SignedImage): string | 
 /** Checks an in-toto statement. @returns why it is not cosign's signature of the image; undefined if it is */
 export function statementProblem(payload: Uint8Array, { digest }: SignedImage): string | undefined {
   const { _type: type, predicateType, subject } = readJson(payload);
-  if (typeof type !== "string" || !STATEMENT_TYPE.test(type)) return "it is no in-toto statement";
+  if (typeof type !== "string" || !STATEMENT_TYPE.test(type)) return "it is not an in-toto statement";
   if (predicateType !== SIGN_PREDICATE) return `it states ${JSON.stringify(predicateType)}`;
   const subjects = (Array.isArray(subject) ? subject : []).map((one) => objectIn(one, "digest")["sha256"]);
   if (subjects.some((hex) => typeof hex === "string" && `sha256:${hex}` === digest)) return undefined;

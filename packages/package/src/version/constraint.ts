@@ -163,6 +163,6 @@ function first(major: number, minor = 0, patch = 0): Version {
 /** @param text - a version for sure */
 function versionOf(text: string): Version {
   const version = parseVersion(text);
-  if (version === undefined) throw new TypeError(`${text} is no version`);
+  if (version === undefined) throw new TypeError(`${text} is not a valid version`);
   return version;
 }

@@ -94,7 +94,7 @@ function checkName(name: string, { apiVersion = "" }: KubernetesObject, entry: s
   if (checked.length <= MAX_SUBDOMAIN_LENGTH && SUBDOMAIN.test(checked)) return;
   throw new PipelineError(
     "InvalidDesired",
-    `composed resource ${JSON.stringify(entry)} has the name ${JSON.stringify(name.slice(0, 256))}, which is no RFC 1123 ` +
+    `composed resource ${JSON.stringify(entry)} has the name ${JSON.stringify(name.slice(0, 256))}, which is not an RFC 1123 ` +
       "subdomain; let its function use lower case letters, digits, - and .",
   );
 }

@@ -12,9 +12,9 @@ export function readFailure(error: unknown): ReadFailure | undefined {
   // Compared by name: a run with small outputs does not load the class.
   if (!(error instanceof Error) || error.name !== "ThreadError" || !("code" in error)) return undefined;
   if (error.code === "OutOfMemory") {
-    const problem = "reading what it wrote to stdout takes too much memory; it must write fewer fields";
+    const problem = "reading its output on stdout takes too much memory; it must write fewer fields";
     return { code: "InvalidOutput", problem, retryable: false };
   }
   const retryable = "retryable" in error && error.retryable === true;
-  return { code: "RunFailed", problem: `what it wrote to stdout could not be read: ${error.message}`, retryable };
+  return { code: "RunFailed", problem: `its output on stdout could not be read: ${error.message}`, retryable };
 }

@@ -37,7 +37,7 @@ function readBytes(path: string, name: string): Buffer {
   }
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new RecordingError("Unreadable", `${name} is no regular file`);
+    if (!stats.isFile()) throw new RecordingError("Unreadable", `${name} is not a regular file`);
     if (stats.size > MAX_FILE_BYTES)
       throw new RecordingError("TooLarge", `${name} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} are read`);
     return readFileSync(file);

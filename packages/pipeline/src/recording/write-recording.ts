@@ -16,7 +16,7 @@ export function checkTarget(folder: string): void {
   const stats = lstatOf(folder);
   if (stats === undefined) return;
   if (!stats.isDirectory())
-    throw new RecordingError("NotARecording", `${folder} is no folder; name a new folder for the recording`);
+    throw new RecordingError("NotARecording", `${folder} is not a folder; name a new folder for the recording`);
   const names = readdirSync(folder);
   if (names.length === 0) return;
   const other = names.find((name) => !isRecordingFile(name) || lstatOf(join(folder, name))?.isFile() !== true);

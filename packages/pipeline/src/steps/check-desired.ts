@@ -27,7 +27,7 @@ export function checkDesired(step: FailedStep, desired: Desired, observed: Obser
     const found = resourceProblems(resource, existing.get(name));
     problems.push(...found.map((problem) => `desired.resources ${JSON.stringify(name)}: ${problem}`));
   }
-  if (problems.length > 0) throw invalidDesired(step, "what it desires cannot exist", problems);
+  if (problems.length > 0) throw invalidDesired(step, "its desired state cannot exist", problems);
 }
 
 /** The error of a step with these problems. @param summary the summary of the problems */

@@ -45,6 +45,6 @@ const WASM_ADVICE: ReadonlyMap<string, string> = new Map(
 const WORDS: OutputWords = {
   empty: "it wrote nothing to stdout",
   several: "it wrote more than one document to stdout",
-  output: "what it wrote to stdout",
+  output: "its output on stdout",
   hint: "log messages belong on stderr",
 };

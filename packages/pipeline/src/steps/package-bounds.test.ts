@@ -72,7 +72,7 @@ describe("a step that returns more than 10,000 entries of a kind ends the run", 
       code: "InvalidOutput",
       step: "a",
       message:
-        'step "a": what it wrote to stdout has more than 10000 entries in results; ' +
+        'step "a": its output on stdout has more than 10000 entries in results; ' +
         "the function must return fewer (image image-a)",
     });
   });

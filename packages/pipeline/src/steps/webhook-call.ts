@@ -51,6 +51,6 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
 const WORDS: OutputWords = {
   empty: "it returned an empty body",
   several: "it returned more than one document",
-  output: "what it returned",
+  output: "its response",
   hint: "",
 };

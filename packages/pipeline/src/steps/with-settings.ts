@@ -94,7 +94,7 @@ class StepWithSettings implements PreparedStep {
     const { name, image } = this.#step.description;
     throw invalidDesired(
       { name, image: image ?? "", called: image },
-      "what it desires does not match the schemas of its kinds (schema: Strict)",
+      "its desired state does not match the schemas of its kinds (schema: Strict)",
       problems,
     );
   }

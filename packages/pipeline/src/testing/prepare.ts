@@ -153,7 +153,7 @@ function existing(entry: string, resource: unknown, composite: JsonObject): Json
   if (typeof resource !== "object" || resource === null) {
     throw new TestingError(
       "InvalidInput",
-      `observed.${entry} is no object; observed is an object of resources by entry name, or a list of resources`,
+      `observed.${entry} is not an object; observed is an object of resources by entry name, or a list of resources`,
     );
   }
   const object = plain(resource, `observed.${entry}`);

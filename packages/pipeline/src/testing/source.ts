@@ -126,7 +126,7 @@ function readFolder(folder: string, what: string): ParsedDocument[] {
 }
 
 function readFile(path: string, stats: Stats, what: string): ParsedDocument[] {
-  if (!stats.isFile()) throw invalid(`${what}: ${named(path)} is no regular file`);
+  if (!stats.isFile()) throw invalid(`${what}: ${named(path)} is not a regular file`);
   // Check the size first: the reader would reject the file only after loading it.
   if (stats.size > MAX_TEXT_BYTES) throw invalid(`${what}: ${named(path)} is larger than ${MAX_TEXT_BYTES} bytes`);
   let bytes: Uint8Array;

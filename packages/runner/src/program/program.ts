@@ -19,7 +19,7 @@ Examples:
   # for this user's own programs: permission to open the socket's file allows calls
   $ xfn-runner serve --address unix:$XDG_RUNTIME_DIR/xfn.sock
 
-  # beside Crossplane's core, which dials the default address without a token
+  # for Crossplane's core, which dials the default address without a token
   $ xfn-runner serve --insecure-no-auth
 
   # for a cluster

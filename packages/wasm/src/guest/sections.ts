@@ -55,7 +55,7 @@ export function onlySection(bytes: Buffer, id: number): Section | undefined {
  * @returns the reason to reject the module; undefined if there is none
  */
 export function refusalOf(bytes: Buffer): string | undefined {
-  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) return "it is no WebAssembly module";
+  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) return "it is not a WebAssembly module";
   if (bytes.readUInt16LE(6) === COMPONENT_LAYER)
     return "it is a component of WASI preview 2; build a module for WASI preview 1 (wasip1)";
   if (bytes.readUInt32LE(4) !== MODULE_VERSION) return "its version of WebAssembly is not 1";

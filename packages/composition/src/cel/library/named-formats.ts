@@ -92,7 +92,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map(
     new Format("dns1123SubdomainPrefix", 60, (text) => check(SUBDOMAIN, prefix(text))),
     new Format("dns1035LabelPrefix", 30, (text) => check(OLD_LABEL, prefix(text))),
     new Format("labelValue", 40, (text) => check(LABEL_VALUE, text)),
-    new Format("uri", 1500, ofSchema("uri", "is no URI")),
+    new Format("uri", 1500, ofSchema("uri", "is not a URI")),
     new Format("uuid", 90, ofSchema("uuid", "does not match the UUID format")),
     new Format("byte", 90, ofSchema("byte", "invalid base64")),
     new Format("date", 110, ofSchema("date", "invalid date")),

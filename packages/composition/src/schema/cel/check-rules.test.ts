@@ -71,14 +71,14 @@ describe("an API server refuses", () => {
   };
 
   test.each<[string, string, JsonObject, RegExp | undefined]>([
-    ["a fieldPath without its field", "true", { fieldPath: ".nope" }, /fieldPath: is no path/],
-    ["a fieldPath without a dot", "true", { fieldPath: "a" }, /fieldPath: is no path/],
+    ["a fieldPath without its field", "true", { fieldPath: ".nope" }, /fieldPath: is not a path/],
+    ["a fieldPath without a dot", "true", { fieldPath: "a" }, /fieldPath: is not a path/],
     ["no fieldPath of a key of a map", "true", { fieldPath: ".m['x/y']" }, undefined],
     ["an unknown reason", "true", { reason: "Nope" }, /reason: is not one of FieldValueRequired/],
     ["a message with a line break", "true", { message: "a\nb" }, /message: must not contain line breaks/],
     ["a rule of two lines without a message", "true\n&& true", {}, /message: is missing/],
     [
-      "a messageExpression that is no text",
+      "a messageExpression that is not text",
       "true",
       { messageExpression: "1" },
       /messageExpression: must evaluate to a string/,

@@ -55,7 +55,7 @@ function checkTexts(node: SchemaNode, report: Report): void {
       report(at("reason"), `is not one of ${REASONS.join(", ")}`);
     }
     if (fieldPath !== "" && !isFieldPath(node, fieldPath))
-      report(at("fieldPath"), "is no path to a field of the schema");
+      report(at("fieldPath"), "is not a path to a field of the schema");
   }
 }
 

@@ -115,7 +115,7 @@ function checkListType(node: SchemaNode, report: Report): void {
   for (const [index, key] of listKeys.entries()) {
     const item = node.items?.properties.get(key);
     if (item === undefined) {
-      report([...path, "x-kubernetes-list-map-keys", index], "is no property of the items");
+      report([...path, "x-kubernetes-list-map-keys", index], "is not a property of the items");
     } else if (item.default === undefined && node.items?.required.includes(key) !== true) {
       report([...path, "x-kubernetes-list-map-keys", index], "must be required in the items, or have a default there");
     }

@@ -38,7 +38,7 @@ function checkDefault(node: SchemaNode, validate: Validate, report: Report): voi
     report(at, `is not valid for its own schema: ${describe(issue)}`);
   }
   for (const unknown of pruneUnknown(node, node.default).unknown) {
-    report([...at, ...unknown], "is no field of the schema");
+    report([...at, ...unknown], "is not a field of the schema");
   }
 }
 

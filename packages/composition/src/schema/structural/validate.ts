@@ -28,7 +28,7 @@ export function compileValidation(root: SchemaNode, report: Report): Validate {
     if (typeof pattern !== "string") continue;
     const regexp = parseRegexp(pattern);
     if (!("reason" in regexp)) patterns.set(node, regexp);
-    else report([...node.path, "pattern"], "is no regular expression of RE2 (Go's syntax)");
+    else report([...node.path, "pattern"], "is not a regular expression of RE2 (Go's syntax)");
   }
   return (value, part = root) => new Validation(patterns).run(part, value);
 }
