@@ -201,7 +201,7 @@ test.each(Object.keys(PORTABLE_ENTRIES))(
   },
 );
 
-test("who runs functions in its own process loads nothing of the server's: neither gRPC, nor logs, metrics or traces", () => {
+test("a program that runs functions in its own process loads nothing of the server: neither gRPC, nor logs, metrics or traces", () => {
   // These two are for programs that serve a runner to themselves.
   const entries = entrySources("runner", (entry) => entry !== "./in-process" && entry !== "./settings");
   expect(entries).not.toEqual([]);
@@ -225,7 +225,7 @@ test("examples import public entries, and nothing from outside their own folder"
   expect(wrong.map(show)).toEqual([]);
 });
 
-test("what spans packages imports their public entries, and what they keep for tests", () => {
+test("tests across packages import public entries, and the packages' own entries for tests", () => {
   const wrong = importsIn(files("test/**/*.ts", "scripts/**/*.ts")).filter((found) =>
     isRelative(found.specifier)
       ? /^packages\/(?![^/]+\/testing\/)/.test(targetOf(found))

@@ -80,7 +80,7 @@ describe("a claim", needs("api-server"), () => {
       expect(await world.claim("swap")).toBeUndefined();
     });
 
-    test("remains while the server does not delete its composite, whatever the conflict", async () => {
+    test("remains while the server does not delete its composite, after any conflict", async () => {
       await world.createClaim("conflict");
       await world.reconcileClaim("conflict");
       const name = nameOf(await world.compositeOf("conflict"));

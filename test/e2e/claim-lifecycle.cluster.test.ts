@@ -149,7 +149,7 @@ describe("a claim", needs("api-server"), () => {
 
     test.each<[what: string, reference: JsonObject]>([
       ["to another kind", { apiVersion: "v1", kind: "Namespace", name: "default" }],
-      ["that is no name", { apiVersion: API, kind: "XThing", name: "../things" }],
+      ["that is not a name", { apiVersion: API, kind: "XThing", name: "../things" }],
     ])("with a reference %s reports it, and can be deleted", async (_, resourceRef) => {
       await world.createClaim("reference", { resourceRef }, { finalizers: ["finalizer.apiextensions.crossplane.io"] });
       await world.reconcileClaim("reference");

@@ -197,7 +197,7 @@ describe("a claim", needs("api-server"), () => {
     expect((await world.claim("revision"))?.["spec"]).toMatchObject({ compositionRevisionRef: { name: "r-2" } });
   });
 
-  test("cannot set its composite's reserved fields, whatever its schema allows", async () => {
+  test("cannot set its composite's reserved fields, even if its schema allows it", async () => {
     const theirs: JsonObject = {
       resourceRefs: [{ apiVersion: "v1", kind: "Secret", name: "s" }],
       claimRef: { name: "x" },

@@ -245,7 +245,7 @@ describe("the controller's own CRDs", needs("api-server"), () => {
       "spec.functions[0].webhook.url",
     ],
     [
-      "a webhook beside a container",
+      "a webhook and a container",
       {
         functions: [
           { name: "f", type: "Webhook", webhook: { url: "https://a.example.org/" }, container: { image: "a" } },
@@ -349,7 +349,7 @@ describe("the controller's own CRDs", needs("api-server"), () => {
         ["with a package without a tag", { functionRef: { package: "localhost/f" } }, ".functionRef.package"],
         ["with half a digest", { functionRef: { package: "a.b/f@sha256:0123" } }, ".functionRef.package"],
         ["with half a digest of an image", { container: { image: "a.b/f@sha256:0123" } }, ".container.image"],
-        ["with an image that is no reference", { wasm: { image: "a b" } }, ".wasm.image"],
+        ["with an image that is not a reference", { wasm: { image: "a b" } }, ".wasm.image"],
         ["with a folder as its image", { container: { image: "./f" } }, ".container.image"],
         ["with a cache without a time to live", { container: { image: "i" }, cache: {} }, ".cache.ttl"],
         ["with a cache for no time", { container: { image: "i" }, cache: { ttl: "0s" } }, ".cache"],

@@ -13,7 +13,7 @@ import { Workspace } from "../harness/workspace.ts";
 
 const LISTEN = "exec /bin/busybox nc -l -p 9443 -e /bin/busybox cat";
 
-describe("an image that is no working function", needs("crun", "busybox"), () => {
+describe("an image that is not a working function", needs("crun", "busybox"), () => {
   let workspace: Workspace;
   let state: Before;
   let runner: Runner;

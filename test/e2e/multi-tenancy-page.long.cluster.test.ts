@@ -158,7 +158,7 @@ spec: { color: green }
     await server.kubectl(["patch", "composition", "quotas", "--type=merge", "-p", JSON.stringify({ spec })]);
   const message = async (): Promise<string> => await synced("batch", "message");
 
-  test("what a Composition composes has the rights of its own account alone", async () => {
+  test("a Composition composes with the rights of its own account only", async () => {
     const all = ["get", "list", "watch", "create", "update", "patch", "delete"];
     const without = (verb: string): string[] => all.filter((one) => one !== verb);
     // The controller watches ResourceQuotas with its own rights, so its cache has the object.

@@ -105,7 +105,7 @@ describe("npm test alone", () => {
     expect(calls).toContain("cluster last");
   });
 
-  test("builds no API server if there is one, and runs its tests beside the others", async () => {
+  test("builds no API server if there is one, and runs its tests together with the others", async () => {
     checkout.write("server", "");
     expect((await npmTest()).code).toBe(0);
     const calls = checkout.calls();

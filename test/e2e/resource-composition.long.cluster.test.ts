@@ -286,7 +286,7 @@ spec:
     });
   });
 
-  test("what cannot be is refused with a way out", async () => {
+  test("impossible commands are rejected with advice", async () => {
     const publication = written("infrastructure-publication");
     await apply(publication);
     await untilCondition("Offered", "DefinitionNotFound", "infrastructurepublication", INFRASTRUCTURE);

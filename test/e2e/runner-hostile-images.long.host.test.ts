@@ -57,7 +57,7 @@ describe("a broken OCI runtime", needs("crun"), () => {
     await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toBeInstanceOf(RunnerError);
   });
 
-  test("is no OCI runtime: the first call fails, and the next one uses its repaired version", async () => {
+  test("is not an OCI runtime: the first call fails, and the next one uses its repaired version", async () => {
     const ociRuntime = await shared.workspace.write("runtime", "#!/bin/sh\necho not me >&2\nexit 2\n", { mode: 0o755 });
     await using runner = await runnerOf(shared.workspace, { ociRuntime });
     await expect(runner.run(SHELL, Buffer.from("echo done\n"))).rejects.toMatchObject({

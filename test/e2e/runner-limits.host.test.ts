@@ -59,7 +59,7 @@ describe("limits of a call", needs("crun"), () => {
       expect(await sh(`(${MANY}) 2>/dev/null; echo answered`, { pids: 6 })).toBe("answered\n");
     });
 
-    test("the kernel's counter decides, whatever the function prints", needs("root", "cgroup-limits"), async () => {
+    test("the kernel's counter decides, not the function's output", needs("root", "cgroup-limits"), async () => {
       const error = await failure(`(${MANY}) 2>/dev/null; exit 3`, { pids: 6, memoryBytes: 64 * MiB });
       expect(error).toMatchObject({ code: "TooManyProcesses", exitCode: 3, stderr: "" });
     });

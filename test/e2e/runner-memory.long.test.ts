@@ -50,7 +50,7 @@ describe("a runner and its functions in 256 MiB", needs("crun", "busybox", "cgro
 
   const isRunning = (): boolean => server.started.child.exitCode === null && server.started.child.signalCode === null;
 
-  test("return outputs of 16 MiB, whatever is in them, and end one without end", { timeout: 300_000 }, async () => {
+  test("return any outputs of 16 MiB, and end one without end", { timeout: 300_000 }, async () => {
     using client = clientOf({ endpoint: address() });
     for (const { title, value, image } of hostile) {
       const output = await client.run(image, NOTHING, OPTIONS);

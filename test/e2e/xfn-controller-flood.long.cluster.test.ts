@@ -63,7 +63,7 @@ const COMPOSITION: JsonObject = {
   },
 };
 
-describe("a controller in 512 MiB beside a tenant's large objects", needs("api-server", "cgroup-limits"), () => {
+describe("a controller in 512 MiB with a tenant's large objects", needs("api-server", "cgroup-limits"), () => {
   let server: TestApiServer;
   let client: ConnectedClient;
   let group: MemoryGroup;

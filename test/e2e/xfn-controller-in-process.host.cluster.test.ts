@@ -126,7 +126,7 @@ describe("a controller with a runner in its process", needs("api-server", "crun"
     expect(sleeping()).toEqual([]);
   });
 
-  test("is ready only if containers can run, and has the metrics of a runner beside its own", async () => {
+  test("is ready only if containers can run, and has the metrics of a runner in addition to its own", async () => {
     expect((await fetch(`${controller.http}/readyz`)).status).toBe(200);
     const metrics = await page("/metrics");
     expect(metrics).toMatch(/^xfn_runner_calls_total\{code="OK"\} [1-9]/m);

@@ -65,7 +65,7 @@ const LOOKUPS: Readonly<Record<string, NonNullable<TestResponse["requires"]>>> =
   secret: { it: { apiVersion: "v1", kind: "Secret", namespace: "default", matchName: "password" } },
 };
 
-describe("what functions require, with the roles of deploy/", needs("api-server"), () => {
+describe("required resources, with the roles of deploy/", needs("api-server"), () => {
   let server: TestApiServer;
   let controller: RunningController;
   let fn: FunctionServer;

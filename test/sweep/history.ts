@@ -236,7 +236,7 @@ function checkCreation(
   if (!isWatched(textAt(controller, "apiVersion"), textAt(controller, "kind"))) return;
   for (const other of live.values()) {
     if (entryOf(other) === entry && textAt(controllerOf(other), "uid") === uid)
-      report(`is a second ${entry} beside ${other.metadata.name}`);
+      report(`is a second ${entry} in addition to ${other.metadata.name}`);
   }
   const composite = live.get(uid);
   if (composite === undefined) return report("was created after its composite had gone");

@@ -98,7 +98,7 @@ const TTL_MS = 10_001;
 const going = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["composite.apiextensions.crossplane.io"] };
 const recorded = { resourceRefs: [{ apiVersion: "things.example.org/v1", kind: "Widget", name: "w" }] };
 
-test("what a Composition composes has the rights of its account, and the XR those that it had", async () => {
+test("a Composition composes with the rights of its account, and the XR keeps its rights", async () => {
   const w = users([xr(), account(A)]);
   w.composeSpec(composes(A, "w", "v"));
   await w.reconcile();
@@ -111,7 +111,7 @@ test("what a Composition composes has the rights of its account, and the XR thos
   expect([...w.xrWriters]).toEqual([CONTROLLER]);
 });
 
-test("what a Composition reads has the rights of its account, and the connection secret of the XR those of the XR", async () => {
+test("a Composition reads with the rights of its account, and the connection secret of the XR uses those of the XR", async () => {
   const place = { namespace: "team", name: "published" };
   const composed = { ...widget("w", "w"), spec: { writeConnectionSecretToRef: { namespace: "team", name: "its" } } };
   const config: LiveObject = {
@@ -141,7 +141,7 @@ test("what a Composition reads has the rights of its account, and the connection
   expect(published.filter((request) => !request.startsWith(CONTROLLER))).toEqual([]);
 });
 
-test("what functions require is read with the rights of the account, and a refusal names it", async () => {
+test("requirements of functions are read with the rights of the account, and a refusal names it", async () => {
   const unused = (): never => {
     throw new TypeError("the function is not called");
   };

@@ -44,7 +44,7 @@ test("an object that another writer changes back is applied once in 30 s, and th
   expect(outcome?.requeueAfterMs).toBeLessThanOrEqual(30_000);
 });
 
-test("the condition is written once, whatever the state between two writes", async () => {
+test("the condition is written once, with any state between two writes", async () => {
   const w = world([xr()]);
   w.compose(named("a", "a"));
   await w.reconcile();
@@ -162,7 +162,7 @@ test("a few manual changes are restored at once", async () => {
   expect(condition(w)).toBeUndefined();
 });
 
-test("refused writes are no fight: the XR stays not synced, and nothing is deleted", async () => {
+test("refused writes are not a fight: the XR stays not synced, and nothing is deleted", async () => {
   const resourceRefs = [
     { ...WIDGET, name: "a" },
     { ...WIDGET, name: "old" },

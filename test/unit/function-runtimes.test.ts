@@ -112,7 +112,7 @@ test("the runtime of an inactive revision goes, unless another object owns it", 
 });
 
 test.each([
-  ["that is no Function", META("Provider"), "is a Provider and not a Function"],
+  ["that is not a Function", META("Provider"), "is a Provider and not a Function"],
   ["without package.yaml", "", "has no package.yaml"],
 ])("a package %s makes its runtime and its revision unhealthy, and is read once", async (_, content, message) => {
   const other = "registry.example.org/fns/other:v1";

@@ -53,7 +53,7 @@ describe("a hostile server's call ends with a typed error, before its deadline",
   });
 });
 
-test("a good server beside a hostile one answers", async () => {
+test("a good server answers while a hostile one runs", async () => {
   const { ports } = servers;
   const attack = attacksOf(ports).find(({ name }) => name === "function: interim responses of 4 KB");
   const attacked = attack?.run(NEVER_MS).catch(() => undefined);

@@ -43,7 +43,7 @@ function compose(w: World, ...environmentConfigs: JsonObject[]): void {
 }
 const byName = (name: string): JsonObject => ({ type: "Reference", ref: { name } });
 
-test("a Composition that names an EnvironmentConfig composes, whatever the size of the others", async () => {
+test("a Composition that names an EnvironmentConfig composes, even if others are large", async () => {
   const w = largeWorld({ small: 100, large: LIMIT });
   compose(w, byName("small"));
   await w.reconcile();

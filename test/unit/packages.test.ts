@@ -199,7 +199,7 @@ test("an object of another owner with the revision's name is left alone and repo
   expect(client.objects.size).toBe(2);
 });
 
-test("a missing pull secret is named beside the registry's refusal", async () => {
+test("a missing pull secret is named with the registry's refusal", async () => {
   const { settle, registry } = packageWorld({ packagePullSecrets: [{ name: "regcred" }] });
   registry.tags = {};
   const [failure] = await settle();

@@ -54,7 +54,7 @@ describe("objects without the annotation of their entry", () => {
     expect(referencesOf(w.client)).toEqual(["a1", "b1"]);
   });
 
-  test("whose name a template sets are not created again, whatever else is unknown", async () => {
+  test("whose name a template sets are not created again, even if others are unknown", async () => {
     const w = world([xr(recorded("a1", "left")), anonymous("a1"), anonymous("left")]);
     w.compose(named("a", "a1"));
     await w.reconcile();
@@ -62,7 +62,7 @@ describe("objects without the annotation of their entry", () => {
     expect(referencesOf(w.client)).toEqual(["a1", "left"]);
   });
 
-  test("that the XR does not control are no reason to refuse", async () => {
+  test("that the XR does not control are not a reason to refuse", async () => {
     const theirs = widget("left", "", { annotations: {}, ownerReferences: [] });
     const w = world([xr(recorded("left")), theirs]);
     w.compose(unnamed("a"));

@@ -293,7 +293,7 @@ describe("input", () => {
     expect(stderr).toMatch(/no definition.*\n.*xr\.yaml:1:1/);
   });
 
-  test("types of a folder reads the definitions of its subfolders, and ignores a Composition beside them", async () => {
+  test("types of a folder reads the definitions of its subfolders, and ignores Compositions", async () => {
     const folder = join(dir, "apis");
     mkdirSync(join(folder, "things", "v1"), { recursive: true });
     writeFileSync(

@@ -11,7 +11,7 @@ function logged(format: LogFormat, value: string): string {
   return text;
 }
 
-test("a line of JSON parses to the logged values, whatever characters they contain", () => {
+test("a line of JSON parses to the logged values, with any characters", () => {
   const value = 'quote " \n\r\u0000\u001b[2J \u007f\u0085\u009b \u2028 \u202e end';
   const text = logged("json", value);
   expect(JSON.parse(text)).toMatchObject({ level: "info", msg: "call", image: value });

@@ -70,7 +70,7 @@ test("refuses a directory whose parent others can write to before the directory 
   expect(() => cacheDir({ HOME: "/proc/self" })).toThrow(/XDG_CACHE_HOME/);
 });
 
-test("makes directories that only their user can write to, whatever the umask", () => {
+test("makes directories that only their user can write to, under any umask", () => {
   const umask = process.umask(0);
   try {
     const cache = join(folder, "made/cache");

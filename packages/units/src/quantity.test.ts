@@ -50,7 +50,7 @@ describe("parseQuantity", () => {
     expect(nanos("-1e1000000000")).toBe(-(2n ** 63n - 1n) * 10n ** 9n);
   });
 
-  test("zero stays zero whatever its exponent", () => {
+  test("zero stays zero with any exponent", () => {
     expect(nanos("0e1000000000")).toBe(0n);
     expect(nanos("0.000Ei")).toBe(0n);
   });

@@ -21,6 +21,6 @@ test("an existing autoscaler is deleted", async () => {
   expect(desired["autoscaler"]).toBeNull();
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(webApp, { xr: scaled })).resolves.toMatchObject({ rounds: 1 });
 });

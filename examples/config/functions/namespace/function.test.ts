@@ -22,6 +22,6 @@ test("the error of an invalid config names the field", async () => {
   expect(fatal).toContain("config.sizes.small.cpu");
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(namespace, { xr: team("small"), config })).resolves.toMatchObject({ rounds: 1 });
 });

@@ -21,6 +21,6 @@ test("switching a machine off deletes it and keeps its disk", async () => {
   expect(desired["disk"]).toMatchObject({ kind: "PersistentVolumeClaim" });
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(devBox, { xr: box(true) })).resolves.toMatchObject({ rounds: 1 });
 });

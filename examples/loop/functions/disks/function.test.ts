@@ -21,6 +21,6 @@ test("entries of other functions stay unchanged", async () => {
   expect(desired).toEqual({});
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(disks, { xr: pool(2) })).resolves.toMatchObject({ rounds: 1 });
 });

@@ -16,6 +16,6 @@ test("backs up the cluster of the database on the schedule of the Composition", 
   });
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(backup, given)).resolves.toMatchObject({ rounds: 1 });
 });

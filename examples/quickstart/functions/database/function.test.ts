@@ -23,6 +23,6 @@ test("the status has the host and the name of the Secret", async () => {
   expect(composite?.["status"]).toEqual({ host: "orders-rw.shop.svc", connectionSecret: "orders-app" });
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(database, { xr })).resolves.toMatchObject({ rounds: 1 });
 });

@@ -12,7 +12,7 @@ test("accepts repeated platforms, and platforms with commas", () => {
 });
 
 test.each(["arm64", "linux/", "", "linux/amd64,", "linux/arm/v7/x", "Linux/amd64", "linux/amd64,linux/amd64"])(
-  "%j is no list of platforms",
+  "%j is not a list of platforms",
   (text) => {
     expect(() => platformList([text])).toThrow(expect.objectContaining({ code: "Usage" }));
   },

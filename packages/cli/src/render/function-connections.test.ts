@@ -21,7 +21,7 @@ const step = (image: string): PackageStep => ({
   requirements: { resources: [], schemas: [] },
 });
 
-test("no registry is asked for an image that this run has built, whatever --pull says", async () => {
+test("no registry is asked for an image that this run has built, for any --pull", async () => {
   const { asked, host } = recording();
   const built = new Set(["folder/a:1"]);
   const { signal } = new AbortController();

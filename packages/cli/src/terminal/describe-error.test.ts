@@ -85,7 +85,7 @@ test.each<[string, unknown]>([
   expect(describeError(error, false).lines.join()).not.toContain("images prune");
 });
 
-test("what a function writes about a full disk is not of this machine", () => {
+test("a function's message about a full disk is not about this machine", () => {
   const error = Object.assign(new Error("step a: exited with code 3"), { stderr: "ENOSPC: no space left on device" });
   expect(describeError(error, false).lines[0]).toBe("xfn: step a: exited with code 3");
 });

@@ -104,7 +104,7 @@ properties:
   });
 });
 
-describe("what an API server refuses", () => {
+describe("invalid for an API server", () => {
   test.each([
     [
       "a rule beyond the cost budget",

@@ -160,7 +160,7 @@ test("definitions may be a List too", async () => {
 test.each([
   ["nothing", "# nothing\n---\n"],
   ["an empty List", "{apiVersion: v1, kind: List, items: []}"],
-])("%s is no success", async (_, text) => {
+])("%s is not a success", async (_, text) => {
   expect(await check(text)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("no resources") });
 });
 

@@ -10,6 +10,6 @@ test("composes a ConfigMap for each name", async () => {
   expect(composite?.["status"]).toEqual({ count: 2 });
 });
 
-test("desires the same whatever exists", async () => {
+test("desires the same for any existing resources", async () => {
   await expect(converge(fn, { xr })).resolves.toMatchObject({ rounds: 1 });
 });

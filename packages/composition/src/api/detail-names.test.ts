@@ -30,6 +30,6 @@ test.each([
   expect(findings("resources", ...details)).toEqual([`warning Duplicate spec.resources${path}`]);
 });
 
-test("different names are no duplicates", () => {
+test("different names are not duplicates", () => {
   expect(findings("to", KEY, "{name: b, fromConnectionSecretKey: a}")).toEqual([]);
 });

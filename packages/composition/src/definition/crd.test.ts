@@ -205,7 +205,7 @@ describe("invalid definitions", () => {
       "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.a.items",
     ],
     [
-      "a length that is no integer",
+      "a length that is not an integer",
       { properties: { a: { maxLength: 1.5 } } },
       "spec.versions[0].schema.openAPIV3Schema.properties.a.maxLength",
     ],

@@ -183,7 +183,7 @@ describe("selectors", () => {
     expect(code(() => select(selector({ mode: "Multiple", minMatch: 1 }), []))).toBe("TooFew");
   });
 
-  test("cannot sort by a field that is missing, has several types, or is no text or number", () => {
+  test("cannot sort by a field that is missing, has several types, or is neither text nor a number", () => {
     const sorted = (...values: (JsonObject | string | number)[]): (() => unknown) => {
       const configs = values.map((value, index) => config(`c${index}`, { v: value }, prod));
       return () => select(selector({ mode: "Multiple", sortByFieldPath: "data.v" }), configs);

@@ -35,7 +35,7 @@ describe("documentValue", () => {
   });
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-    "%d is no JSON, at any depth",
+    "%d is not JSON, at any depth",
     (value) => {
       for (const hidden of [value, [value], { a: [{ b: value }] }]) {
         expect(() => documentValue(hidden)).toThrow(expect.objectContaining({ code: "InvalidValue" }));

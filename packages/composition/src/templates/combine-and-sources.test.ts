@@ -96,7 +96,7 @@ describe("environment", () => {
     expect(spec(rendered.resources[1]?.resource as JsonObject)["x"]).toBe("eu-1");
   });
 
-  test("that is missing is no error, even for required patches", () => {
+  test("that is missing is not an error, even for required patches", () => {
     const patch: Patch = {
       type: "FromEnvironmentFieldPath",
       fromFieldPath: "nope",

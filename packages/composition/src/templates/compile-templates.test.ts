@@ -81,7 +81,7 @@ describe("a base", () => {
       ["metadata.annotations.n: expected a string, found a number"],
     ],
     [{ labels: { team: "shop" }, annotations: [1] }, ["metadata.annotations: expected an object, found a list"]],
-  ])("keeps the other labels and annotations, and reports what is no string: %j", (metadata, dropped) => {
+  ])("keeps the other labels and annotations, and reports values that are not strings: %j", (metadata, dropped) => {
     const [rendered] = render({ resources: [{ name: "db", base: { ...base, metadata } }] }).resources;
     expect(rendered?.dropped?.map(({ path, problem }) => `${path}: ${problem}`)).toEqual(dropped);
     const { labels = {}, annotations = {} } = rendered?.resource?.metadata ?? {};
@@ -107,7 +107,7 @@ describe("a base", () => {
     expect(labelled("spec.count")).toEqual(["metadata.labels.n"]);
   });
 
-  test("a name that is no string fails the template, so that no object of another name is created", () => {
+  test("a name that is not a string fails the template, so that no object of another name is created", () => {
     for (const [path, kind] of [
       ["spec.count", "a number"],
       ["spec.tags", "an object"],
@@ -139,7 +139,7 @@ describe("a base", () => {
   test.each([
     ["no kind", { apiVersion: "v1" }, "InvalidBase"],
     ["an invalid apiVersion", { apiVersion: "a/b/c", kind: "K" }, "InvalidBase"],
-    ["metadata that is no object", { kind: "K", metadata: "x" }, "InvalidBase"],
+    ["metadata that is not an object", { kind: "K", metadata: "x" }, "InvalidBase"],
   ])("with %s fails that resource only", (_, broken, code) => {
     const { resources } = render({ resources: [{ name: "a", base: broken }, template([])] });
     expect(resources[0]?.error?.code).toBe(code);

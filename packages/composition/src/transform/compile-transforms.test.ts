@@ -52,7 +52,7 @@ describe("compileTransforms", () => {
     });
   });
 
-  test("a value that is no list fails when it runs", () => {
+  test("a value that is not a list fails when it runs", () => {
     const compiled = compileTransforms({} as Transform[]);
     expect(outcome(() => compiled(3))).toMatchObject({ code: "Config", index: undefined });
   });

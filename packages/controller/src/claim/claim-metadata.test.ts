@@ -42,7 +42,7 @@ test.each<[string, string | undefined, string | undefined, boolean, string | und
   ["is the claim's while the composite has none", "asked", undefined, false, "asked"],
   ["is the claim's while that of the composite is empty", "asked", "", false, "asked"],
   ["is not set to an empty text", "", undefined, false, undefined],
-  ["stays the composite's, whatever the claim asks", "asked", "has", false, undefined],
+  ["stays the composite's, even if the claim asks for another", "asked", "has", false, undefined],
   ["stays the composite's if it was copied from the claim", "asked", "has", true, "has"],
 ])("the external name of the composite %s", (_, asked, has, isOurs, expected) => {
   const annotations = (name: string | undefined): Record<string, string> =>

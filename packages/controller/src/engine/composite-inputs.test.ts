@@ -86,7 +86,7 @@ describe("a Composition", () => {
     expect(await reconciles(() => informers.put(COMPOSITIONS, changed))).toEqual([]);
   });
 
-  test("that the definition enforces reconciles all XRs, whatever they name, and so does its revision", async () => {
+  test("that the definition enforces reconciles all XRs, even if they name another one, and so does its revision", async () => {
     const { informers, reconciles } = await stage({ enforced: "late" });
     const all = ["foreign", "named", "pinned", "selecting"];
     expect(await reconciles(() => informers.put(COMPOSITIONS, composition("late")))).toEqual(all);

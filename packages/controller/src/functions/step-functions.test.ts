@@ -37,7 +37,7 @@ async function packagesOf(image: string): Promise<string[]> {
   return asked;
 }
 
-test("what an ImageConfig wants signed runs by the digest that was verified, and never by a tag", async () => {
+test("an image that must be signed by an ImageConfig runs by the verified digest, and never by a tag", async () => {
   const digest = `${TAG}@sha256:${"a".repeat(64)}`;
   expect(await packagesOf(digest)).toEqual([digest]);
   await expect(packagesOf(TAG)).rejects.toMatchObject({

@@ -70,7 +70,7 @@ test("a path is owned if a field covers it", () => {
   expect(owns(undefined, [])).toBe(false);
 });
 
-test("JSON values are equal whatever the order of keys, but not if a key is missing", () => {
+test("JSON values are equal in any order of keys, but not if a key is missing", () => {
   expect(sameJson({ a: 1, b: [{ c: null }] }, { b: [{ c: null }], a: 1 })).toBe(true);
   expect(sameJson({ a: 1 }, { a: 1, b: 2 })).toBe(false);
   expect(sameJson({ a: 1 }, { b: 1 })).toBe(false);

@@ -40,7 +40,7 @@ test("the transition time changes only with the status", () => {
   expect(other?.[1]).toMatchObject({ lastTransitionTime: "2026-01-02T03:04:05Z" });
 });
 
-test("an equal condition is no change", () => {
+test("an equal condition is not a change", () => {
   expect(
     withConditions(withCurrent(CURRENT), [{ type: "Synced", status: "True", reason: "ReconcileSuccess" }], NOW),
   ).toBeUndefined();

@@ -15,7 +15,7 @@ const webhook = (clientConfig: JsonObject): JsonObject => ({
 });
 const FOREIGN = { namespace: "kube-system", name: "metrics-server", path: "/convert", port: 443 };
 
-test("a conversion webhook is that of the package's own runtime, whatever Service the package names", () => {
+test("a conversion webhook is that of the package's own runtime, even if the package names another Service", () => {
   const own = withOwnConversion(crd(webhook({ service: FOREIGN, caBundle: "ZXZpbA==" })), OWN);
   expect(own).toEqual(
     crd(
@@ -43,7 +43,7 @@ test("a conversion without any webhook gets the Service, and the API server repo
 
 test.each<[string, JsonObject, typeof OWN | undefined]>([
   ["a URL", webhook({ url: "https://evil.example.org/convert" }), OWN],
-  ["a URL beside a Service", webhook({ url: "https://evil.example.org/", service: FOREIGN }), OWN],
+  ["a URL and a Service", webhook({ url: "https://evil.example.org/", service: FOREIGN }), OWN],
   ["a Service, without a runtime of its own", webhook({ service: FOREIGN }), undefined],
   ["a webhook under another strategy", { ...webhook({ service: FOREIGN }), strategy: "None" }, undefined],
   ["no place, without a runtime of its own", webhook({}), undefined],

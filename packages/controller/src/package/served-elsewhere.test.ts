@@ -21,7 +21,7 @@ const client = {
 };
 const { signal } = new AbortController();
 
-test("a kind that an aggregated API serves has no CRD of a package, whatever its kind and its versions are named", async () => {
+test("a kind that an aggregated API serves has no CRD of a package, even with another kind or other versions", async () => {
   expect(await servedElsewhere(client, crd("policies"), signal)).toBe("example.org/v1");
 });
 

@@ -130,7 +130,7 @@ test.each(["NotFound", undefined] as const)(
   },
 );
 
-test("an error that is no answer of the server is thrown", async () => {
+test("an error that is not a response of the server is thrown", async () => {
   const client = { apply: () => Promise.reject(new TypeError("a defect")) } as unknown as Client;
   const stages: Stage[] = [{ name: "apply", actions: [applied("a")], onFailure: "collect" }];
   await expect(run(stages, { client })).rejects.toThrow("a defect");

@@ -117,7 +117,7 @@ test("a comment asks for a kind that only patches set", async () => {
   expect(printed.text).toContain("# Patches set the kind of template t of Composition c: add it.");
 });
 
-test("what steps require is only read, and a comment asks for what functions compose", async () => {
+test("required resources are only read, and a comment asks for the kinds that functions compose", async () => {
   const steps = `  mode: Pipeline
   pipeline:
   - step: s

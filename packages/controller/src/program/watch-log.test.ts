@@ -38,7 +38,7 @@ test("a problem of a kind is a warning once in ten minutes, however often it rep
   expect(lines).toHaveLength(62);
 });
 
-test("a kind that is gone is no warning", () => {
+test("a kind without a CRD causes no warning", () => {
   const { report, lines } = logged();
   for (let i = 0; i < 300; i++) report(i % 2 === 0 ? "KindNotServed" : "NotFound", `Kind${i}`);
   expect(warnings(lines)).toBe(0);

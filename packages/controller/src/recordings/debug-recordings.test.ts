@@ -79,7 +79,7 @@ test("bytes count too, the newest recording stays, and other files of the volume
   expect(kept()).toEqual({ "mine-too": ["2026"], "xdatabase-team-b-b-uid": ["1970-01-01t00-00-00-000z-3"] });
 });
 
-test("what a crash left unfinished is removed", async () => {
+test("unfinished files of a crash are removed", async () => {
   const own = recordings();
   await run(own, "a");
   mkdirSync(join(folder, "xdatabase-team-a-a-uid", ".1970-01-01t00-00-00-000z-9.new-AbC123"));

@@ -34,7 +34,7 @@ test("fields that change, come and go", () => {
   ]);
 });
 
-test("null and absent are no difference", () => {
+test("null and absent are not a difference", () => {
   expect(difference({ spec: { a: null, b: { c: null } } }, { spec: { b: {} } })).toEqual([]);
   expect(difference({ spec: {} }, { spec: { a: null } })).toEqual([]);
   expect(difference({ spec: { a: null } }, { spec: { a: false } })).toEqual([
@@ -57,7 +57,7 @@ test.each([
   ["a connection detail anywhere", { spec: { url: "x" } }, { spec: { url: "db://u:pass-word@host" } }, "Bucket"],
   ["its encoding", { spec: { url: "x" } }, { spec: { url: "cGFzcy13b3Jk" } }, "Bucket"],
   ["a field that is named so", { spec: { dbPassword: "a" } }, { spec: { dbPassword: "pass-word" } }, "Bucket"],
-  ["what is in such a field", { spec: { token: { value: "a" } } }, { spec: { token: { value: "hidden" } } }, "Bucket"],
+  ["a value below it", { spec: { token: { value: "a" } } }, { spec: { token: { value: "hidden" } } }, "Bucket"],
   [
     "such a variable",
     { env: [{ name: "TOKEN", value: "a" }] },

@@ -132,7 +132,7 @@ test.each<[what: string, crd: LiveObject]>([
       status: { acceptedNames: { plural: "" }, conditions: [{ type: "NamesAccepted", status: "False" }] },
     },
   ],
-])("a CRD %s grants nothing, whatever its name is", async (_, one) => {
+])("a CRD %s grants nothing, even if its name matches", async (_, one) => {
   store(one);
   expect(await new ProviderRoles(context).ensure(runtime, "account", signal)).toEqual([]);
   for (const suffix of ["system", "aggregate-to-edit", "aggregate-to-view"]) {

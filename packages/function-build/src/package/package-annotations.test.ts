@@ -56,7 +56,7 @@ test.each([
   { description: "x".repeat(5000), version: "", repository: { url: "git+ssh://git@git.example/acme" } },
   [],
   "text",
-])("what is no text of a sensible length, and no web address, is left out: %j", (json) => {
+])("only text of a sensible length and web addresses are kept: %j", (json) => {
   expect(annotations(json)).toEqual({ "org.opencontainers.image.title": "mine" });
 });
 

@@ -57,7 +57,7 @@ test.each([
   ["no name", VALID.replace("name: mine", "title: mine"), /metadata\.name/],
   ["a name that Kubernetes refuses", VALID.replace("mine", "Not_A_Name"), /metadata\.name/],
   [
-    "an annotation that is no text",
+    "an annotation that is not text",
     `${VALID}  annotations: {a/b: 1}\n`,
     /metadata\.annotations\[a\/b\] must be a text/,
   ],

@@ -53,7 +53,7 @@ test("does not have the compiler read JSON if a file would fill its memory", asy
   await expect(typeCheck(dir, "function.ts", signal)).rejects.toMatchObject({ code: "Input" });
 });
 
-test("does not check tests beside the function", async () => {
+test("does not check tests in the function's folder", async () => {
   write("function.ts", "export default 1;\n");
   write("function.test.ts", 'const n: number = "text";\n');
   write(

@@ -36,7 +36,7 @@ test("names what the author may expect, and no other file", () => {
   expect(leftOut).toEqual(["B.YAML", "linked", "object.json", "sub/c.Yml"]);
 });
 
-test("links that lead nowhere are no error", () => {
+test("broken links are not an error", () => {
   write("a.yaml");
   symlinkSync("nowhere", join(dir, "dangling"));
   symlinkSync("loop", join(dir, "loop"));

@@ -335,7 +335,7 @@ describe("a call is refused", () => {
 
   test.each([
     ["of an unknown method", "/other.Service/Method", Buffer.alloc(0), 12],
-    ["with a message that is no request", METHOD_V1, Buffer.from([0xff, 0xff, 0xff]), 3],
+    ["with a message that is not a request", METHOD_V1, Buffer.from([0xff, 0xff, 0xff]), 3],
     ["with a Struct that is none", METHOD_V1, Buffer.from([0x22, 0x02, 0xff, 0xff]), 3],
     ["with a message over the bound", METHOD_V1, Buffer.alloc(MAX_BYTES + 1), 8],
   ])("%s", async (_, path, message, status) => {

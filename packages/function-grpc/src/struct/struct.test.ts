@@ -37,7 +37,7 @@ const json = fc.dictionary(
   fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>,
 );
 
-test("what is encoded is decoded to the same object", () => {
+test("an encoded object is decoded to the same object", () => {
   fc.assert(
     fc.property(json, (object) => {
       const plain = JSON.parse(JSON.stringify(object)) as JsonObject;
@@ -67,7 +67,7 @@ async function inTurns(bytes: Uint8Array, maxValues = 1_000): Promise<{ decoded:
   return { decoded: await decodeStructInTurns(bytes, { maxValues }, { pause, bytes: 1 }), pauses };
 }
 
-test("what is decoded in turns is the same", async () => {
+test("decoding in turns gives the same object", async () => {
   await fc.assert(
     fc.asyncProperty(json, async (object) => {
       const bytes = encode(JSON.parse(JSON.stringify(object)) as JsonObject);

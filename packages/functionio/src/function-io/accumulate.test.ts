@@ -28,7 +28,7 @@ describe("laws", () => {
     );
   });
 
-  test("earlier results are a prefix of the results after a step, whatever the step returns", () => {
+  test("earlier results are a prefix of the results after any step", () => {
     fc.assert(
       fc.property(results("Normal", "Warning"), results("Normal", "Warning", "Fatal"), (earlier, returned) => {
         const after = accumulate(io({ results: earlier }), io({ results: returned }), "s");
@@ -151,7 +151,7 @@ test("comparing results takes linear time, even if they differ in one field only
   expect(added).toHaveLength(200_000);
 });
 
-test("a copy of an earlier result is not added, in whatever order its fields are", () => {
+test("a copy of an earlier result is not added, in any order of its fields", () => {
   const earlier: Result[] = [{ severity: "Warning", message: "m", reason: "r" }];
   const copy: Result = { reason: "r", message: "m", severity: "Warning" };
   expect(accumulate(io({ results: earlier }), io({ results: [copy, copy] }), "s").added).toEqual([copy]);

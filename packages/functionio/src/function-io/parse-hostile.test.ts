@@ -156,7 +156,7 @@ describe("hostile and broken text", () => {
     expect(failure(text).code).toBe("Syntax");
   });
 
-  test.each(["7", "text", "[]", "- a", "true"])("a value that is no object: %s", (text) => {
+  test.each(["7", "text", "[]", "- a", "true"])("a value that is not an object: %s", (text) => {
     expect(failure(text)).toMatchObject({ code: "Invalid", issues: [{ path: "" }] });
   });
 
@@ -171,7 +171,7 @@ describe("hostile and broken text", () => {
     expect(error.message).toContain("900 more");
   });
 
-  test("whatever the text, the outcome is a FunctionIO or a FunctionIOError", () => {
+  test("the outcome for any text is a FunctionIO or a FunctionIOError", () => {
     const token = fc.constantFrom(
       ..."{}[],:\"'\\ \n\t-?&*!|>%@#~".split(""),
       "a",

@@ -80,7 +80,7 @@ describe("properties", () => {
   const byName = ({ desired }: FunctionIO): unknown =>
     [...(desired?.resources ?? [])].toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((one) => printJson(one));
 
-  test("desired state survives, whatever is in it", () => {
+  test("any desired state survives", () => {
     fc.assert(
       fc.property(entries, fc.dictionary(key, value), form, (resources, config, as) => {
         const given = read({ desired: { composite: { resource: XR }, resources }, config });
@@ -286,10 +286,10 @@ describe("an output with a fatal result", () => {
     ["no items", []],
     ["no XR", [item({ [TYPE]: "ComposedResource", [NAME]: "a" })]],
     ["an item without annotations", [XR_ITEM, item({})]],
-    ["an item that is no object", [XR_ITEM, 1]],
-    ["items that are no list", "x"],
+    ["an item that is not an object", [XR_ITEM, 1]],
+    ["items that are not a list", "x"],
     ["another XR", [other]],
-  ])("says why the function failed, whatever its items are: %s", (_name, items) => {
+  ])("says why the function failed, even if its items are invalid: %s", (_name, items) => {
     const text = listOf([], { items, results: [...results, 1] });
     const list = parseResourceList(text, { isOutput: true });
     expect(fromResourceList(list, io({})).results).toEqual([{ severity: "Fatal", message: "no such region" }]);
@@ -321,7 +321,7 @@ describe("what is refused", () => {
     ["no name", [XR_ITEM, item({ [TYPE]: "ComposedResource" })], "items[1]", /name is missing; give/],
     ["an empty name", [XR_ITEM, composed("")], "items[1]", /name is missing; give/],
     ["a name twice", [XR_ITEM, composed("a"), composed("a")], "items[2]", /"a", as that of items\[1\]/],
-    ["an item that is no object", [XR_ITEM, 1], "items[1]", /expected an object/],
+    ["an item that is not an object", [XR_ITEM, 1], "items[1]", /expected an object/],
     [
       "an annotation that is a number",
       [XR_ITEM, item({ [TYPE]: 1 as never })],

@@ -60,7 +60,7 @@ describe("a run in a pipeline", () => {
     expect(run.desired["a"]).toMatchObject({ bytes: 1 });
   });
 
-  test("what it reads is frozen, and a failed function leaves the context as it was", async () => {
+  test("its input is frozen, and a failed function leaves the context as it was", async () => {
     vi.spyOn(console, "error").mockReturnValue();
     const run = await invoke(
       compose(({ context, required }) => {
@@ -104,7 +104,7 @@ describe("a run in a pipeline", () => {
     for (const write of late) expect(write).toThrow(/after the handler ended/);
   });
 
-  test("keys are data, whatever they are", async () => {
+  test("keys are data, even __proto__", async () => {
     const { context } = await invoke(
       compose(({ context: data, results }) => {
         results.normal(String(data.get("constructor")));

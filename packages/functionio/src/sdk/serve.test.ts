@@ -108,7 +108,7 @@ describe("a bundled function", () => {
   });
 
   test.each(["", "{", "kind: [", '{"kind":"FunctionIO"}', "a: 1\n---\nb: 2\n"])(
-    "input that is no FunctionIO exits 1 and prints nothing: %j",
+    "input that is not a FunctionIO exits 1 and prints nothing: %j",
     async (input) => {
       const { code, stdout, stderr } = await run(await hello(), input);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

@@ -23,7 +23,7 @@ test.each<[name: string, text: string, found: readonly string[]]>([
   ["a nested list", list("List", list("List", item("a")), item("b")), ["ConfigMap/a", "ConfigMap/b"]],
   ["an empty list", list("List"), []],
   ["a list of null", '{"apiVersion": "v1", "kind": "List", "items": null}', []],
-  ["lists beside objects", `${item("a")}\n---\n${list("List", item("b"))}`, ["ConfigMap/a", "ConfigMap/b"]],
+  ["lists and objects", `${item("a")}\n---\n${list("List", item("b"))}`, ["ConfigMap/a", "ConfigMap/b"]],
   ["an object of JSON after another", `${item("a")}${item("b")}\n\n${item("c")}\n`, "abc".split("").map(configMap)],
   ["JSON between separators", `---\n${item("a")}\n---\n---\n${item("b")}\n---\n`, ["ConfigMap/a", "ConfigMap/b"]],
   [
@@ -43,13 +43,13 @@ function configMap(name: string): string {
   return `ConfigMap/${name}`;
 }
 
-test("an object with items and a name, or with other items, is no list", () => {
+test("an object with items and a name, or with other items, is not a list", () => {
   expect(read('{"kind": "AllowList", "metadata": {"name": "a"}, "items": [{}]}')).toEqual(["AllowList/a"]);
   expect(read('{"kind": "List", "items": {}}')).toEqual(["List/undefined"]);
   expect(read('{"kind": "List"}')).toEqual(["List/undefined"]);
 });
 
-test("an item that is no object stays, so that a reader can refuse it", () => {
+test("an item that is not an object stays, so that a reader can refuse it", () => {
   const [nothing, text] = unwrapLists(readDocuments(list("List", "null", '"x"')));
   expect([nothing?.value, text?.value]).toEqual([null, "x"]);
   expect(text?.positionOf([])).toEqual({ line: 2, column: 1 });

@@ -7,7 +7,7 @@ import { parseJsonDocument } from "./read.ts";
 const PARSERS = { nativeJson, parseTrustedJson, parseJsonDocument };
 
 test.each(Object.entries(PARSERS))(
-  "%s gives keys with escapes their own names, whatever was parsed before",
+  "%s gives keys with escapes their own names, after any earlier text",
   (parser, parse) => {
     for (const [index, [escaped, name]] of [
       ["\\n", "\n"],
@@ -48,7 +48,7 @@ test.each([
   expect(hasEscapedKey(text)).toBe(has);
 });
 
-test.each(["\\", '\\":1', '{"a"\\n":1}', '{"a\\', '{"a\\"', '{"\\x":1}', '{"\\n":}'])("%s is no JSON", (text) => {
+test.each(["\\", '\\":1', '{"a"\\n":1}', '{"a\\', '{"a\\"', '{"\\x":1}', '{"\\n":}'])("%s is not JSON", (text) => {
   expect(() => nativeJson(text)).toThrow(SyntaxError);
   expect(() => parseTrustedJson(text)).toThrow(expect.objectContaining({ code: "Syntax" }));
 });

@@ -33,12 +33,12 @@ describe("brackets and quoted text go on at any column, as Kubernetes reads them
     ["tabs as indentation", 'a: {\n\t"b": [\n\t\t1\n\t]\n}', { a: { b: [1] } }],
     ["tabs inside a line", "a:\t[\t1,\t{ b:\t2 }\t]", { a: [1, { b: 2 }] }],
     ["a tab that is text", 'a:\t[ "x\ty",\n"\t[" ]', { a: ["x\ty", "\t["] }],
-    ["what looks alike in a block", "a: |\n  [\n  ]\nb: [\n]\n", { a: "[\n]\n", b: [] }],
+    ["similar lines in a block", "a: |\n  [\n  ]\nb: [\n]\n", { a: "[\n]\n", b: [] }],
   ])("%s", (_name, text, value) => {
     expect(read(text).value).toEqual(value);
   });
 
-  test("whatever the value, and wherever the lines break", () => {
+  test("for any value and any line breaks", () => {
     const space = fc.constantFrom("", " ", "\n", "\n  ", "\n\t", "\n        ", " # ]\n", "\t", "\n\n");
     fc.assert(
       fc.property(json, fc.infiniteStream(space), fc.constantFrom("", "  ", "- "), (value, spaces, lead) => {

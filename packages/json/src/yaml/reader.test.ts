@@ -107,7 +107,7 @@ const CASES: readonly [string, string, unknown][] = [
     { "8080": "a", on: "b", "0x10": "c", true: "d", "1.0": "e", "~": "f" },
   ],
   [
-    "keys that are no JSON values",
+    "keys that are not JSON values",
     "{NaN: a, undefined: [{Infinity: b}]}",
     { NaN: "a", undefined: [{ Infinity: "b" }] },
   ],
@@ -251,7 +251,7 @@ describe("positions", () => {
   });
 });
 
-describe("beside the yaml library", () => {
+describe("compared with the yaml library", () => {
   test("reads its own output, in every style", () => {
     const style = fc.record({
       collectionStyle: fc.constantFrom<"any" | "flow">("any", "flow"),

@@ -92,7 +92,7 @@ test.each([
   ["library", "registry.example.org/library/fn"],
   ["", "registry.example.org/acme/fn"],
   ["", "busybox"],
-])("%j is no prefix of %s", (prefix, image) => {
+])("%j is not a prefix of %s", (prefix, image) => {
   expect(rest(prefix, image)).toBeUndefined();
 });
 

@@ -60,7 +60,7 @@ describe("rejected entries", () => {
       "a path that links make endless",
       [{ ...symlink("l", "x"), pax: { linkpath: `${"./".repeat(2000)}d` } }, directory("d"), file("l/x", "x")],
     ],
-    ["PAX size that is no number", [{ ...file("x", "x"), pax: { size: "x" } }]],
+    ["PAX size that is not a number", [{ ...file("x", "x"), pax: { size: "x" } }]],
     ["PAX header of 16 MiB", [{ name: "PaxHeader", type: "x", content: Buffer.alloc(16 * 1024 * 1024) }, file("x")]],
   ])("%s", async (_, entries) => {
     expect(await refused([entries])).toMatchObject({ code: "UnsafeLayer", layer: 0, retryable: false });

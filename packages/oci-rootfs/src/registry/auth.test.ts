@@ -154,7 +154,7 @@ describe("bearer", () => {
 
   test.each([
     ["no token", {}],
-    ["a token that is no string", { token: 1 }],
+    ["a token that is not a string", { token: 1 }],
     ["a token with a line break", { token: "a\r\nx-evil: 1" }],
   ])("%s is Unauthorized", async (_, answer) => {
     demand("Bearer t0ken", bearerAt(tokens.host));

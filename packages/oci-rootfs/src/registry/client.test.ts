@@ -205,7 +205,7 @@ describe("wrong content", () => {
     ["an unknown algorithm", { digest: `md5:${"0".repeat(32)}` }, "Unsupported"],
     ["no size", { size: -1 }, "InvalidManifest"],
     ["a size beyond reason", { size: 2 ** 50 }, "TooLarge"],
-    ["a media type that is no layer", { mediaType: "application/octet-stream" }, "Unsupported"],
+    ["a media type that is not that of a layer", { mediaType: "application/octet-stream" }, "Unsupported"],
   ] as const)("a layer with %s", async (_, change, code) => {
     serveManifest((manifest) => ({ ...manifest, layers: [{ ...manifest.layers[0], ...change }, manifest.layers[1]] }));
     await refused(code);

@@ -65,7 +65,7 @@ describe("the docker config file", () => {
   });
 
   test.each(["other.example", "r.example.evil", "sub.r.example", "r.example:5000", "r.exampl", "evil-r.example"])(
-    "what is for r.example is not for %s",
+    "credentials for r.example are not used for %s",
     async (registry) => {
       const credentials = withConfig({ auths: { "r.example": { auth: base64("a:b") } } });
       expect(await ask(credentials, registry)).toBeUndefined();

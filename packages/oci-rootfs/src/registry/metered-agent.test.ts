@@ -7,7 +7,7 @@ import { meteredAgent } from "./metered-agent.ts";
 
 const SIZE = 32 * 1024 * 1024;
 
-test("content that its reader takes slowly is charged before it is refunded, so that its server is no excess", async () => {
+test("content with a slow reader is charged before it is refunded, so that its server does not exceed the limit", async () => {
   const server = createServer((_, response) => void response.end(Buffer.alloc(SIZE))).listen(0, "127.0.0.1");
   await once(server, "listening");
   const dispatcher = meteredAgent({}, buildConnector({}));

@@ -17,7 +17,7 @@ test("a registry has its mirrors however its name is spelled", () => {
 });
 
 test.each(["mirror", "https://mirror.example.org", "mirror.example.org./a", "user@mirror.example.org"])(
-  "%s is no mirror",
+  "%s is not a mirror",
   (text) => {
     expect(() => parseMirror(text)).toThrow(expect.objectContaining({ code: "InvalidReference" }));
   },

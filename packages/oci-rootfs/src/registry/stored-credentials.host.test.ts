@@ -223,7 +223,7 @@ describe("keys as old versions of Docker wrote them", () => {
     expect(await removeCredentials({ registry: "r.example", path }, { env })).toEqual([file]);
   });
 
-  test("an entry without credentials, which Docker writes beside those of a helper, is removed", async () => {
+  test("an entry without credentials, which Docker writes if it has a helper, is removed", async () => {
     const file = write(FILES[2], { auths: { "r.example": {} } });
     expect(await removeCredentials({ registry: "r.example" }, { env })).toEqual([file]);
   });

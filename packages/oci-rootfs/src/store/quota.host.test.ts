@@ -39,7 +39,7 @@ test("a store over its quota removes the least recently used images", async () =
   await expect.poll(() => box.leftovers()).toEqual([]);
 });
 
-test("images in use stay, and a new one fails if there is no room beside them", async () => {
+test("images in use stay, and a new one fails if they leave no room", async () => {
   const store = await openStore({ dir: box.store, maxBytes: 2.5 * MEBIBYTE });
   const used = [await image(store, "a"), await image(store, "b")];
   await expect(image(store, "c")).rejects.toMatchObject({ code: "StoreFailed", retryable: true });

@@ -176,7 +176,7 @@ describe("layouts", () => {
       () => rmSync(join(box.dir, "layout", "blobs", "sha256", (image.layers[0]?.digest as string).slice(7))),
       "NotFound",
     ],
-    ["an index that is no JSON", () => writeFileSync(join(box.dir, "layout", "index.json"), "{"), "InvalidManifest"],
+    ["an index that is not JSON", () => writeFileSync(join(box.dir, "layout", "index.json"), "{"), "InvalidManifest"],
     [
       "an index beyond reason",
       () => writeFileSync(join(box.dir, "layout", "index.json"), " ".repeat(5 * 1024 * 1024)),

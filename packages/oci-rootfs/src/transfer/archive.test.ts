@@ -253,7 +253,7 @@ describe("a hostile archive", () => {
     ],
     ["no list", { Config: "config.json" }],
     ["no config", [{ Layers: [] }]],
-    ["layers that are no names", [{ Config: "config.json", Layers: [1] }]],
+    ["layers that are not names", [{ Config: "config.json", Layers: [1] }]],
     ["fewer layers than its configuration", [{ Config: "config.json", Layers: ["0/layer.tar"] }]],
     ["a link to itself", [{ Config: "loop", Layers: [] }]],
   ])("with %s", async (_, list) => {

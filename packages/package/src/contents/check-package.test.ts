@@ -88,7 +88,7 @@ describe("a package", () => {
     expect(check(meta(kind), other)).toEqual([expect.stringMatching(/^1\.yaml:.*: spec\.group of the .* belongs to /)]);
   });
 
-  test("names each object once, whatever its version", () => {
+  test("names each object once, even with several versions", () => {
     const old = object("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition");
     expect(check(meta(), CRD, old)).toEqual([expect.stringMatching(/^2\.yaml:1:1: .* it is there twice$/)]);
     expect(codes(meta(), CRD, old)).toEqual(["DuplicateObject"]);

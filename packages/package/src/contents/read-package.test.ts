@@ -27,7 +27,7 @@ async function image(...layers: BuildLayer[]): Promise<{ from: string; digest: s
   return { from, digest };
 }
 
-test("reads the layer that is annotated as the base, whatever is above it", async () => {
+test("reads the layer that is annotated as the base, even below others", async () => {
   const { from, digest } = await image(layer("no"), layer(META, true), layer("neither"));
   expect(await readPackage({ from })).toMatchObject({ kind: "Function", name: "mine", digest });
   expect(Buffer.from((await readPackageStream({ from })).content).toString()).toBe(META);
@@ -38,7 +38,7 @@ test("reads the whole image if no layer is annotated", async () => {
   expect(await readPackage({ from })).toMatchObject({ name: "mine" });
 });
 
-test("an image without package.yaml is no package", async () => {
+test("an image without package.yaml is not a package", async () => {
   for (const isBase of [true, false]) {
     const { from } = await image(layer("x", isBase, "other"));
     await expect(readPackage({ from })).rejects.toMatchObject({ code: "NoPackageFile", package: from });

@@ -46,7 +46,7 @@ test.each<[JsonValue, string]>([
   [{ provider: "a.b/c", version: "sha256:abc" }, "spec.dependsOn.1.version"],
   [{ apiVersion: "v1", kind: "Provider", package: "a.b/c", version: "v1" }, "spec.dependsOn.1.apiVersion"],
   [{ apiVersion: "pkg.crossplane.io/v1", kind: "Lock", package: "a.b/c", version: "v1" }, "spec.dependsOn.1.kind"],
-])("%j is no dependency, and the fault names %s", (entry, field) => {
+])("%j is not a dependency, and the fault names %s", (entry, field) => {
   const { dependencies, faults } = readDependencies([{ provider: "a.b/fine", version: "v1" }, entry]);
   expect(dependencies).toHaveLength(1);
   expect(faults.map(({ path }) => path.join("."))).toEqual([field]);

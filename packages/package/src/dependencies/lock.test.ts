@@ -29,7 +29,7 @@ test("an entry of an older Crossplane has types", () => {
   expect(readLock([{ ...entry, type: kind ?? null, dependencies }])).toEqual([PACKAGE]);
 });
 
-test("what is no entry is left out", () => {
+test("invalid entries are left out", () => {
   expect(readLock(undefined)).toEqual([]);
   expect(readLock([null, { kind: "Provider" }, { ...lockEntry(PACKAGE), kind: "Lock" }])).toEqual([]);
   const entry = { ...lockEntry(PACKAGE), version: 7, dependencies: [7, { kind: "Provider" }] };

@@ -72,7 +72,7 @@ describe("what is missing", () => {
     ["constraints that exclude each other", [on("p", ">=v2.0.0")], [on("p", "<v2.0.0")], "Conflict"],
     ["two kinds", [on("p", "*")], [on("p", "*", "Function")], "Conflict"],
     ["a version that no tag has", [on("p", ">=v9.0.0")], [], "Missing"],
-    ["text that is no constraint", [on("p", "latest")], [], "Invalid"],
+    ["an invalid constraint", [on("p", "latest")], [], "Invalid"],
   ])("is not installed for %s", (_, first, second, code) => {
     const packages = [locked("c1", "v1.0.0", ...first), locked("c2", "v1.0.0", ...second)];
     const { install, problems, messages } = resolve(packages, { p: ["v1.0.0", "v2.0.0"] });
@@ -119,7 +119,7 @@ describe("what is installed", () => {
     ["a version where a digest is", [on("p", "*")], A, "Invalid"],
     ["a version where a tag tells none", [on("p", "*")], "latest", "Invalid"],
     ["another kind", [on("p", "*", "Function")], "v1.0.0", "Conflict"],
-    ["what is no constraint", [on("p", "latest")], "v1.0.0", "Invalid"],
+    ["an invalid constraint", [on("p", "latest")], "v1.0.0", "Invalid"],
   ])("is a problem for a package that wants %s", (_, wants, version, code) => {
     expect(resolve([locked("c", "v1.0.0", ...wants), locked("p", version)])).toMatchObject({
       install: [],

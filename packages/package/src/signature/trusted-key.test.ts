@@ -16,7 +16,7 @@ test.each(["sha224", "sha256", "sha384", "SHA512"])("a key verifies with the has
   expect(key.signed(Buffer.from("Data"), sign(hash, DATA, privateKey))).toBe(false);
 });
 
-test("bytes that are no signature are not one", () => {
+test("other bytes do not count as a signature", () => {
   for (const { publicKey } of [
     ec("P-256"),
     generateKeyPairSync("rsa", { modulusLength: 2048 }),
@@ -29,7 +29,12 @@ test("bytes that are no signature are not one", () => {
 
 test.each<[what: string, text: string, hash: string, problem: string]>([
   ["a private key", pem(ec("P-256").privateKey, "pkcs8"), "sha256", "not a public key"],
-  ["text that is no key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "sha256", "not a public key"],
+  [
+    "text that is not a key",
+    "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
+    "sha256",
+    "not a public key",
+  ],
   ["no text", "", "sha256", "not a public key"],
   ["much text", `-----BEGIN PUBLIC KEY-----${"A".repeat(20_000)}`, "sha256", "more than 16384 characters"],
   ["an unusual curve", pem(ec("secp256k1").publicKey), "sha256", "secp256k1"],

@@ -66,13 +66,13 @@ describe("npm's ranges differ, so the library's are not used", () => {
     ["an incomplete version can have a prerelease", ">=1.2-0", "1.2.0-alpha", true, "invalid"],
     ["~0.0.0 allows all versions", "~0.0.0", "4.0.0", true, false],
     ["^* allows only 0.0.0", "^*", "1.0.0", false, true],
-    ["an empty text is no constraint", "", "1.0.0", undefined, true],
+    ["an empty text is not a constraint", "", "1.0.0", undefined, true],
   ])("%s: %s with %s", (_, constraint, version, ours, theirs) => {
     expect([allowed(constraint, version), npm(constraint, version)]).toEqual([ours, theirs]);
   });
 });
 
-test("a text of more than 256 characters is no constraint", () => {
+test("a text of more than 256 characters is not a constraint", () => {
   expect(parseConstraint("1".padStart(256))).toBeDefined();
   expect(parseConstraint("1".padStart(257))).toBeUndefined();
 });
@@ -100,6 +100,6 @@ test.each([
   "~0.9007199254740991.0",
   "^0.0.9007199254740991",
   ">=1.0.0, <9007199254740992.0.0",
-])("a number that is too large for its successor is no constraint: %j", (text) => {
+])("a number that is too large for its successor is not a constraint: %j", (text) => {
   expect(parseConstraint(text)).toBeUndefined();
 });

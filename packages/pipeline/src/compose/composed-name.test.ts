@@ -44,7 +44,7 @@ test("a long prefix is truncated, but not in the middle of a separator", () => {
   expect(fits).toMatch(/^a{50}-[0-9a-f]{12}$/);
 });
 
-test("childName gives the names that Crossplane 2 gives, whatever the prefix", () => {
+test("childName gives the names that Crossplane 2 gives, for any prefix", () => {
   // The values are those of Crossplane's own tests (internal/names).
   const composite = "75e4a668-035f-4ce8-8c45-f4d3ac850155";
   const hash = "38ce86992a27";

@@ -28,7 +28,7 @@ describe("the files", () => {
     }
   };
 
-  test("are for their owner alone, replace an earlier recording, and leave nothing beside it", async () => {
+  test("are for their owner alone, replace an earlier recording, and leave no other files", async () => {
     const path = await made();
     expect(lstatSync(path).mode & 0o777).toBe(0o700);
     expect(readdirSync(path)).toEqual(["01-step-1.yaml", "02-step-2.yaml", "recording.yaml"]);
@@ -57,7 +57,7 @@ describe("the files", () => {
     expect(readFileSync(join(own, "notes.md"), "utf8")).toBe("mine");
   });
 
-  test("a step's name is no path", async () => {
+  test("a step's name is not a path", async () => {
     const hostile = ["../../etc/passwd", "..", "/", "a\nb"];
     const { recording } = await record(runOf(addsBucket));
     const [step] = recording.steps;
@@ -103,7 +103,7 @@ describe("the files", () => {
     ],
     ["is cut off", (path) => truncateSync(join(path, "02-step-2.yaml"), 200), "Invalid"],
     ["is 100 MB", (path) => truncateSync(join(path, "02-step-2.yaml"), 100_000_000), "TooLarge"],
-    ["is no YAML", (path) => writeFileSync(join(path, "02-step-2.yaml"), "a: {\n...\n"), "Invalid"],
+    ["is not YAML", (path) => writeFileSync(join(path, "02-step-2.yaml"), "a: {\n...\n"), "Invalid"],
     [
       "has another step",
       (path) => writeFileSync(join(path, "02-step-2.yaml"), "step: other\ncalls: []\n...\n"),

@@ -264,7 +264,7 @@ describe("render", () => {
 
   test.each<[string, JsonValue, string]>([
     ["no annotation", bucket({ metadata: { name: "x" } }), "composition-resource-name"],
-    ["a name that is no string", bucket({ metadata: { name: 1 } }), "metadata.name"],
+    ["a name that is not a string", bucket({ metadata: { name: 1 } }), "metadata.name"],
     ["a list", [], "not an object"],
     ["labels that are not strings", bucket({ metadata: { name: "x", labels: { a: 1 } } }), "metadata.labels"],
   ])("an observed resource with %s is refused", async (_what, object, words) => {
@@ -347,7 +347,7 @@ describe("render", () => {
     });
   });
 
-  test("the Secret of the XR itself has the details that functions observe, and is no composed resource", async () => {
+  test("the Secret of the XR itself has the details that functions observe, and is not a composed resource", async () => {
     const place = { name: "mine", namespace: "system" };
     const secret = { apiVersion: "v1", kind: "Secret", metadata: place, stringData: { uri: "db:5432" } };
     const composite = xr({}, { spec: { writeConnectionSecretToRef: place } });

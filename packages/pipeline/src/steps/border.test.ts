@@ -10,7 +10,7 @@ import { START } from "./step.ts";
 const NOTHING: FunctionState = { resources: new Map() };
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-test("what a package returns is in the order of names: a map on the wire has none", () => {
+test("the response of a package is in the order of names: a map on the wire has none", () => {
   const connectionDetails = new Map(["b", "a"].map((name) => [name, bytes(name)]));
   const resources = new Map(["b", "a"].map((name) => [name, { resource: bucket() }]));
   const { desired } = takeDesired(

@@ -64,7 +64,7 @@ test("without a connection to packages, the error says so", async () => {
   await expect(failing).rejects.toMatchObject({ code: "Unsupported", step: "a" });
 });
 
-test("what a step requires is read before the first call of its package", async () => {
+test("requirements of a step are read before the first call of its package", async () => {
   const kind = { apiVersion: "v1", kind: "ConfigMap" };
   const fields = {
     requirements: {

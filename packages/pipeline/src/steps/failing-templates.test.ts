@@ -47,7 +47,7 @@ describe("a template that fails", () => {
     expect(result.unready).toEqual(["a"]);
   });
 
-  test("deletes no existing object, whatever the rules for undesired resources", async () => {
+  test("deletes no existing object, under any rule for undesired resources", async () => {
     const observed = [observedBucket("a", isReadyNow), observedBucket("old")];
     const without = await runPipeline({ ...templateRun([template("a", [broken])]), observed });
     expect(without).toMatchObject({ deleted: ["old"], unready: ["a"], composed: [] });

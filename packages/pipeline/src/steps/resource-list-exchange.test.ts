@@ -69,7 +69,7 @@ describe("functions", () => {
     expect(results).toEqual([{ severity: "Warning", step: "list", message: expect.stringContaining('"made"') }]);
   });
 
-  test("what it changes in the XR is desired, and nothing else of it", async () => {
+  test("only its changes of the XR are desired", async () => {
     const change = lists(({ items: [item] }) => Object.assign(item ?? {}, { status: { host: "h" } }));
     const { desired } = await runPipeline(runWith(change));
     expect(desired.composite?.resource).toEqual({

@@ -42,7 +42,7 @@ describe("desired state", () => {
     expect(result.functionResults).toEqual([]);
   });
 
-  test("labels that are no strings stay as the package returned them, with a warning", async () => {
+  test("labels that are not strings stay as the package returned them, with a warning", async () => {
     const metadata = { labels: { size: 3, team: "shop" }, annotations: { n: true } };
     const resource = bucket({ metadata }) as KubernetesObject;
     const result = await run([{ step: "a", handler: adds({ one: { resource } }) }]);
@@ -272,7 +272,7 @@ describe("readiness", () => {
   });
 });
 
-describe("beside desired state", () => {
+describe("in addition to desired state", () => {
   test("context starts empty, is replaced by packages, and is a field of FunctionIO", async () => {
     const seen: unknown[] = [];
     const result = await run([

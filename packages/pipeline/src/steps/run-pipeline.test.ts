@@ -149,7 +149,7 @@ describe("a runner that fails", () => {
     );
   });
 
-  test.each([["a string"], [undefined], [null], [{}]])("whatever it throws: %s", async (thrown) => {
+  test.each([["a string"], [undefined], [null], [{}]])("with any value: %s", async (thrown) => {
     expect(await failure(runPipeline(failing(thrown)))).toMatchObject({
       code: "RunFailed",
       step: "step-2",

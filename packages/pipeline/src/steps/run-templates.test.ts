@@ -251,7 +251,7 @@ describe("readiness", () => {
     expect(await ready(checks, [], { url: "u" })).toBe(true);
   });
 
-  test("a template without checks requires the Ready condition, whatever functions add", async () => {
+  test("a template without checks requires the Ready condition, even if functions add checks", async () => {
     const { status } = isReadyNow;
     expect(await ready({}, [extra([{ type: "None" }])], {})).toBe(false);
     expect(await ready({}, [extra([{ type: "None" }])], status)).toBe(true);

@@ -21,7 +21,7 @@ const adds: TestPackage = () => ({
   ttlMs: 60_000,
 });
 
-test("renders packages as handlers, beside FunctionIO functions", async () => {
+test("renders packages as handlers, and FunctionIO functions", async () => {
   const ours = { step: "ours", container: { image: "ours" } };
   const rendering = await render({
     composite: xr(),
@@ -55,7 +55,7 @@ test("the trace has the calls of packages, without values of the context, and st
   expect(JSON.stringify(trace)).not.toContain("hunter2");
 });
 
-test("a trace has the fields of packages in one order, whatever the order in which they were sent", async () => {
+test("a trace has the fields of packages in one order, for any order on the wire", async () => {
   const traced = async (data: Record<string, string>): Promise<string[]> => {
     const resource = { ...bucket(), data };
     const packages = { templates: () => ({ desired: { resources: new Map([["a", { resource }]]) } }) };

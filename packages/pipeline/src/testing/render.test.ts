@@ -150,7 +150,7 @@ describe("wrong input of a test", () => {
     ["two where one belongs", { composite: "a: 1\n---\nb: 1" }, ["composite", "one"]],
     ["an empty text", { composition: "kind: A\n---\nkind: B" }, ["composition", "kind Composition"]],
     ["an object for a list", { observed: { apiVersion: "v1" } }, ["observed.apiVersion"]],
-    ["what JSON cannot carry", { observed: { a: { b: Number.NaN } } }, ["observed.a"]],
+    ["a value that JSON does not have", { observed: { a: { b: Number.NaN } } }, ["observed.a"]],
     ["nothing", { composite: undefined }, ["composite", "undefined"]],
   ])("%s is an error that says so", async (_, wrong, words) => {
     const error = await errorOf(() => render({ ...both, ...(wrong as object) }));

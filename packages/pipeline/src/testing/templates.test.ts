@@ -128,7 +128,7 @@ test("a failed template is reported by toComposeResource and by toBeReady", asyn
   `);
 });
 
-test("a template without readiness checks waits for the condition Ready, whatever a function checks too", async () => {
+test("a template without readiness checks waits for the condition Ready, even if a function adds checks", async () => {
   const rest = "  functions: [{ name: check, type: Container, container: { image: check } }]";
   const check = compose(({ desired }) => {
     desired.patch("one", {}, { readinessChecks: [{ type: "NonEmpty", fieldPath: "status.id" }] });

@@ -66,7 +66,7 @@ const PLACES: Record<string, Desired> = {
   "connection details inside a resource": desires({ spec: { connectionDetails: [{ name: "x", value: SECRET }] } }),
   "data of a Secret": desires({ apiVersion: "v1", kind: "Secret", data: { x: BASE64 } }),
   "stringData of a Secret": desires({ apiVersion: "v1", kind: "Secret", stringData: { x: SECRET } }),
-  "data of a Secret that is no object": desires({ apiVersion: "v1", kind: "Secret", data: [BASE64] }),
+  "data of a Secret that is not an object": desires({ apiVersion: "v1", kind: "Secret", data: [BASE64] }),
   "a Secret inside another object": desires({
     kind: "Object",
     spec: { manifest: { kind: "Secret", data: { x: BASE64 } } },

@@ -25,7 +25,7 @@ function frameOf(type: number, payload: string): Buffer {
   return Buffer.concat([Buffer.of(0, 0, payload.length, type, 0, 0, 0, 0, 0), Buffer.from(payload)]);
 }
 
-test("what a server sends before it closes the connection arrives, in pieces of several turns too", async () => {
+test("a server's data before it closes the connection arrives, in pieces of several turns too", async () => {
   const server = createServer((socket) => void socket.end(resets())).listen(0, "127.0.0.1");
   await once(server, "listening");
   const stream = new MeteredStream(

@@ -94,7 +94,7 @@ describe("rejects options that admit everyone, or expose a token", () => {
   test.each([
     ["an abstract socket", { addresses: ["@x"] }, "AuthenticationRequired"],
     ["TCP", { addresses: ["127.0.0.1:0"] }, "AuthenticationRequired"],
-    ["an open socket beside a closed one", { addresses: ["unix:/tmp/x", "@x"] }, "AuthenticationRequired"],
+    ["an open socket and a closed one", { addresses: ["unix:/tmp/x", "@x"] }, "AuthenticationRequired"],
     ["a token on a network", { addresses: ["0.0.0.0:0"], token: true }, "PlaintextRefused"],
     ["no address", { addresses: [] }, "InvalidOption"],
   ])("%s", async (_, { token = false, ...options }: { addresses: string[]; token?: boolean }, code) => {

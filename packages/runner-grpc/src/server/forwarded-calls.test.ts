@@ -101,7 +101,7 @@ test("the credentials and the pull policy of a client reach the runner", async (
 });
 
 test.each([
-  ["is no message", Buffer.from([0xff, 0xff])],
+  ["is not a message", Buffer.from([0xff, 0xff])],
   ["has an unknown pull policy", Buffer.from([8, 99])],
 ])("rejects a call whose header for the pull %s", async (_, header) => {
   await using serving = new Serving();

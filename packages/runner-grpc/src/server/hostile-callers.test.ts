@@ -19,7 +19,7 @@ async function expectHealthy(serving: Serving): Promise<void> {
 }
 
 test.each([
-  ["bytes that are no message", frame(Buffer.from("ffffffffffffffffffff", "hex")), 3],
+  ["bytes that are not a message", frame(Buffer.from("ffffffffffffffffffff", "hex")), 3],
   ["groups nested a million deep", frame(Buffer.alloc(1_000_000, 0x33)), 3],
   ["no image", frame(new Uint8Array()), 3],
   ["a length beyond the bound", frame(INPUT, MAX_MESSAGE_BYTES + 1), 8],

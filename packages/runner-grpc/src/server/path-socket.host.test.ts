@@ -7,7 +7,7 @@ import { Serving } from "../../testing/serving.ts";
 
 const INPUT = Buffer.from("input");
 
-test("only the owner can open a path socket, whatever the umask, and no other file is left", async () => {
+test("only the owner can open a path socket, under any umask, and no other file is left", async () => {
   await using serving = new Serving();
   const before = process.umask(0);
   try {

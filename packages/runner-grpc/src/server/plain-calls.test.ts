@@ -71,8 +71,8 @@ test("rejects unauthenticated, excess and oversized calls by their heads, withou
 
 test.each([
   ["a head of 4 GiB", plainHead("{}", 0xffffffff)],
-  ["a head that is no JSON", plainHead("{")],
-  ["a head that is no object", plainHead("[]")],
+  ["a head that is not JSON", plainHead("{")],
+  ["a head that is not an object", plainHead("[]")],
   ["a head that is null", plainHead("null")],
   ["a head without a length", plainHead({ path: "/x", timeoutMs: 1 })],
   ["a negative length", plainHead({ path: "/x", timeoutMs: 1, length: -1 })],
@@ -89,7 +89,7 @@ test.each([
 });
 
 test.each([
-  ["bytes that are no message", Buffer.from("ffffffffffffffffffff", "hex")],
+  ["bytes that are not a message", Buffer.from("ffffffffffffffffffff", "hex")],
   ["groups nested a million deep", Buffer.alloc(1_000_000, 0x33)],
   ["no image", messageOf("")],
   ["nothing", Buffer.alloc(0)],

@@ -65,7 +65,7 @@ test.each([
   ["a negative timeout", { runFunctionConfig: { timeout: { seconds: -1n, nanos: 0 } } }],
   ["an endless timeout", { runFunctionConfig: { timeout: { seconds: 2n ** 62n, nanos: 0 } } }],
   ["a limit of nothing", { runFunctionConfig: { resources: { limits: { memory: "0", cpu: "" } } } }],
-  ["a limit that is no quantity", { runFunctionConfig: { resources: { limits: { memory: "", cpu: "lots" } } } }],
+  ["a limit that is not a quantity", { runFunctionConfig: { resources: { limits: { memory: "", cpu: "lots" } } } }],
   [
     "a huge token",
     {
@@ -85,7 +85,7 @@ test.each([
   ["a length beyond the end", "12ffffffff07"],
   ["an endless varint", "08ffffffffffffffffffff"],
   ["a wire type that there is not", "0f"],
-  ["an image that is no UTF-8", "0a02c328"],
+  ["an image that is not UTF-8", "0a02c328"],
 ])("rejects bytes that are not a request: %s", (_, hex) => {
   expect(() => decodeRequest(Buffer.from(hex, "hex"))).toThrow(invalid());
 });

@@ -43,7 +43,7 @@ test("uses the standard details, with an upper-case reason", () => {
   expect(ErrorInfo.decode(status.details[0]!.value)).toMatchObject({ reason: "PULL_FAILED", domain: ERROR_DOMAIN });
 });
 
-test("fits into trailers of 8 KiB, whatever the error's size", () => {
+test("fits into trailers of 8 KiB, for any size of the error", () => {
   const long = "ü\n".repeat(100_000);
   const error = new RunnerGrpcError("NonZeroExit", long, {
     image: long,

@@ -48,7 +48,7 @@ test("version 2: makes groups at the top if root's own group lacks a controller"
   expect(group.procs).toEqual(["call/cgroup.procs"]);
 });
 
-test("version 2: makes groups beside the supervisor of an earlier start", () => {
+test("version 2: makes groups next to the supervisor of an earlier start", () => {
   const root = cgroupFiles({ ...v2, "a/cgroup.subtree_control": "memory", "a/xfn-supervisor/cgroup.procs": "42" });
   const group = create("call", { memoryBytes: 1000 }, host(root, "0::/a/xfn-supervisor\n"));
   expect(group.procs).toEqual(["a/call/cgroup.procs"]);

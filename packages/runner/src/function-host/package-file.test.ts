@@ -22,7 +22,7 @@ async function check(packageFile: string | undefined, labels: Record<string, str
 test.each([
   ["a package of a Function", meta("Function") + CRD],
   ["one whose metadata is not the first", `${CRD}---\n${meta("Function")}`],
-  ["an image that is no package", undefined],
+  ["an image that is not a package", undefined],
   ["a package with a readme of 200 Ki characters", withReadme(200 * 1024)],
   ["a package of 1000 documents", meta("Function") + more(999)],
 ])("accepts %s", async (_, packageFile) => {

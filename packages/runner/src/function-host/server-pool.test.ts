@@ -114,7 +114,7 @@ test("a server that computes while it is idle ends", async () => {
   expect(ends).toEqual(["busy: busy"]);
 });
 
-test("what a server computes for calls between or during measurements does not end it", async () => {
+test("a server's CPU time for calls between or during measurements does not end it", async () => {
   await use("a");
   await measure({ cpuMs: { a: 10 }, now: 5_000 });
   await use("a");

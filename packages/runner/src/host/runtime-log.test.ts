@@ -13,7 +13,7 @@ beforeEach(() => {
 const log = (...lines: string[]): void =>
   writeFileSync(sandboxPaths(scratch, "a").log, lines.map((line) => `${line}\n`).join(""));
 
-test("reports no error without a log, whatever the function's exit code", () => {
+test("reports no error without a log, for any exit code of the function", () => {
   writeFileSync(sandboxPaths(scratch, "a").pidFile, "17");
   expect(runtimeError(scratch, "a", 1)).toBeNull();
   expect(runtimeError(scratch, "a", 0)).toBeNull();

@@ -40,7 +40,7 @@ test.each([
   ["its container", { code: 1, runtimeError: "no such file", diskFull: true }, {}, "StartFailed"],
   ["itself", { code: 7 }, { stderr: "read: Resource temporarily unavailable" }, "NonZeroExit"],
   [
-    "time, whatever else was hit",
+    "time, even if other limits were hit",
     { code: 137, diskFull: true },
     { hits: everything, reason: "Timeout" as const },
     "Timeout",

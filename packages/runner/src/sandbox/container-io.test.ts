@@ -66,7 +66,7 @@ test("a process that writes on cannot delay the end beyond the deadline", async 
   expect(asked).toBe(4);
 });
 
-test("what was in the pipe is read completely, although the runner was busy", async () => {
+test("the content of the pipe is read completely, although the runner was busy", async () => {
   const { io, stdout } = openPipes();
   const answer = Buffer.alloc(65_536, "a");
   writeSync(stdout, answer);
@@ -86,7 +86,7 @@ test("16 MiB of stdout are read by default, and no byte more", async () => {
   io.abandon();
 });
 
-test("what another process writes is bounded too", async () => {
+test("the output of another process is bounded too", async () => {
   const { io, stdout, tooLarge } = openPipes({ maxOutputBytes: 1_000 });
   writeSync(stdout, Buffer.alloc(2_000));
   await io.drain(tooLarge);

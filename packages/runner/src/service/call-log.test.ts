@@ -30,7 +30,7 @@ const OUTCOME: CallOutcome = {
   trace: {},
 };
 
-test("what a function says of its failure is not logged, and is no fault of the runner", () => {
+test("a function's message about its failure is not logged, and the failure does not count as the runner's", () => {
   const said = "function fn: the function returned INTERNAL: bad password hunter2";
   expect(logged(errorOfStatus(INTERNAL, said, "fn"))).toMatchObject([
     { level: "info", code: "Internal", error: "function fn: it returned the status INTERNAL" },

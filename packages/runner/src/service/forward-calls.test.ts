@@ -37,7 +37,7 @@ describe("the start of a function", () => {
     vi.useRealTimers();
   });
 
-  test("that fails after its only caller has left is no unhandled rejection", async () => {
+  test("that fails after its only caller has left causes no unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const record = (reason: unknown): void => {
       unhandled.push(reason);

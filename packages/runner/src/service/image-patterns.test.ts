@@ -112,7 +112,7 @@ test("a pattern of official images matches no image of another owner", () => {
 });
 
 test.each(["A B", "ghcr.io/a//b", "ghcr.io/a@sha256:short", "", "oci:relative", "x@y@z", "/a"])(
-  "%j is no pattern",
+  "%j is not a pattern",
   (pattern) => {
     expect(() => parseImagePattern(pattern, undefined)).toThrow(/must be|is oci:/);
   },

@@ -138,7 +138,7 @@ describe("the memory of a module", () => {
     expect(() => loadModule(huge)).toThrow(/V8 refuses it/);
   });
 
-  test("is the same, or V8 refuses both, whatever the module is", () => {
+  test("is the same for any module, or V8 refuses both", () => {
     const flips = fc.array(fc.tuple(fc.nat(200), fc.nat(255)), { maxLength: 3 });
     fc.assert(
       fc.property(flips, (changes) => {

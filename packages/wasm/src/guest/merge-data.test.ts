@@ -138,7 +138,7 @@ describe("segments of a module", () => {
     expect(() => loadModule(module)).toThrow(message);
   });
 
-  test("give the same memory or the same error, whatever they are", () => {
+  test("always give the same memory or the same error", () => {
     const content = fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 80 });
     const address = fc.oneof(fc.nat(700), fc.constantFrom(-1, PAGE - 1, PAGE, 2 ** 31 - 1, -(2 ** 31)));
     const data = fc.array(fc.tuple(address, content), { maxLength: 6 });

@@ -159,7 +159,7 @@ export const objectKept: Rule = {
   name: "entries-keep-their-objects",
   file: FILE,
   reason:
-    "The existing object of an entry keeps its name, whatever name a function gives it. The reference creates a second object and forgets the first.",
+    "The existing object of an entry keeps its name, even if a function gives it another one. The reference creates a second object and forgets the first.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && otherwiseNamed(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {

@@ -25,7 +25,7 @@ test("the condition Synced of a resource comes before Ready, which only follows 
   expect(messageOf(resource)).not.toContain("not available");
 });
 
-test("conditions with another status than False are no reason", () => {
+test("only conditions with the status False are a reason", () => {
   const resource = entry("a", condition("Synced", "True", "applied"), condition("Ready", "Unknown", "starting"));
   expect(messageOf(resource)).toBe("Unready resources: a");
 });

@@ -31,7 +31,7 @@ function stage(cached: Readonly<Record<string, LiveObject | undefined>> = {}) {
   return { inputs, required, watched };
 }
 
-test("what a reconcile reads is watched by its name, also if it does not exist", () => {
+test("objects that a reconcile reads are watched by name, also if they do not exist", () => {
   const { inputs, watched } = stage();
   inputs.note(secret("a"));
   inputs.note(secret("a"));
@@ -41,7 +41,7 @@ test("what a reconcile reads is watched by its name, also if it does not exist",
   expect(watched).toEqual([["inputs", "team/a", "team/composer"]]);
 });
 
-test("what a complete reconcile no longer reads is no longer watched, and a failed one keeps the watches", () => {
+test("a complete reconcile ends the watches of objects that it does not read, and a failed one keeps them", () => {
   const { inputs, required, watched } = stage();
   inputs.note(secret("a"));
   inputs.end(XR, true);
