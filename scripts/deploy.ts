@@ -21,7 +21,7 @@ function crds(...flags: readonly string[]): string {
   return execFileSync(process.execPath, [join(CHECKOUT, PROGRAMS["xfn-controller"]), "crds", ...flags], options);
 }
 
-/** What the Deployment says that is a value of the chart. */
+/** Values of the Deployment that are values of the chart too. */
 function defaults(): Defaults {
   const [document] = readDocuments(read("base/deployment.yaml"));
   const deployment = document?.value;

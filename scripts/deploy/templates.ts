@@ -35,8 +35,8 @@ const LABELS = `  labels:
 `;
 const ANNOTATIONS = set(2, "annotations", "annotations");
 
-// While Helm deletes the roles that a role aggregates, a controller of Kubernetes may create that role anew, without its
-// selector and Helm's annotations. Then Helm could not install the chart again.
+// While Helm deletes the roles that a role aggregates, a controller of Kubernetes may create that role anew, without
+// its selector and Helm's annotations. Then Helm could not install the chart again.
 const KEPT = `  annotations:
     helm.sh/resource-policy: keep
 ${set(4, "annotations")}`;

@@ -49,7 +49,7 @@ const RESOURCES: JsonObject = {
 const PROXY: JsonObject = { not: { pattern: "@" } };
 const PACKAGE: JsonObject = { type: "string", pattern: "^[^/\\s]+[.:][^/\\s]*/.+[:@].+$" };
 
-/** What the manifests say, so that the chart has the same defaults. */
+/** Values of the manifests, so that the chart has the same defaults. */
 export interface Defaults {
   readonly replicas: number;
   readonly controllerResources: JsonObject;

@@ -9,7 +9,7 @@ import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
 
-// What deploy/chart renders, without a cluster.
+// Renders deploy/chart without a cluster.
 
 const NAMESPACE = "crossplane-system";
 

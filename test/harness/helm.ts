@@ -20,7 +20,7 @@ export interface HelmResult {
 interface HelmOptions {
   /** An empty folder, or that of an earlier run. */
   readonly home: string;
-  /** Of the cluster; absent: a command that needs none. */
+  /** Path of the cluster's kubeconfig; absent: a command that needs none. */
   readonly kubeconfig?: string;
 }
 

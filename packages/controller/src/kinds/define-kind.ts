@@ -21,9 +21,9 @@ interface Declaration<F extends Fields> {
   readonly categories?: readonly string[];
   /** The first is the version that the server stores. */
   readonly versions: readonly [string, ...string[]];
-  /** What an object of the kind is, for `kubectl explain`. */
+  /** A description of the kind for `kubectl explain`. */
   readonly about: string;
-  /** The fields of its objects beside `metadata`. */
+  /** The fields of its objects except `metadata`. */
   readonly fields: F | ((version: string) => F);
   /** Printer columns before AGE. Those with a priority come after it. */
   readonly columns?: readonly JsonObject[];

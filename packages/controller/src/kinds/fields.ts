@@ -14,7 +14,7 @@ export interface Field<T> {
 /** Fields by name. A name that ends with `!` is that of a required field. */
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
-/** What is read from fields. */
+/** The type of the values that are read from fields. */
 export type ValuesOf<F extends Fields> = View & {
   readonly [K in keyof F as K extends `${infer Name}!` ? Name : K]: F[K] extends Field<infer T> ? T : never;
 };

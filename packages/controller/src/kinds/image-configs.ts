@@ -3,7 +3,7 @@ import { choice, flag, list, record, type Texts, text } from "./fields.ts";
 import { ATOMIC, runtimeConfigReference, SECRET_NAME } from "./package-fields.ts";
 import type { View } from "./view.ts";
 
-/** What is read from ImageConfigs. */
+/** The fields of ImageConfigs that are read. */
 interface ImageConfig {
   readonly spec: View & {
     readonly matchImages: readonly Texts<"prefix">[];

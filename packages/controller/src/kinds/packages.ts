@@ -6,7 +6,7 @@ import { status } from "./status.ts";
 // The kinds of Crossplane's package manager (https://docs.crossplane.io/latest/packages/), with their fields, defaults
 // and columns: manifests for Crossplane apply unchanged.
 
-/** What is read from packages of all kinds. */
+/** The fields of packages of all kinds that are read. */
 interface Package {
   readonly spec: Texts<"package" | "revisionActivationPolicy" | "packagePullPolicy"> & {
     readonly revisionHistoryLimit: number | undefined;
@@ -14,7 +14,7 @@ interface Package {
   readonly status: Texts<"currentIdentifier" | "resolvedPackage">;
 }
 
-/** What is read from package revisions of all kinds. */
+/** The fields of package revisions of all kinds that are read. */
 interface PackageRevision {
   readonly spec: Texts<"desiredState" | "image"> & {
     readonly revision: number | undefined;

@@ -3,7 +3,7 @@ import { record, type Texts, text } from "./fields.ts";
 import { DEFAULT_CONFIG, packageReference, pullPolicy, pullSecrets, runtimeConfigReference } from "./package-fields.ts";
 import { status } from "./status.ts";
 
-/** What is read from runtimes. */
+/** The fields of runtimes that are read. */
 interface Runtime {
   readonly spec: Texts<"package" | "pullPolicy"> & {
     readonly pullSecrets: readonly Texts<"name">[];

@@ -109,7 +109,7 @@ export interface ObservedEntries {
   readonly notes: readonly string[];
 }
 
-/** What functions may see of composed resources. */
+/** Bounds of the composed resources that functions may see. */
 export interface Visibility {
   /** The namespace of the XR; undefined if it is cluster-scoped. */
   readonly namespace: string | undefined;
