@@ -198,7 +198,7 @@ describe("deploy/", needs("api-server", "openssl"), () => {
 
   test("has monitors for the Prometheus operator as a component", async () => {
     const rendered = await server.kubectl(["kustomize", join(DEPLOY, "monitoring")]);
-    expect(rendered).toContain("kind: PodMonitor");
+    for (const kind of ["PodMonitor", "PrometheusRule", "ConfigMap"]) expect(rendered).toContain(`kind: ${kind}\n`);
     expect(await server.kubectl(["kustomize", DEPLOY])).not.toContain("PodMonitor");
   });
 

@@ -6,6 +6,7 @@ import { builtBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
 import { buildGoModules, buildGoProgram, buildHelm } from "./go-program.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
+import { promtool } from "./promtool.ts";
 import { pythonPackages, typescriptPackages } from "./sdk-packages.ts";
 import { browserProgram, pythonWithGrpc, which } from "./which.ts";
 
@@ -25,6 +26,8 @@ export type Need =
   /** The same for programs of test/functions, with the official Go SDK of functions or kustomize's library. */
   | "go-functions"
   | "krm-functions"
+  /** Installed, or in Debian's package of Prometheus. */
+  | "promtool"
   | "helm"
   /** The packages of the official SDKs, which it installs. */
   | "python-sdk"
@@ -105,6 +108,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfGo(() => buildGoProgram("krm-labels"));
     case "helm":
       return lackOfGo(buildHelm);
+    case "promtool":
+      return failureOf(promtool);
     case "python-sdk":
       return lackOfPython() ?? failureOf(pythonPackages);
     case "typescript-sdk":
