@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CodedError } from "@xfn/errors";
 import { type KubernetesObject, textAt } from "@xfn/json";
 import { apiVersionOf, type Client, isApiError, type ResourceKind } from "@xfn/kubernetes";
-import { PART_OF_LABEL } from "../kinds/define-kind.ts";
+import { isOwnCrd, PART_OF_LABEL } from "../kinds/define-kind.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -18,7 +18,6 @@ import {
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
-import { isOwnCrd } from "./crd.ts";
 
 /** A server establishes a CRD within a second. After this time, it probably never will. */
 const ESTABLISH_TIMEOUT_MS = 30_000;

@@ -1,9 +1,8 @@
 import type { Definition } from "@xfn/composition/definition";
-import { textAt } from "@xfn/json";
 import { apiVersionOf, type LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { compositeKindOf, definedKind } from "../objects/definition-kinds.ts";
-import { APPLICATION_DEFINITIONS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
+import { APPLICATION_DEFINITIONS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, REVISIONS } from "../objects/kinds.ts";
 import { readDefinition } from "./read-definition.ts";
 
 const OTHER_KINDS = [INFRASTRUCTURE_DEFINITIONS, APPLICATION_DEFINITIONS] as const;
@@ -20,7 +19,7 @@ export interface RevisionComposites {
  * @returns `none` without a definition of the kind, `unknown` while they are not listed
  */
 export function compositesOf(context: Context, revision: LiveObject): RevisionComposites | "none" | "unknown" {
-  const [apiVersion, kind] = ["apiVersion", "kind"].map((field) => textAt(revision, "spec", "compositeTypeRef", field));
+  const { apiVersion, kind } = REVISIONS.of(revision).spec.compositeTypeRef;
   const definitions = context.informers.peek(DEFINITIONS)?.list();
   if (definitions === undefined) return "unknown";
   // Without --enable-resource-composition, the other kinds are not watched.

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, objectAt, sameJson } from "@xfn/json";
+import { isObject, type JsonObject, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { finalizersOf } from "../objects/finalizers.ts";
-import { definitionKindOf, referenceOf } from "../objects/kinds.ts";
+import { DEFINITIONS, definitionKindOf, referenceOf } from "../objects/kinds.ts";
 
 /** Sets a definition's finalizers if they differ. */
 export async function setFinalizers(
@@ -40,7 +40,7 @@ export function changedStatus(
   controllers: JsonObject,
 ): JsonObject | undefined {
   const conditions = withConditions(definition, wanted, now());
-  const before = objectAt(definition, "status", "controllers");
+  const before = DEFINITIONS.of(definition).status.controllers.toJSON();
   const isSame = Object.keys(controllers).every((key) => {
     const current = before[key];
     return isObject(current) && sameJson(current, controllers[key] ?? null);

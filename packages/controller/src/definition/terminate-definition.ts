@@ -1,5 +1,5 @@
 import { lowerDefinition } from "@xfn/composition/definition";
-import { objectAt, textAt } from "@xfn/json";
+import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -10,7 +10,7 @@ import {
   FINALIZER_ORPHAN,
   finalizersOf,
 } from "../objects/finalizers.ts";
-import { INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
+import { DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
@@ -100,7 +100,7 @@ async function setTerminating(
   message: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const offers = objectAt(definition, "spec", "claimNames")["kind"] !== undefined;
+  const offers = DEFINITIONS.of(definition).spec.claimNames.kind !== undefined;
   await setStatus(
     context,
     definition,
@@ -128,8 +128,9 @@ async function removeKind(
   names: "names" | "claimNames",
   signal: AbortSignal,
 ): Promise<Wait | undefined> {
-  const plural = textAt(definition, "spec", names, "plural");
-  const group = textAt(definition, "spec", "group");
+  const { spec } = DEFINITIONS.of(definition);
+  const { group } = spec;
+  const { plural } = spec[names];
   if (plural === undefined || group === undefined) return undefined;
   const crd = await findCrd(context, `${plural}.${group}`, signal);
   if (crd === undefined || !isControlledBy(crd, definition)) return undefined;

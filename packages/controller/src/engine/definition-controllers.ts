@@ -1,10 +1,10 @@
 import type { Definition } from "@xfn/composition/definition";
-import { objectAt, textAt } from "@xfn/json";
 import { apiVersionOf, type Client, type InformerHandlers, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
+import { compositeTypeOf } from "../kinds/compositions.ts";
 import { isTrue } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
-import { COMPOSITIONS, definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, definitionKey, definitionKindOf, groupKind } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { describeFailure } from "./describe-failure.ts";
 import {
@@ -83,12 +83,9 @@ export class DefinitionControllers {
    */
   enqueueUsersOf(object: LiveObject): void {
     const composition = object.kind === COMPOSITIONS.kind ? object.metadata.name : controllerOf(object)?.name;
-    const { apiVersion, kind } = objectAt(object, "spec", "compositeTypeRef");
-    // Compositions may still use `from`, the older spelling of `compositeTypeRef`.
-    const from = objectAt(object, "spec", "from");
-    const type = [apiVersion ?? from["apiVersion"], kind ?? from["kind"]];
-    if (composition === undefined || typeof type[0] !== "string" || typeof type[1] !== "string") return;
-    const instances = this.#byKind.get(groupKind(type[0], type[1]));
+    const { apiVersion, kind } = compositeTypeOf(object);
+    if (composition === undefined || apiVersion === undefined || kind === undefined) return;
+    const instances = this.#byKind.get(groupKind(apiVersion, kind));
     if (instances === undefined) return;
     const { composites, definition } = instances;
     // Composites use the enforced Composition, even if they name another.
@@ -223,7 +220,7 @@ const SERVED_TYPES = { Established: "compositeResourceType", Offered: "composite
  * change of it. A definition that the server always refused has none: existing instances belong to another definition.
  */
 function isServed(definition: LiveObject, type: "Established" | "Offered"): boolean {
-  if (textAt(definition, "status", "controllers", SERVED_TYPES[type], "kind") !== undefined) return true;
+  if (DEFINITIONS.of(definition).status.controllers[SERVED_TYPES[type]].kind !== undefined) return true;
   return !isBeingDeleted(definition) && isTrue(definition, type);
 }
 
@@ -243,7 +240,7 @@ function keyOf(object: LiveObject): string {
 /** A definition whose referenceable version is replaced with the stored one. */
 function inStoredVersion(object: LiveObject, definition: Definition): Definition {
   const { spec } = definition;
-  const stored = textAt(object, "status", "controllers", SERVED_TYPES.Established, "apiVersion") ?? "";
+  const stored = DEFINITIONS.of(object).status.controllers.compositeResourceType.apiVersion ?? "";
   const name = stored.slice(stored.indexOf("/") + 1);
   const [first] = spec.versions;
   const isKnown = spec.versions.some((version) => version.name === name);
@@ -255,7 +252,7 @@ function inStoredVersion(object: LiveObject, definition: Definition): Definition
 
 /** Whether the server stores composites in the definition's version, according to the definition's status. */
 function storesVersionOf(object: LiveObject, definition: Definition): boolean {
-  const stored = textAt(object, "status", "controllers", SERVED_TYPES.Established, "apiVersion");
+  const stored = DEFINITIONS.of(object).status.controllers.compositeResourceType.apiVersion;
   return stored === undefined || stored === apiVersionOf(compositeKindOf(definition));
 }
 

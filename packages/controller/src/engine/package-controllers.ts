@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
+import { textAt } from "@xfn/json";
 import type { InformerHandlers, LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import {
   COMPOSITIONS,
@@ -196,14 +196,9 @@ function ownersOf(object: LiveObject): { kind: string; name: string }[] {
 }
 
 function calls(revision: LiveObject, name: string): boolean {
-  return stepsOf(revision).some((step) => textAt(step, "functionRef", "name") === name);
+  return REVISIONS.of(revision).spec.pipeline.some(({ functionRef }) => functionRef.name === name);
 }
 
 function callsPackages(revision: LiveObject): boolean {
-  return stepsOf(revision).some((step) => step["functionRef"] !== undefined);
-}
-
-function stepsOf(revision: LiveObject): JsonObject[] {
-  const { pipeline } = objectAt(revision, "spec");
-  return Array.isArray(pipeline) ? pipeline.filter(isObject) : [];
+  return REVISIONS.of(revision).spec.pipeline.some((step) => step.toJSON()["functionRef"] !== undefined);
 }

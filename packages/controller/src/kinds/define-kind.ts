@@ -6,6 +6,11 @@ import { readerOf } from "./view.ts";
 /** Identifies the CRDs that the controller installed. The CRDs of other programs lack this label. */
 export const PART_OF_LABEL: readonly [key: string, value: string] = ["app.kubernetes.io/part-of", "xfn"];
 
+/** Whether an object is a CRD that the controller installed. */
+export function isOwnCrd({ kind, metadata }: KubernetesObject): boolean {
+  return kind === "CustomResourceDefinition" && metadata?.labels?.[PART_OF_LABEL[0]] === PART_OF_LABEL[1];
+}
+
 /** A kind of our own: what identifies it, its CRD, and typed reads of its objects. */
 export interface Kind<Values> extends ResourceKind {
   /** The fields of an object. One of another type than the schema's counts as absent. */
@@ -25,7 +30,7 @@ interface Declaration<F extends Fields> {
   readonly about: string;
   /** The fields of its objects except `metadata`. */
   readonly fields: F | ((version: string) => F);
-  /** Printer columns before AGE. Those with a priority come after it. */
+  /** Printer columns. Default: only AGE. */
   readonly columns?: readonly JsonObject[];
   /** Keywords of the whole schema, such as rules. */
   readonly more?: JsonObject;
@@ -64,14 +69,12 @@ const STANDARD_FIELDS: Fields = {
   metadata: { openApi: { type: "object" } },
 };
 
-const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };
+export const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
 function crdOf<F extends Fields>(
-  { group, kind, shortNames, categories = [], versions, columns = [], hasNoStatus }: Declaration<F>,
+  { group, kind, shortNames, categories = [], versions, columns = [AGE], hasNoStatus }: Declaration<F>,
   schemaIn: (version: string) => JsonObject,
 ): KubernetesObject {
-  const wide = columns.findIndex((column) => column["priority"] !== undefined);
-  const end = wide === -1 ? columns.length : wide;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -93,7 +96,7 @@ function crdOf<F extends Fields>(
         storage: index === 0,
         schema: { openAPIV3Schema: schemaIn(name) },
         subresources: hasNoStatus === true ? {} : { status: {} },
-        additionalPrinterColumns: [...columns.slice(0, end), AGE, ...columns.slice(end)],
+        additionalPrinterColumns: [...columns],
       })),
     },
   };

@@ -1,4 +1,4 @@
-import { column, conditionColumn, defineKind, type Kind } from "./define-kind.ts";
+import { AGE, column, conditionColumn, defineKind, type Kind } from "./define-kind.ts";
 import { choice, flag, integer, list, record, type Texts, text, textMap, texts } from "./fields.ts";
 import { DEFAULT_CONFIG, packageReference, pullPolicy, pullSecrets, runtimeConfigReference } from "./package-fields.ts";
 import { status } from "./status.ts";
@@ -117,6 +117,7 @@ function packageKind(kind: string, { versions, hasRuntime }: Traits, about: stri
       conditionColumn("INSTALLED", "Installed"),
       conditionColumn("HEALTHY", "Healthy"),
       column("PACKAGE", ".spec.package"),
+      AGE,
     ],
   });
 }
@@ -162,6 +163,7 @@ function revisionKind(packages: string, { versions, hasRuntime, hasEndpoint }: T
       ...(hasRuntime ? [conditionColumn("RUNTIME-HEALTHY", "RuntimeHealthy")] : []),
       column("IMAGE", ".spec.image"),
       column("STATE", ".spec.desiredState"),
+      AGE,
       column("REVISION", ".spec.revision", { priority: 1 }),
       column("DEP-FOUND", ".status.foundDependencies", { priority: 1 }),
       column("DEP-INSTALLED", ".status.installedDependencies", { priority: 1 }),

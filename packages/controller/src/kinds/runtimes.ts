@@ -1,4 +1,4 @@
-import { column, conditionColumn, defineKind, type Kind } from "./define-kind.ts";
+import { AGE, column, conditionColumn, defineKind, type Kind } from "./define-kind.ts";
 import { record, type Texts, text } from "./fields.ts";
 import { DEFAULT_CONFIG, packageReference, pullPolicy, pullSecrets, runtimeConfigReference } from "./package-fields.ts";
 import { status } from "./status.ts";
@@ -39,6 +39,7 @@ function runtimeKind(kind: string, about: string): Kind<Runtime> {
     columns: [
       conditionColumn("HEALTHY", "Healthy"),
       column("PACKAGE", ".spec.package"),
+      AGE,
       column("ENDPOINT", ".status.endpoint", { priority: 1 }),
     ],
   });

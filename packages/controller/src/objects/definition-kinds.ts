@@ -1,6 +1,6 @@
 import { type Definition, isNamespaced, type KindNames } from "@xfn/composition/definition";
-import { textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "./kinds.ts";
 
 /**
  * The kind of a definition's composites, in the referenceable version: Compositions name this version, and the server
@@ -12,7 +12,9 @@ export function compositeKindOf(definition: Definition): ResourceKind {
 
 /** The kind of composites that a definition names, in any format. Much faster than a full check of the definition. */
 export function definedKind(object: LiveObject): string | undefined {
-  return textAt(object, "spec", "names", "kind") ?? textAt(object, "spec", "crdSpecTemplate", "names", "kind");
+  return (
+    DEFINITIONS.of(object).spec.names.kind ?? INFRASTRUCTURE_DEFINITIONS.of(object).spec.crdSpecTemplate.names.kind
+  );
 }
 
 /** The kind of a definition's claims, in the same version; undefined if the definition offers none. */

@@ -1,6 +1,14 @@
 import type { KubernetesObject } from "@xfn/json";
 import { apiVersionOf, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
+import { COMPOSITIONS, REVISIONS } from "../kinds/compositions.ts";
 import type { Kind } from "../kinds/define-kind.ts";
+import {
+  APPLICATION_DEFINITIONS,
+  DEFINITIONS,
+  INFRASTRUCTURE_DEFINITIONS,
+  PUBLICATIONS,
+} from "../kinds/definitions.ts";
+import { ENVIRONMENT_CONFIGS } from "../kinds/environment-configs.ts";
 import { IMAGE_CONFIGS } from "../kinds/image-configs.ts";
 import { LOCKS } from "../kinds/locks.ts";
 import {
@@ -17,55 +25,28 @@ import { FUNCTION_RUNTIMES, PROVIDER_RUNTIMES } from "../kinds/runtimes.ts";
 // The kinds that the controllers know by name. Every other kind comes from a definition or from discovery.
 
 export {
+  APPLICATION_DEFINITIONS,
+  COMPOSITIONS,
   CONFIGURATION_REVISIONS,
   CONFIGURATIONS,
+  DEFINITIONS,
+  ENVIRONMENT_CONFIGS,
   FUNCTION_REVISIONS,
   FUNCTION_RUNTIMES,
   FUNCTIONS,
   IMAGE_CONFIGS,
+  INFRASTRUCTURE_DEFINITIONS,
   LOCKS,
   PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
   PROVIDERS,
+  PUBLICATIONS,
+  REVISIONS,
   RUNTIME_CONFIGS,
 };
 
-const CROSSPLANE = { group: "apiextensions.crossplane.io", version: "v1", namespaced: false } as const;
-
-/** Compositions, in the version that the API server stores. */
-export const COMPOSITIONS: ResourceKind = { ...CROSSPLANE, kind: "Composition", plural: "compositions" };
-export const REVISIONS: ResourceKind = { ...CROSSPLANE, kind: "CompositionRevision", plural: "compositionrevisions" };
-export const DEFINITIONS: ResourceKind = {
-  ...CROSSPLANE,
-  kind: "CompositeResourceDefinition",
-  plural: "compositeresourcedefinitions",
-};
-/** Data that Compositions read, in the version that the API server stores. */
-export const ENVIRONMENT_CONFIGS: ResourceKind = {
-  ...CROSSPLANE,
-  version: "v1beta1",
-  kind: "EnvironmentConfig",
-  plural: "environmentconfigs",
-};
-const RESOURCE_COMPOSITION = { ...CROSSPLANE, version: "v1alpha1" } as const;
-
-export const INFRASTRUCTURE_DEFINITIONS: ResourceKind = {
-  ...RESOURCE_COMPOSITION,
-  kind: "InfrastructureDefinition",
-  plural: "infrastructuredefinitions",
-};
-export const APPLICATION_DEFINITIONS: ResourceKind = {
-  ...RESOURCE_COMPOSITION,
-  kind: "ApplicationDefinition",
-  plural: "applicationdefinitions",
-};
-export const PUBLICATIONS: ResourceKind = {
-  ...RESOURCE_COMPOSITION,
-  kind: "InfrastructurePublication",
-  plural: "infrastructurepublications",
-};
 /** The kinds that `--enable-resource-composition` enables. */
-export const RESOURCE_COMPOSITION_KINDS: readonly ResourceKind[] = [
+export const RESOURCE_COMPOSITION_KINDS: readonly Kind<unknown>[] = [
   INFRASTRUCTURE_DEFINITIONS,
   APPLICATION_DEFINITIONS,
   PUBLICATIONS,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { PACKAGE_GROUP } from "@xfn/package";
-import { isOwnCrd } from "../crds/crd.ts";
+import { isOwnCrd } from "../kinds/define-kind.ts";
 import { appliedFields } from "../objects/applied-fields.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";

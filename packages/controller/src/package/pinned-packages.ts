@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { REVISIONS } from "../objects/kinds.ts";
 
 /** A package of a CompositionRevision, with its digest at the creation of the revision. */
 export interface PinnedPackage {
@@ -16,9 +16,7 @@ export interface PinnedPackage {
  * and no runtime.
  */
 export function packagesOf(revision: LiveObject): string[] {
-  const { pipeline } = objectAt(revision, "spec");
-  const named = (Array.isArray(pipeline) ? pipeline : []).flatMap((step) => {
-    const reference = isObject(step) ? textAt(step, "functionRef", "package") : undefined;
+  const named = REVISIONS.of(revision).spec.pipeline.flatMap(({ functionRef: { package: reference } }) => {
     return reference === undefined || isLayout(reference) ? [] : [reference];
   });
   return [...new Set(named)];
@@ -31,9 +29,7 @@ export function isLayout(reference: string): boolean {
 
 /** The packages in the status of a revision. */
 export function pinnedPackages(revision: LiveObject): PinnedPackage[] {
-  const { functions } = objectAt(revision, "status");
-  return (Array.isArray(functions) ? functions : []).filter(isObject).flatMap((one: JsonObject) => {
-    const [name, resolvedPackage, runtime] = ["package", "resolvedPackage", "runtime"].map((key) => textAt(one, key));
+  return REVISIONS.of(revision).status.functions.flatMap(({ package: name, resolvedPackage, runtime }) => {
     if (name === undefined || resolvedPackage === undefined || runtime === undefined) return [];
     return [{ package: name, resolvedPackage, runtime }];
   });

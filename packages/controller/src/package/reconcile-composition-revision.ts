@@ -56,7 +56,7 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
 
 /** When a revision was first found unused, in milliseconds since the epoch; undefined if it is used. */
 function unusedSince(revision: LiveObject): number | undefined {
-  const text = textAt(revision, "status", "unusedSince");
+  const text = REVISIONS.of(revision).status.unusedSince;
   return text === undefined ? undefined : Date.parse(text);
 }
 
@@ -82,7 +82,7 @@ function owns(context: Context, revision: LiveObject): boolean {
  * status, so that a restart does not extend it.
  */
 async function release(context: Context, revision: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
-  const since = textAt(revision, "status", "unusedSince") ?? timestamp(context.now());
+  const since = REVISIONS.of(revision).status.unusedSince ?? timestamp(context.now());
   const recorded = await setPackageStatus(context, revision, [], { unusedSince: since }, signal);
   const left = graceLeft(context, recorded);
   if (left > 0) return { requeueAfterMs: left };

@@ -1,4 +1,4 @@
-import { type JsonObject, type KubernetesObject, objectAt, sameJson } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -12,8 +12,8 @@ import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 export function isOrphan(existing: LiveObject, desired: KubernetesObject, composition: string): boolean {
   const owner = controllerOf(existing);
   const isOfName = owner === undefined || (owner.kind === COMPOSITIONS.kind && owner.name === composition);
-  const { revision: _, ...content } = objectAt(existing, "spec");
-  const { revision: __, ...spec } = objectAt(desired, "spec");
+  const { revision: _, ...content } = REVISIONS.of(existing).spec.toJSON();
+  const { revision: __, ...spec } = REVISIONS.of(desired).spec.toJSON();
   return isOfName && !isBeingDeleted(existing) && sameJson(content, spec);
 }
 
@@ -28,7 +28,7 @@ export async function adoptRevision(
   const { labels = {}, ownerReferences = [] } = metadata ?? {};
   const body: JsonObject = {
     metadata: { resourceVersion, labels, ownerReferences },
-    spec: { revision: objectAt(desired, "spec")["revision"] ?? 1 },
+    spec: { revision: REVISIONS.of(desired).spec.revision ?? 1 },
   };
   const options = { fieldManager: FIELD_MANAGERS.composition, signal };
   return client.patch(referenceOf(REVISIONS, name), "merge", body, options);

@@ -1,7 +1,7 @@
 import { type Composition, checkComposition, documentOf } from "@xfn/composition";
-import { type JsonObject, objectAt } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { COMPOSITIONS } from "../objects/kinds.ts";
+import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
 import { controllerOf, isControlledBy } from "../objects/owner.ts";
 import { SelectionError } from "./selection-error.ts";
 
@@ -16,7 +16,7 @@ const parsed = new WeakMap<LiveObject, Composition>();
 export function compositionOf(revision: LiveObject): Composition {
   const known = parsed.get(revision);
   if (known !== undefined) return known;
-  const { revision: _, ...spec } = objectAt(revision, "spec");
+  const { revision: _, ...spec } = REVISIONS.of(revision).spec.toJSON();
   const { labels, name } = revision.metadata;
   const metadata: JsonObject = { name: controllerOf(revision)?.name ?? name, ...(labels !== undefined && { labels }) };
   const document: JsonObject = { apiVersion: revision.apiVersion, kind: COMPOSITIONS.kind, metadata, spec };
@@ -30,8 +30,7 @@ export function compositionOf(revision: LiveObject): Composition {
 
 /** The number of a revision; 0 if it has none. */
 export function numberOf(revision: LiveObject): number {
-  const { revision: number } = objectAt(revision, "spec");
-  return typeof number === "number" ? number : 0;
+  return REVISIONS.of(revision).spec.revision ?? 0;
 }
 
 /**

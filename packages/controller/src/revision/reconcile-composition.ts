@@ -1,4 +1,4 @@
-import { type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -132,8 +132,9 @@ function revisionOf(
   number: number,
 ): KubernetesObject {
   const { metadata } = composition;
+  const { spec } = COMPOSITIONS.of(composition);
   // Part of the create, so that no XR sees the revision without it. The first revision has no other to fall back to.
-  const isRollout = rollouts && number > 1 && objectAt(composition, "spec")["rollout"] !== undefined;
+  const isRollout = rollouts && number > 1 && spec.toJSON()["rollout"] !== undefined;
   return {
     ...typeMeta(REVISIONS),
     metadata: {
@@ -146,7 +147,7 @@ function revisionOf(
       ...(isRollout && { annotations: { [ANNOTATION_ROLLOUT]: "true" } }),
       ownerReferences: [controllerReferenceTo(composition)],
     },
-    spec: { ...modernSpec(objectAt(composition, "spec")), revision: number },
+    spec: { ...modernSpec(spec.toJSON()), revision: number },
   };
 }
 

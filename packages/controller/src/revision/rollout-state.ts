@@ -3,6 +3,7 @@ import { type Composition, machineryOf } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { REVISIONS } from "../objects/kinds.ts";
 import { ANNOTATION_ROLLOUT } from "../objects/labels.ts";
 import { isControlledBy } from "../objects/owner.ts";
 import { compositionOf, isNewer, numberOf } from "./read-revision.ts";
@@ -41,9 +42,8 @@ export function isRolledOutInSteps({ metadata }: LiveObject): boolean {
  * Composition returned to its content, starts over unless it was complete.
  */
 export function phaseOf(revision: LiveObject): RolloutPhase | undefined {
-  const { phase, revision: number } = objectAt(revision, "status", "rollout");
-  if (phase === "Complete") return phase;
-  return number === numberOf(revision) ? (phase as RolloutPhase | undefined) : undefined;
+  const { phase, revision: number } = REVISIONS.of(revision).status.rollout;
+  return phase === "Complete" || number === numberOf(revision) ? phase : undefined;
 }
 
 /** Whether all XRs may use a revision. */
@@ -55,8 +55,7 @@ export function isForAll(revision: LiveObject): boolean {
 export function isInCanary(revision: LiveObject, composition: Composition, xr: LiveObject): boolean {
   const { matchLabels } = composition.spec.rollout?.canary ?? {};
   if (matchLabels === undefined) {
-    const { canaryBuckets } = objectAt(revision, "status", "rollout");
-    return typeof canaryBuckets === "number" && bucketOf(xr) < canaryBuckets;
+    return bucketOf(xr) < (REVISIONS.of(revision).status.rollout.canaryBuckets ?? 0);
   }
   const labels = xr.metadata.labels ?? {};
   return Object.entries(matchLabels).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);

@@ -9,6 +9,7 @@ import {
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { type JsonObject, objectAt, textAt, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { compositeTypeOf } from "../kinds/compositions.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
@@ -183,22 +184,18 @@ function withLabels(labels: Readonly<Record<string, string>>): string {
 
 function requireKind(found: LiveObject, xr: LiveObject): void {
   if (isFor(found, xr)) return;
-  const apiVersion = typeText(found, "apiVersion");
+  const { apiVersion = "", kind = "" } = compositeTypeOf(found);
   throw new SelectionError(
     "Incompatible",
-    `the ${found.kind} ${found.metadata.name} is for ${typeText(found, "kind")} of ${apiVersion}, ` +
+    `the ${found.kind} ${found.metadata.name} is for ${kind} of ${apiVersion}, ` +
       `not for ${xr.kind} of ${xr.apiVersion}; name another`,
   );
 }
 
 /** Whether a Composition or a revision is for a composite's kind, in its exact version. */
 function isFor(found: LiveObject, xr: LiveObject): boolean {
-  return typeText(found, "apiVersion") === xr.apiVersion && typeText(found, "kind") === xr.kind;
-}
-
-// Crossplane's design document "Resource Composition" names the field `from`.
-function typeText(found: LiveObject, field: string): string {
-  return textAt(found, "spec", "compositeTypeRef", field) ?? textAt(found, "spec", "from", field) ?? "";
+  const { apiVersion, kind } = compositeTypeOf(found);
+  return apiVersion === xr.apiVersion && kind === xr.kind;
 }
 
 function changesOf(wanted: JsonObject, composition: string, revision: LiveObject, policy: string): JsonObject {

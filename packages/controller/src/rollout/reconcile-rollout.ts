@@ -1,6 +1,6 @@
 import type { Rollout } from "@xfn/composition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
-import { type JsonObject, objectAt, sameJson, textAt } from "@xfn/json";
+import { type JsonObject, sameJson } from "@xfn/json";
 import { ApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
 import { PipelineError } from "@xfn/pipeline";
 import { explainFailure } from "../composite/state/explain-failure.ts";
@@ -144,7 +144,7 @@ async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposi
   const { context, revision, rollout, signal } = run;
   if (xrs.length === 0)
     return enter(run, "Complete", "no composite resource follows the Composition's newest revision");
-  const since = Date.parse(textAt(revision, "status", "rollout", "canarySince") ?? "");
+  const since = Date.parse(REVISIONS.of(revision).status.rollout.canarySince ?? "");
   const composition = compositionOf(revision);
   const until = since + rollout.durationMs;
   const inCanary = xrs.filter((xr) => isInCanary(revision, composition, xr));
@@ -194,7 +194,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 function startOf(revision: LiveObject): number {
-  return Date.parse(textAt(revision, "status", "rollout", "startedAt") ?? "");
+  return Date.parse(REVISIONS.of(revision).status.rollout.startedAt ?? "");
 }
 
 /** Enters a phase: one write, then an event on the Composition. */
@@ -236,7 +236,7 @@ async function writeStatus(
 ): Promise<void> {
   const message = shortened(fields.message, MAX_MESSAGE);
   const rollout: JsonObject = { ...fields, message, revision: numberOf(revision) };
-  const current = objectAt(revision, "status", "rollout");
+  const current = REVISIONS.of(revision).status.rollout.toJSON();
   if (Object.entries(rollout).every(([field, value]) => sameJson(current[field] ?? null, value))) return;
   const { name, resourceVersion } = revision.metadata;
   const options = { subresource: "status", fieldManager: FIELD_MANAGERS.composition, signal } as const;

@@ -1,6 +1,6 @@
-import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { REVISIONS } from "../../objects/kinds.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { Failure } from "../state/explain-failure.ts";
@@ -11,7 +11,7 @@ import type { Failure } from "../state/explain-failure.ts";
  * @param revision the CompositionRevision that ran
  */
 export function planReuse(revision: LiveObject, { reason }: Failure): Plan {
-  if (reason !== "FunctionNotReady" || textAt(revision, "status", "unusedSince") === undefined) return { stages: [] };
+  if (reason !== "FunctionNotReady" || REVISIONS.of(revision).status.unusedSince === undefined) return { stages: [] };
   const action = {
     do: "patch",
     as: "own",
