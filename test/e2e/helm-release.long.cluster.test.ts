@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { JsonObject } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { startController } from "../harness/controller-program.ts";
 import { CHART, type HelmResult, helm, startHelm, valueArguments } from "../harness/helm.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
@@ -81,6 +82,19 @@ describe("a release of deploy/chart", needs("api-server", "helm"), () => {
     expect(await get(...kept)).toBe(before);
     install({ "packages.functions": [FUNCTION] });
     expect(await get(...kept)).toBe(before);
+    release("uninstall", "xfn");
+  });
+
+  test("has the CRDs of the controller's version, once that has started", async () => {
+    install({});
+    const crd = "environmentconfigs.apiextensions.crossplane.io";
+    const earlier = "/spec/versions/0/schema/openAPIV3Schema/properties/earlier";
+    const patch = JSON.stringify([{ op: "add", path: earlier, value: { type: "string" } }]);
+    // As Helm writes the CRDs of an earlier version: without server-side apply.
+    await server.kubectl(["patch", "crd", crd, "--type=json", "-p", patch]);
+    const controller = await startController(server.admin.kubeconfig);
+    await controller.end("SIGTERM");
+    expect(await get("crd", crd, "-o", "json")).not.toContain('"earlier"');
     release("uninstall", "xfn");
   });
 
