@@ -12,8 +12,7 @@ import {
   STDERR,
   WAITING,
 } from "../protocol/frames.ts";
-import { InvalidModuleError, type LoadedModule, loadModule } from "./load-module.ts";
-import type { MemoryPages } from "./memory-pages.ts";
+import { InvalidModuleError, loadModule } from "./load-module.ts";
 import { receive, send } from "./pipes.ts";
 import { runInstance } from "./run-instance.ts";
 import { StandardStreams, type StreamsHost } from "./standard-streams.ts";
@@ -28,20 +27,17 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const maxOutputBytes = Number(process.argv[2]);
-const memoryBytes = Number(process.argv[3]);
-const { filtered, pages } = await confine(receive(FILTER));
+const filtered = await confine(receive(FILTER));
 serve(receive(MODULE));
 
-async function confine(program: Buffer): Promise<Ready & { readonly pages?: MemoryPages }> {
-  if (program.length === 0) return { filtered: false };
+async function confine(program: Buffer): Promise<boolean> {
+  if (program.length === 0) return false;
   const { filterCalls } = await import("./filter-calls.ts");
-  const { MemoryPages } = await import("./memory-pages.ts");
-  const pages = new MemoryPages(memoryBytes);
-  return { filtered: filterCalls(program), pages };
+  return filterCalls(program);
 }
 
 function serve(bytes: Buffer): void {
-  let module: LoadedModule;
+  let module: WebAssembly.Module;
   try {
     module = loadModule(bytes);
   } catch (error) {
@@ -61,7 +57,7 @@ function serve(bytes: Buffer): void {
 }
 
 /** Runs one call. Returns the size of the instance's memory, in bytes. */
-function runCall(module: LoadedModule): number {
+function runCall(module: WebAssembly.Module): number {
   const host: StreamsHost = {
     nextInput() {
       send(WAITING);
@@ -70,7 +66,7 @@ function runCall(module: LoadedModule): number {
     reportError: (part) => send(STDERR, part),
   };
   const streams = new StandardStreams(host, maxOutputBytes);
-  const { failure, memoryBytes: used } = runInstance(module, streams, pages);
+  const { failure, memoryBytes: used } = runInstance(module, streams);
   // A function that did not read its input ended before its call arrived.
   streams.takeInput();
   streams.reportError();

@@ -1,7 +1,4 @@
 import type { Ended } from "../protocol/frames.ts";
-import { MEMORY_IMPORT } from "./import-memory.ts";
-import type { LoadedModule } from "./load-module.ts";
-import type { MemoryPages } from "./memory-pages.ts";
 import { ExitError, type StandardStreams } from "./standard-streams.ts";
 import { WASI_MODULE, wasiFunctions } from "./wasi.ts";
 
@@ -16,14 +13,9 @@ export interface Outcome {
 /** The engine's messages are short, but a module can throw a long message. */
 const MAX_MESSAGE = 300;
 
-/**
- * Runs one fresh instance to its end.
- *
- * @param pages prepares the memory of the instance, if the platform supports it
- */
-export function runInstance(loaded: LoadedModule, streams: StandardStreams, pages?: MemoryPages): Outcome {
+/** Runs one fresh instance to its end. */
+export function runInstance(module: WebAssembly.Module, streams: StandardStreams): Outcome {
   let memory: WebAssembly.Memory | undefined;
-  let imported: WebAssembly.Memory | undefined;
   const functions = wasiFunctions(streams, () => {
     // The start function of a module runs before its exports are known.
     if (memory === undefined) throw new RangeError("the memory is not exported yet");
@@ -31,12 +23,7 @@ export function runInstance(loaded: LoadedModule, streams: StandardStreams, page
   });
   let ended: Omit<Ended, "memoryBytes"> | undefined;
   try {
-    imported = loaded.memory && new WebAssembly.Memory(loaded.memory);
-    if (imported !== undefined) pages?.prepare(imported.buffer, loaded.memory?.maximum);
-    const instance = new WebAssembly.Instance(loaded.module, {
-      [WASI_MODULE]: Object.fromEntries(functions),
-      ...(imported && { [MEMORY_IMPORT.module]: { [MEMORY_IMPORT.name]: imported } }),
-    });
+    const instance = new WebAssembly.Instance(module, { [WASI_MODULE]: Object.fromEntries(functions) });
     const { memory: exported, _start: start } = instance.exports;
     if (!(exported instanceof WebAssembly.Memory) || typeof start !== "function")
       throw new TypeError("the module has been checked");
@@ -47,9 +34,7 @@ export function runInstance(loaded: LoadedModule, streams: StandardStreams, page
     else if (error.exitCode !== 0) ended = { reason: "exit", code: error.exitCode };
   }
   if (streams.isTooLarge) ended = { reason: "output-too-large" };
-  // A module that fails before its exports are known may have used its memory too.
-  const memoryBytes = (imported ?? memory)?.buffer.byteLength ?? 0;
-  if (imported !== undefined) pages?.release(imported.buffer);
+  const memoryBytes = memory?.buffer.byteLength ?? 0;
   return { failure: ended && { ...ended, memoryBytes }, memoryBytes };
 }
 

@@ -50,7 +50,6 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     "--v8-pool-size=2",
     MAIN,
     String(maxOutputBytes),
-    String(memoryBytes),
   ];
   const node: Command = [process.execPath, ...flags];
   if (!existsSync(SHELL)) return node;
