@@ -1,4 +1,5 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue, newObject } from "@xfn/json";
+import { type Described, describeFields } from "../api-schema/describe.ts";
 import type { Finding } from "../reader/composition-error.ts";
 import type { TypeReport } from "../schema/structural/api-types.ts";
 import { isOwnDefaultValid } from "../schema/structural/check-values.ts";
@@ -49,14 +50,16 @@ export const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x
  * Converts a definition of any kind to the CRD of its composite resources, in the form of an API server. Adds the
  * fields of its scope's layout. The definition need not be checked. Does not validate the CRD: `parseDefinition` does.
  *
+ * @param descriptions of `spec` and `status`, and of the fields that are added to them
  * @throws {DefinitionError} with every value that has the wrong type
  */
-export function compositeCrd(xrd: JsonObject): JsonObject {
+export function compositeCrd(xrd: JsonObject, descriptions?: InstanceDescriptions): JsonObject {
   const definition = read(xrd);
   const { spec, written } = definition;
   const { scope } = written;
   return crd(definition, definition.metadata.name ?? "", spec.names, isNamespaced(scope) ? "Namespaced" : "Cluster", {
     category: "composite",
+    descriptions,
     fields: compositeSpecFields(written, schemasOf(definition)),
     status: statusFields(scope),
     columns: compositeColumns(scope),
@@ -69,7 +72,7 @@ export function compositeCrd(xrd: JsonObject): JsonObject {
  * @throws {DefinitionError} also if it offers no claim (`NotOffered`), or a claim with the names of the composite
  * resource
  */
-export function claimCrd(xrd: JsonObject): JsonObject {
+export function claimCrd(xrd: JsonObject, descriptions?: InstanceDescriptions): JsonObject {
   const definition = read(xrd);
   const { names, claimNames, group } = definition.spec;
   if (claimNames === undefined) {
@@ -82,6 +85,7 @@ export function claimCrd(xrd: JsonObject): JsonObject {
   if (conflicts.length > 0) throw new DefinitionError("Invalid", conflicts);
   return crd(definition, `${claimNames.plural}.${group}`, claimNames, "Namespaced", {
     category: "claim",
+    descriptions,
     fields: claimSpecFields(definition.written),
     status: statusFields("LegacyCluster"),
     columns: CLAIM_COLUMNS,
@@ -114,6 +118,9 @@ export function claimConflicts(names: JsonObject, claimNames: JsonObject): strin
 function schemasOf({ spec }: DecodedDefinition): JsonObject[] {
   return spec.versions.map(({ schema }) => schema.openAPIV3Schema);
 }
+
+/** The descriptions of what every composite resource, or every claim, has. */
+export type InstanceDescriptions = Readonly<Record<"spec" | "status", Described>>;
 
 /** The names of a kind in a CRD. */
 interface Names extends JsonObject {
@@ -154,6 +161,7 @@ interface Flavour {
   fields: Readonly<JsonObject>;
   status: Readonly<JsonObject>;
   columns: readonly JsonObject[];
+  descriptions?: InstanceDescriptions | undefined;
 }
 
 function read(given: JsonObject): DecodedDefinition {
@@ -244,7 +252,10 @@ function crdVersion(version: DecodedVersion, flavour: Flavour): JsonObject {
   };
 }
 
-function wholeSchema(author: JsonObject, { fields, status }: Pick<Flavour, "fields" | "status">): JsonObject {
+function wholeSchema(
+  author: JsonObject,
+  { fields, status, descriptions }: Pick<Flavour, "fields" | "status" | "descriptions">,
+): JsonObject {
   const { description } = author;
   return {
     ...(description !== undefined && { description }),
@@ -254,14 +265,19 @@ function wholeSchema(author: JsonObject, { fields, status }: Pick<Flavour, "fiel
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: part(author, "spec", fields),
-      status: part(author, "status", status),
+      spec: part(author, "spec", fields, descriptions?.spec),
+      status: part(author, "status", status, descriptions?.status),
     },
   };
 }
 
 /** Merges our fields into the author's schema of spec or status. Ours win. */
-function part(root: JsonObject, field: "spec" | "status", injected: Readonly<JsonObject>): JsonObject {
+function part(
+  root: JsonObject,
+  field: "spec" | "status",
+  injected: Readonly<JsonObject>,
+  [description, fields]: Described | readonly [] = [],
+): JsonObject {
   const rootProperties = root["properties"];
   const given = isObject(rootProperties) ? rootProperties[field] : undefined;
   const author = isObject(given) ? given : newObject();
@@ -271,8 +287,10 @@ function part(root: JsonObject, field: "spec" | "status", injected: Readonly<Jso
     // `false` is the default, and an API server rejects x-kubernetes-preserve-unknown-fields: false.
     if (value !== undefined && value !== false) result[keyword] = value;
   }
+  if (description !== undefined) result["description"] ??= description;
   const authorProperties = author["properties"];
-  result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, injected) ?? newObject();
+  const own = describeFields(injected, fields ?? {});
+  result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, own) ?? newObject();
   // An API server rejects a CRD with an invalid default. Crossplane drops this one, valid or not.
   if (result["default"] !== undefined && !isOwnDefaultValid(nodeOf(result, []))) delete result["default"];
   return result;

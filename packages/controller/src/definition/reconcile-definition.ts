@@ -1,6 +1,7 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import { textsAt } from "@xfn/json";
 import type { LiveObject, Outcome, ResourceKind } from "@xfn/kubernetes";
+import { INSTANCES } from "../kinds/instance-descriptions.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, hasCondition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -71,8 +72,8 @@ async function ensureDefinition(
   const finalizers = [...finalizersOf(object), ...missingFinalizers(object, definition)];
   const current = await setFinalizers(context, object, finalizers, signal);
 
-  const composites = await ensureCrd(context, memory.applies, current, compositeCrd(object), signal);
-  const claims = claimKind && (await ensureCrd(context, memory.applies, current, claimCrd(object), signal));
+  const composites = await ensureCrd(context, memory.applies, current, compositeCrd(object, INSTANCES), signal);
+  const claims = claimKind && (await ensureCrd(context, memory.applies, current, claimCrd(object, INSTANCES), signal));
   const established = composites.is === "established";
   const key = definitionKey(definition, object.metadata.name);
   context.bursts?.report(key, composites.is === "pending" || claims?.is === "pending");

@@ -2,6 +2,7 @@ import { documentOf } from "@xfn/composition";
 import { checkPublication, claimCrd, type Definition, lowerDefinition } from "@xfn/composition/definition";
 import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
+import { INSTANCES } from "../kinds/instance-descriptions.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import type { Condition } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -115,7 +116,7 @@ async function ensurePublication(
 
 /** The CRD of requirements. The publication controls it, so the CRD is deleted with the publication. */
 function requirementCrd(publication: LiveObject, definition: LiveObject): KubernetesObject {
-  const crd = claimCrd(lowerDefinition(definition, { isPublished: true }));
+  const crd = claimCrd(lowerDefinition(definition, { isPublished: true }), INSTANCES);
   const ownerReferences = [controllerReferenceTo(publication)];
   return { ...crd, metadata: { ...(crd["metadata"] as KubernetesObject["metadata"]), ownerReferences } };
 }

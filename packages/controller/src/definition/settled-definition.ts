@@ -1,5 +1,6 @@
 import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { INSTANCES } from "../kinds/instance-descriptions.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf } from "../objects/definition-kinds.ts";
 import { hasElapsed } from "../objects/elapsed.ts";
@@ -53,7 +54,7 @@ export function remainingWork(
   const { conditions, controllers } = definitionStatus(definition, ESTABLISHED, claims, {});
   if (missingFinalizers(object, definition).length > 0) return UNKNOWN;
   if (changedStatus(context, object, conditions, controllers) !== undefined) return UNKNOWN;
-  const crds = [compositeCrd(object), ...(offersClaims ? [claimCrd(object)] : [])];
+  const crds = [compositeCrd(object, INSTANCES), ...(offersClaims ? [claimCrd(object, INSTANCES)] : [])];
   if (!crds.every((crd) => isCrdSettled(context, applies, object, crd))) return UNKNOWN;
   return areRolesSettled(context, applies, object, definition) ? NOTHING : { is: "roles", object, definition };
 }

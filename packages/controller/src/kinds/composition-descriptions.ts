@@ -1,4 +1,5 @@
-import { type Descriptions, referenceTo } from "./describe.ts";
+import type { Descriptions } from "@xfn/composition/definition";
+import { referenceTo } from "./describe.ts";
 
 // docs/reference/composition.md and docs/reference/steps.md describe these fields at length.
 

@@ -1,8 +1,9 @@
 import { COMPOSITION_API_VERSIONS, COMPOSITION_SPEC_OPEN_API } from "@xfn/composition";
+import { describe } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/json";
 import { COMPOSITION } from "./composition-descriptions.ts";
 import { AGE, column, conditionColumn, defineKind, type Kind } from "./define-kind.ts";
-import { describe, described } from "./describe.ts";
+import { described } from "./describe.ts";
 import { choice, count, type Field, integer, list, record, type Texts, text, texts, time } from "./fields.ts";
 import { status } from "./status.ts";
 import type { View } from "./view.ts";

@@ -1,4 +1,5 @@
-import { type Descriptions, referenceTo } from "./describe.ts";
+import type { Descriptions } from "@xfn/composition/definition";
+import { referenceTo } from "./describe.ts";
 
 const COMPOSITION_REFERENCE: Descriptions = { name: "name is the name of the Composition." };
 
