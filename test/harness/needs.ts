@@ -26,6 +26,7 @@ export type Need =
   /** The same for programs of test/functions, with the official Go SDK of functions or kustomize's library. */
   | "go-functions"
   | "krm-functions"
+  | "gitops-health"
   /** Installed, or in Debian's package of Prometheus. */
   | "promtool"
   | "helm"
@@ -108,6 +109,8 @@ function lookUp(thing: Need): string | undefined {
       return lackOfGo(() => buildGoProgram("krm-labels"));
     case "helm":
       return lackOfGo(buildHelm);
+    case "gitops-health":
+      return lackOfGo(() => buildGoProgram("gitops-health"));
     case "promtool":
       return failureOf(promtool);
     case "python-sdk":
