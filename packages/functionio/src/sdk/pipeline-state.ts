@@ -76,7 +76,7 @@ export interface PipelineState {
   response(): PipelineResponse;
 }
 
-/** The types of condition that only Crossplane's controllers set on an XR: those of a function have no effect. */
+/** The types of condition that only controllers set on an XR. A function cannot set them, in any kind of step. */
 export const SYSTEM_CONDITIONS: ReadonlySet<string> = new Set(["Ready", "Synced", "Healthy", "UpToDate", "Responsive"]);
 
 /** Kubernetes refuses an object with any other reason (metav1.Condition). */

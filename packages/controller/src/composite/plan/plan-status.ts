@@ -1,4 +1,5 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
+import { SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../../objects/apply-cache.ts";
@@ -63,14 +64,11 @@ function statusOf({ xr, layout, desired, conditions, published, now }: StatusInp
   };
 }
 
-/** The types of condition that only the controller sets. */
-const RESERVED: readonly unknown[] = ["Synced", "Ready", "Responsive"];
-
 /** The conditions that a function sets, without their times: the controller sets those. */
 export function conditionsOf(desired: KubernetesObject): Condition[] {
   const list = objectAt(desired, "status")["conditions"];
   return (Array.isArray(list) ? list : []).flatMap((one) => {
     const condition = isObject(one) ? conditionIn(one) : undefined;
-    return condition === undefined || RESERVED.includes(condition.type) ? [] : [condition];
+    return condition === undefined || SYSTEM_CONDITIONS.has(condition.type) ? [] : [condition];
   });
 }
