@@ -14,7 +14,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 const file = (name: string): JsonObject =>
   objectsOf(readFileSync(join(CHECKOUT, "deploy/gitops", name), "utf8"))[0] ?? {};
 
-function judge(request: JsonObject): unknown {
+function evaluate(request: JsonObject): unknown {
   const { status, stdout, stderr } = spawnSync(buildGoProgram("gitops-health"), {
     input: JSON.stringify(request),
     encoding: "utf8",
@@ -60,11 +60,11 @@ describe("Argo CD", needs("gitops-health"), () => {
     ["an invalid definition", object("CompositeResourceDefinition", ["Established=False"]), "Degraded"],
     ["a Composition", { kind: "Composition", metadata: { name: "a", generation: 1 }, spec: {} }, "Healthy"],
   ])("%s", (_, given, health) => {
-    expect(judge({ lua, object: given })).toMatchObject({ status: health });
+    expect(evaluate({ lua, object: given })).toMatchObject({ status: health });
   });
 
   test("has the message of the condition", () => {
-    expect(judge({ lua, object: object("XApp", ["Synced=False"]) })).toEqual({
+    expect(evaluate({ lua, object: object("XApp", ["Synced=False"]) })).toEqual({
       status: "Degraded",
       message: "why Synced",
     });
@@ -98,7 +98,7 @@ describe("Flux", needs("gitops-health"), () => {
     ],
   ])("%s", (_, kind, given, current, failed) => {
     const check = checkOf(kind);
-    expect(judge({ cel: textAt(check, "current") ?? "", object: given })).toBe(current);
-    expect(judge({ cel: textAt(check, "failed") ?? "", object: given })).toBe(failed);
+    expect(evaluate({ cel: textAt(check, "current") ?? "", object: given })).toBe(current);
+    expect(evaluate({ cel: textAt(check, "failed") ?? "", object: given })).toBe(failed);
   });
 });

@@ -1,4 +1,4 @@
-// gitops-health judges an object as Argo CD and Flux do: by a Lua script, or by a CEL expression. It reads one JSON
+// gitops-health evaluates the health of an object as Argo CD and Flux do: by a Lua script, or by a CEL expression. It reads one JSON
 // object from stdin: {"lua": SCRIPT or "cel": EXPRESSION, "object": OBJECT}, and prints the result as JSON.
 package main
 
@@ -23,11 +23,11 @@ func main() {
 	if err := json.NewDecoder(os.Stdin).Decode(&asked); err != nil {
 		fail(err)
 	}
-	judge := byCel
+	evaluate := byCel
 	if asked.Lua != "" {
-		judge = byLua
+		evaluate = byLua
 	}
-	result, err := judge(asked)
+	result, err := evaluate(asked)
 	if err != nil {
 		fail(err)
 	}
