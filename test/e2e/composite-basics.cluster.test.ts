@@ -49,6 +49,19 @@ describe("a composite resource", needs("api-server"), () => {
     return Object.fromEntries(list.map((one) => [one["type"], `${one["status"]} ${one["reason"]}`]));
   };
 
+  test("with more resources than it can refer to creates none, and says so", async () => {
+    // etcd accepts objects of 1.5 MiB.
+    world.compose({ resources: Array.from({ length: 20_000 }, (_, index) => template(`r${index}`)) });
+    await world.create("many");
+    await expect(world.reconcile("many")).rejects.toMatchObject({
+      code: "TooManyResources",
+      retryable: false,
+      message: expect.stringMatching(/^the XR is too large with its references to 20000 composed resources: /),
+    });
+    expect(await conditions("many")).toMatchObject({ Synced: "False TooManyResources" });
+    expect(await widgets("many")).toEqual([]);
+  });
+
   test("of three resources takes five requests to create, one more when they are ready, and none after", async () => {
     world.compose({ resources: [template("a"), template("b"), template("c")] });
     await world.create("three");

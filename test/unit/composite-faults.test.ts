@@ -40,6 +40,17 @@ test("an XR that changed since it was read gets no write and no resource, and is
   expect(get(client, "Widget", "a1")?.["spec"]).toEqual({ size: 1 });
 });
 
+test("an XR that is too large for the API server has a reason of its own", async () => {
+  const { client, ...w } = world([xr()]);
+  w.compose(named("a", "a"));
+  client.beforeWrite = ({ object, subresource }) => {
+    if (object !== "XDatabase/xr" || subresource !== undefined) return;
+    throw new ApiError("Invalid", "apply XDatabase xr: Request entity too large: limit is 3145728", { status: 413 });
+  };
+  await expect(w.reconcile()).rejects.toMatchObject({ code: "TooManyResources", retryable: false });
+  expect(get(client, "Widget", "a")).toBeUndefined();
+});
+
 test("an object with a user's name is read live before it is created, if no cache has it", async () => {
   const { client, seen, ...w } = world([xr({ resourceRefs: [{ ...WIDGET, name: "a1" }] }), widget("a1", "a")]);
   seen.composed = [];

@@ -55,6 +55,11 @@ export type CompositeErrorCode =
    */
   | "InvalidResource"
   /**
+   * The XR is too large for the API server, which accepts objects of some 1.5 MiB: it refers to each composed resource.
+   * Nothing was created. Compose fewer, such as XRs that compose the resources.
+   */
+  | "TooManyResources"
+  /**
    * A namespaced XR composes a cluster-scoped kind, or an application composes outside of its namespace. Compose a
    * namespaced kind, or define the XR with `scope: Cluster`.
    */

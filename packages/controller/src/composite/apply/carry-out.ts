@@ -1,6 +1,6 @@
 import { ApiError, isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { digestOf } from "../../objects/apply-cache.ts";
-import { asCompositeError, type CompositeError } from "../../objects/composite-error.ts";
+import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import { isSecret } from "../../objects/kinds.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
@@ -24,6 +24,7 @@ export interface CarriedOut {
 /**
  * Executes the plan of an XR.
  *
+ * @throws {CompositeError} `TooManyResources` if the XR is too large
  * @throws {ApiError} if the XR cannot be recorded, or if an object cannot be read; `Conflict` if an object was replaced
  *   or deleted
  */
@@ -66,11 +67,17 @@ async function watchKinds(
   );
 }
 
-/** @throws {ApiError} */
-function requireRecord({ stages }: CompositePlan, { results }: Outcome<ActorName>): void {
+/** @throws {CompositeError | ApiError} */
+function requireRecord({ references, stages }: CompositePlan, { results }: Outcome<ActorName>): void {
   for (const action of stages[0]?.actions ?? []) {
     const result = results.get(action);
-    if (result?.is === "failed") throw result.error;
+    if (result?.is !== "failed") continue;
+    const { error } = result;
+    // The limits of the API server, 3 MiB, and of etcd, 1.5 MiB.
+    const isTooLarge = error.status === 413 || error.message.endsWith("request is too large");
+    if (!isTooLarge) throw error;
+    const message = `the XR is too large with its references to ${references.length} composed resources: ${error.message}; compose fewer, such as XRs that compose the resources`;
+    throw new CompositeError("TooManyResources", message, { cause: error });
   }
 }
 
