@@ -8,18 +8,12 @@ import { readDocuments } from "@xfn/json/document";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, RUNNER_MAIN } from "../harness/paths.ts";
+import { type Bind, HOST_ID, podConfig } from "../harness/pod-config.ts";
 import { clientOf } from "../harness/runner-server.ts";
 import { Workspace } from "../harness/workspace.ts";
 
 // The runner's container of deploy/base/deployment.yaml, as a kubelet has runc create it: with its user, privileges,
 // /proc, and volumes of root. Only this shows whether namespaces can be created in it.
-
-/** The first host id of a pod's user namespace. */
-const HOST_ID = 400_000;
-
-// The paths that container runtimes mask in /proc with procMount Default.
-const MASKED = ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/scsi"];
-const READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 describe("the runner of deploy/ in its pod", needs("root", "runc", "crun"), () => {
   let workspace: Workspace;
@@ -86,8 +80,9 @@ async function startPod(image: string, changes: JsonObject = {}): Promise<Pod> {
   const rootfs = await makeRootfs(workspace, [...folders, ...readOnly]);
   const bundle = dirname(rootfs);
   const security = { ...objectAt(container, "securityContext"), ...changes };
-  const config = ociConfig({
+  const config = podConfig({
     args: [process.execPath, RUNNER_MAIN, ...listAt(container, "args").map(String)],
+    env: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
     user: Number(pod["runAsUser"]),
     security,
     readOnly,
@@ -138,56 +133,4 @@ async function makeRootfs(workspace: Workspace, mounts: readonly Bind[]): Promis
   for (const place of places) await mkdir(join(rootfs, place), { recursive: true });
   for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(rootfs, name));
   return rootfs;
-}
-
-interface Bind {
-  readonly source: string;
-  readonly destination: string;
-}
-
-/** The OCI configuration for a security context (Kubernetes, "Configure a Security Context"). */
-function ociConfig(options: {
-  args: readonly string[];
-  user: number;
-  security: JsonObject;
-  readOnly: readonly Bind[];
-  writable: readonly Bind[];
-}): unknown {
-  const { args, user, security } = options;
-  // The default profiles of runtimes block the necessary system calls.
-  for (const profile of ["seccompProfile", "appArmorProfile"])
-    expect(objectAt(security, profile)["type"]).toBe("Unconfined");
-  expect(objectAt(security, "capabilities")).toEqual({ drop: ["ALL"] });
-  const hidden = security["procMount"] !== "Unmasked";
-  const mapping = [{ containerID: 0, hostID: HOST_ID, size: 65_536 }];
-  const bind = (access: "ro" | "rw") => (mount: Bind) => ({ ...mount, type: "bind", options: ["rbind", access] });
-  const none: string[] = [];
-  return {
-    ociVersion: "1.0.2",
-    process: {
-      user: { uid: user, gid: user },
-      args,
-      env: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
-      cwd: "/",
-      noNewPrivileges: security["allowPrivilegeEscalation"] === false,
-      capabilities: { bounding: none, effective: none, permitted: none, inheritable: none, ambient: none },
-    },
-    root: { path: "rootfs" },
-    mounts: [
-      { destination: "/proc", type: "proc", source: "proc" },
-      { destination: "/dev", type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=755"] },
-      { destination: "/dev/shm", type: "tmpfs", source: "shm", options: ["nosuid", "nodev", "mode=1777"] },
-      { destination: "/sys", type: "sysfs", source: "sysfs", options: ["nosuid", "noexec", "nodev", "ro"] },
-      // The checkout or Node may be in /tmp, which is a volume.
-      ...options.writable.map(bind("rw")),
-      ...options.readOnly.map(bind("ro")),
-    ],
-    linux: {
-      namespaces: ["pid", "ipc", "uts", "mount", "network", "user"].map((type) => ({ type })),
-      uidMappings: mapping,
-      gidMappings: mapping,
-      maskedPaths: hidden ? MASKED : none,
-      readonlyPaths: hidden ? READ_ONLY : none,
-    },
-  };
 }
