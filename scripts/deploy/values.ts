@@ -36,7 +36,7 @@ const named = (required: readonly string[]): JsonObject => ({
   required: [...required],
   properties: Object.fromEntries(required.map((field) => [field, { type: "string", minLength: 1 }])),
 });
-const pairs = (about: string): Value => value({}, mapOf(TEXT), about);
+const pairs = (about?: string): Value => value({}, mapOf(TEXT), about);
 
 const QUANTITY: JsonObject = { type: ["string", "number"], pattern: "^[0-9.]+(m|k|M|G|T|Ki|Mi|Gi|Ti)?$" };
 const RESOURCES: JsonObject = {
@@ -105,13 +105,16 @@ export function valuesOf(manifests: Defaults): Values {
       configMap: text(""),
       key: text("ca.crt"),
     }),
-    proxy: group("Environment of the containers. A proxy with a password belongs in a Secret: extraEnv.", {
-      http: text("", undefined, PROXY),
-      https: text("", undefined, PROXY),
-      noProxy: value([], listOf(TEXT), "Hosts beside the API server and services of the cluster."),
+    proxy: group("The proxy to registries and webhooks. Take one with a password from a Secret: extraEnv.", {
+      https: text("", "HTTPS_PROXY, such as http://proxy.example.org:3128.", PROXY),
+      noProxy: value([], listOf(TEXT), "Hosts without the proxy, beside the API server and services of the cluster."),
     }),
 
-    resources: value(manifests.controllerResources, RESOURCES, "512Mi: 7,000 XRs of templates."),
+    resources: value(
+      manifests.controllerResources,
+      RESOURCES,
+      "The controller: 512Mi are enough for 7,000 XRs of templates.",
+    ),
     runner: group("The sidecar of the substrate Runner, or of wasm.", {
       resources: value(manifests.runnerResources, RESOURCES),
       cacheSize: value("10Gi", QUANTITY, "The volume for unpacked images."),
@@ -119,7 +122,7 @@ export function valuesOf(manifests: Defaults): Values {
       extraEnv: value([], listOf(named(["name"]))),
     }),
 
-    nodeSelector: pairs("Where pods run."),
+    nodeSelector: pairs("Where and how pods run: fields of their spec."),
     tolerations: value([], listOf(OPEN)),
     affinity: value({}, OPEN),
     topologySpreadConstraints: value(manifests.spread, listOf(named(["topologyKey", "whenUnsatisfiable"]))),
@@ -130,41 +133,41 @@ export function valuesOf(manifests: Defaults): Values {
       type: "string",
       enum: ["", "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"],
     }),
-    strategy: value({}, OPEN, "Of the Deployment."),
+    strategy: value({}, OPEN, "How the Deployment replaces pods."),
     revisionHistoryLimit: count(10),
 
     serviceAccount: group("The account of the pods, whose pull secrets apply to all packages.", {
       create: flag(true),
       name: text("xfn-controller", undefined, { minLength: 1 }),
-      annotations: pairs("For identities of clouds."),
+      annotations: pairs("Such as the identity at a cloud."),
     }),
     userRoles: group("ClusterRoles xfn-admin, xfn-edit, xfn-view and xfn-browse for people.", { create: flag(true) }),
-    podDisruptionBudget: group("Drains of nodes.", {
+    podDisruptionBudget: group("How many pods drains of nodes may evict together.", {
       create: flag(true),
       maxUnavailable: value(1, { type: ["integer", "string"] }),
     }),
-    networkPolicy: group("Lets only the metrics port in.", {
+    networkPolicy: group("A policy that lets only connections to the metrics port in.", {
       create: flag(false),
-      metricsFrom: value([], listOf(OPEN), "NetworkPolicyPeers that may read metrics; empty: all."),
+      metricsFrom: value([], listOf(OPEN), "The NetworkPolicyPeers that may read metrics. Default: all."),
     }),
-    monitor: group("Metrics for the Prometheus operator.", {
+    monitor: group("A monitor for the Prometheus operator.", {
       kind: choice(["none", "PodMonitor", "ServiceMonitor"], "ServiceMonitor adds a Service."),
-      labels: pairs("Those that your Prometheus selects."),
+      labels: pairs("The labels by which your Prometheus selects monitors."),
       interval: text("", "Such as 30s.", { pattern: "^([0-9]+(ms|s|m|h))?$" }),
     }),
 
-    labels: pairs("Of all objects."),
-    annotations: pairs("Of all objects."),
-    podLabels: pairs("Of pods."),
-    podAnnotations: pairs("Of pods."),
+    labels: pairs("Labels and annotations of all objects, and of the pods."),
+    annotations: pairs(),
+    podLabels: pairs(),
+    podAnnotations: pairs(),
     extraArgs: value([], listOf(TEXT), "Flags of xfn-controller start."),
     extraEnv: value(
       [],
       listOf(named(["name"])),
-      "Of the controller. Take secrets from Secrets: valueFrom.secretKeyRef.",
+      "Variables of the controller's container. Take secrets from Secrets: valueFrom.secretKeyRef.",
     ),
     extraVolumes: value([], listOf(named(["name"]))),
-    extraVolumeMounts: value([], listOf(named(["name", "mountPath"])), "Of the controller."),
+    extraVolumeMounts: value([], listOf(named(["name", "mountPath"])), "Mounts of the controller's container."),
     extraObjects: value(
       [],
       // Values are readable in the release: Secrets come from elsewhere.

@@ -47,6 +47,33 @@ describe("a release of deploy/chart", needs("api-server", "helm"), () => {
     expect(Buffer.from(stored, "base64").length).toBeLessThan(MAX_SECRET / 4);
   });
 
+  test("has roles for people, which aggregate what each of them may do", async () => {
+    const may = async (role: string, verb: string, what: string): Promise<string> => {
+      const asked = server.kubectl(["auth", "can-i", verb, what, "--as", role]);
+      return (await asked.catch(() => "no")).trim();
+    };
+    const roles = ["xfn-admin", "xfn-edit", "xfn-view", "xfn-browse"];
+    for (const role of roles)
+      await server.kubectl(["create", "clusterrolebinding", role, `--clusterrole=${role}`, `--user=${role}`]);
+    const rights = {
+      "list compositions": ["yes", "yes", "yes", "yes"],
+      "list functions.pkg.crossplane.io": ["yes", "yes", "yes", "no"],
+      "create compositions": ["yes", "yes", "no", "no"],
+      "create deploymentruntimeconfigs": ["yes", "no", "no", "no"],
+      "create clusterrolebindings": ["yes", "no", "no", "no"],
+      "get secrets": ["no", "no", "no", "no"],
+    };
+    // A controller of Kubernetes aggregates the roles.
+    const ask = async (): Promise<unknown> => {
+      const answers = Object.keys(rights).map(async (right) => {
+        const [verb = "", what = ""] = right.split(" ");
+        return [right, await Promise.all(roles.map((role) => may(role, verb, what)))];
+      });
+      return Object.fromEntries(await Promise.all(answers));
+    };
+    await expect.poll(ask).toEqual(rights);
+  });
+
   test("is upgraded and rolled back", async () => {
     install({ replicas: 3, "packages.functions": [FUNCTION] });
     expect(await replicas()).toBe("3");
@@ -98,15 +125,27 @@ describe("a release of deploy/chart", needs("api-server", "helm"), () => {
     release("uninstall", "xfn");
   });
 
-  test("that was interrupted is uninstalled and installed again", async () => {
+  /** Kills Helm while it waits for pods, which it does until its timeout without nodes. */
+  const interrupt = async (command: string, until: () => Promise<boolean>): Promise<void> => {
     const options = { home: server.folder, kubeconfig: server.admin.kubeconfig };
-    const child = startHelm(["install", "xfn", CHART, "-n", NAMESPACE, "--wait"], options);
-    // Without nodes, Helm waits for pods until the end.
-    await expect.poll(() => get("deployments", "-o", "name")).toContain("xfn-controller");
+    const values = valueArguments({ replicas: 4 });
+    const child = startHelm([command, "xfn", CHART, "-n", NAMESPACE, "--wait", ...values], options);
+    await expect.poll(until).toBe(true);
     child.kill("SIGKILL");
     await once(child, "close");
     expect(run("upgrade", "--install", "xfn", CHART).stderr).toContain("another operation");
+  };
+
+  test("whose installation was interrupted is uninstalled, and installed again", async () => {
+    await interrupt("install", async () => (await get("deployments", "-o", "name")).includes("xfn-controller"));
     release("uninstall", "xfn");
+    install({});
+  });
+
+  test("whose upgrade was interrupted is rolled back, and upgraded again", async () => {
+    await interrupt("upgrade", async () => (await replicas()) === "4");
+    release("rollback", "xfn");
+    expect(await replicas()).toBe("2");
     install({});
     release("uninstall", "xfn");
   });

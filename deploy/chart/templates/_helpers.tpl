@@ -30,21 +30,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "xfn.env" -}}
 {{- $values := (index . 0).Values }}
 {{- $extra := index . 1 }}
-{{- $proxy := $values.proxy }}
-{{- if or $proxy.http $proxy.https $extra -}}
+{{- if or $values.proxy.https $extra -}}
 env:
-  {{- with $proxy.http }}
-  - name: HTTP_PROXY
-    value: {{ . | quote }}
-  {{- end }}
-  {{- with $proxy.https }}
+  {{- with $values.proxy.https }}
   - name: HTTPS_PROXY
     value: {{ . | quote }}
-  {{- end }}
-  {{- if or $proxy.http $proxy.https }}
   # Kubernetes replaces the first host with the address of the API server.
   - name: NO_PROXY
-    value: {{ concat (list "$(KUBERNETES_SERVICE_HOST)" "localhost" "127.0.0.1" ".svc" ".cluster.local") $proxy.noProxy | join "," | quote }}
+    value: {{ concat (list "$(KUBERNETES_SERVICE_HOST)" ".svc" ".cluster.local") $values.proxy.noProxy | join "," | quote }}
   {{- end }}
   {{- with $extra }}
   {{- toYaml . | nindent 2 }}
