@@ -5,9 +5,10 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { SelectedRevision } from "../revision/select-revision.ts";
 import { type ObservedComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
+import { ReconcileReader } from "./observe/reconcile-reader.ts";
 import { requireSupported, runComposition } from "./run/run-composition.ts";
 import { runEnvironment } from "./run/run-environment.ts";
-import { type ReconcileContext, readerOf } from "./state/reconcile-context.ts";
+import type { CompositePort, Subject } from "./state/composite-port.ts";
 
 /** The result of an XR's templates and functions, and the state that they observed. */
 export interface ComposedRun {
@@ -28,18 +29,26 @@ export interface ComposedRun {
  * @throws {CompositeError | PipelineError | ApiError}
  */
 export async function compose(
-  context: ReconcileContext,
+  port: CompositePort,
+  subject: Subject,
   { composition, revision, changes }: SelectedRevision,
   observed: ObservedComposed,
 ): Promise<ComposedRun> {
-  requireSupported(context, composition);
-  const { actors, allowComposedSecrets, layout, xr } = context;
-  const secret = await readConnectionSecret(readerOf(context, actors.xr), xr, layout);
+  requireSupported(port, composition);
+  const { actors, limits, shown } = port;
+  const { layout, memory, xr } = subject;
+  const secret = await readConnectionSecret(new ReconcileReader(actors.xr, memory.writes, port), xr, layout);
+  const { allowComposedSecrets } = limits;
   const visibility = { namespace: xr.metadata.namespace, allowComposedSecrets };
-  const reader = readerOf(context, actors.composition);
+  const reader = new ReconcileReader(actors.composition, memory.writes, port);
   const { entries, notes } = await observedEntries(reader, composition, observed, visibility);
-  for (const note of notes) context.notes.warn(note);
-  const environment = await runEnvironment(context, composition);
-  const run = await runComposition(context, { composition, revision }, { observed: entries, secret, environment });
+  for (const note of notes) shown.warn(note);
+  const environment = await runEnvironment(port, subject, composition);
+  const run = await runComposition(
+    port,
+    subject,
+    { composition, revision },
+    { observed: entries, secret, environment },
+  );
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
 }

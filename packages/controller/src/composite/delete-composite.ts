@@ -1,4 +1,4 @@
-import { isApiError, type Outcome } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { FINALIZER_COMPOSITE, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, finalizersOf } from "../objects/finalizers.ts";
@@ -10,11 +10,12 @@ import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { writeStatus } from "./apply/composite-status.ts";
 import { deleteObjects } from "./apply/delete-objects.ts";
-import { executeOrThrow } from "./apply/execute-plan.ts";
+import { PlanWriter } from "./apply/plan-writer.ts";
 import { readConnectionSecret } from "./observe/observe-composed.ts";
+import { ReconcileReader } from "./observe/reconcile-reader.ts";
 import { recordedStates } from "./observe/recorded-state.ts";
 import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
-import { type ReconcileContext, readerOf, revisionReader } from "./state/reconcile-context.ts";
+import { type CompositePort, revisionReader, type Subject } from "./state/composite-port.ts";
 
 /**
  * Deletes the composed resources of an XR with the rights of its accounts, and removes its finalizer: see
@@ -28,14 +29,15 @@ import { type ReconcileContext, readerOf, revisionReader } from "./state/reconci
  *   deletions have begun by then, and the XR remains
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
-export async function deleteComposite(context: ReconcileContext): Promise<Outcome | undefined> {
-  const { actors, definition, signal, xr } = context;
+export async function deleteComposite(port: CompositePort, subject: Subject): Promise<Outcome | undefined> {
+  const { definition, memory, xr } = subject;
+  const writer = new PlanWriter(port, memory);
   try {
-    await actors.xr.require(compositeKindOf(definition), xr, signal);
-    return await deleteWithRights(context);
+    await port.actors.xr.require(compositeKindOf(definition), xr, port.clock.signal);
+    return await deleteWithRights(port, subject, writer);
   } catch (error) {
-    if (!(await isLeftToNamespace(context, error))) throw error;
-    await executeOrThrow(context, planRelease(xr, { as: "own" })).catch((cause: unknown) => {
+    if (!(await isLeftToNamespace(new ReconcileReader(port.actors.own, memory.writes, port), xr, error))) throw error;
+    await writer.executeOrThrow(xr, planRelease(xr, { as: "own" })).catch((cause: unknown) => {
       if (isApiError(cause, "Conflict")) throw cause;
       const action =
         `cannot remove the finalizer ${FINALIZER_COMPOSITE} of ${describeReference(referenceTo(xr))}, whose namespace is ` +
@@ -47,14 +49,14 @@ export async function deleteComposite(context: ReconcileContext): Promise<Outcom
 }
 
 /** Whether an XR lacks rights that the deletion of its namespace may have removed. */
-async function isLeftToNamespace(context: ReconcileContext, error: unknown): Promise<boolean> {
-  const { namespace } = context.xr.metadata;
+async function isLeftToNamespace(reader: ReconcileReader, { metadata }: LiveObject, error: unknown): Promise<boolean> {
+  const { namespace } = metadata;
   const isRefused =
     isApiError(error, "Forbidden") ||
     (error instanceof CompositeError && ["Forbidden", "ServiceAccountNotFound"].includes(error.code));
   if (namespace === undefined || !isRefused) return false;
   try {
-    const found = await readerOf(context, context.actors.own).readOnce(referenceOf(NAMESPACES, namespace));
+    const found = await reader.readOnce(referenceOf(NAMESPACES, namespace));
     return found !== undefined && isBeingDeleted(found);
   } catch (cause) {
     // Without the right to read namespaces, report the first error.
@@ -74,24 +76,28 @@ async function isLeftToNamespace(context: ReconcileContext, error: unknown): Pro
  *   deletions have begun by then, and the XR remains
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
-async function deleteWithRights(context: ReconcileContext): Promise<Outcome | undefined> {
-  const { actors, layout, xr } = context;
+async function deleteWithRights(
+  port: CompositePort,
+  subject: Subject,
+  writer: PlanWriter,
+): Promise<Outcome | undefined> {
+  const { layout, memory, xr } = subject;
   const finalizers = finalizersOf(xr);
   if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
   if (finalizers.includes(FINALIZER_ORPHAN)) {
-    await executeOrThrow(context, planRelease(xr, {}));
+    await writer.executeOrThrow(xr, planRelease(xr, {}));
     return undefined;
   }
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);
-  const { remaining, failure } = await deleteRecorded(context, isForeground ? "Foreground" : "Background");
+  const { remaining, failure } = await deleteRecorded(port, subject, isForeground ? "Foreground" : "Background");
   if (isForeground && failure !== undefined) throw failure;
   if (isForeground && remaining > 0) {
     const message = `Waiting for ${remaining} composed resources to be deleted`;
-    await writeStatus(context, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
+    await writeStatus(port, subject, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
     return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
   }
-  const secret = await readConnectionSecret(readerOf(context, actors.xr), xr, layout);
-  await executeOrThrow(context, planRelease(xr, { secret, keepsFinalizer: failure !== undefined }));
+  const secret = await readConnectionSecret(new ReconcileReader(port.actors.xr, memory.writes, port), xr, layout);
+  await writer.executeOrThrow(xr, planRelease(xr, { secret, keepsFinalizer: failure !== undefined }));
   if (failure !== undefined) throw failure;
   return undefined;
 }
@@ -104,13 +110,16 @@ async function deleteWithRights(context: ReconcileContext): Promise<Outcome | un
  *   composing account is unknown, and the XR must still be deletable
  * @throws {CompositeError} if the account may not be used
  */
-async function useComposingAccount(context: ReconcileContext): Promise<SelectionError | undefined> {
-  const { accounts, definition, layout, signal, xr } = context;
+async function useComposingAccount(
+  port: CompositePort,
+  { definition, layout, memory, xr }: Subject,
+): Promise<SelectionError | undefined> {
+  const { actors, clock } = port;
   if (recordedReferences(xr, layout).length === 0) return undefined;
   try {
-    const { composition } = await selectRevision(revisionReader(context), definition, xr, signal);
-    context.memory.inputs.noteAccount(composition.spec.serviceAccountRef);
-    context.actors.composition = await accounts.actorOf(composition, xr, signal);
+    const { composition } = await selectRevision(revisionReader(port), definition, xr, clock.signal);
+    memory.inputs.noteAccount(composition.spec.serviceAccountRef);
+    actors.composition = await actors.accounts.actorOf(composition, xr, clock.signal);
     return undefined;
   } catch (error) {
     if (error instanceof SelectionError) return error;
@@ -127,16 +136,19 @@ function withoutAccount(failure: CompositeError, { message }: SelectionError): C
 
 /** Begins every possible deletion: a failed one does not prevent the others. */
 async function deleteRecorded(
-  context: ReconcileContext,
+  port: CompositePort,
+  subject: Subject,
   propagation: Propagation,
 ): Promise<{ remaining: number; failure: CompositeError | undefined }> {
-  const unselected = await useComposingAccount(context);
-  const { actors, layout, xr } = context;
-  const readers = { composition: readerOf(context, actors.composition), own: readerOf(context, actors.own) };
-  const states = await recordedStates(readers, xr, layout);
+  const unselected = await useComposingAccount(port, subject);
+  const { actors, shown } = port;
+  const { layout, memory, xr } = subject;
+  const own = new ReconcileReader(actors.own, memory.writes, port);
+  const reader = new ReconcileReader(actors.composition, memory.writes, port);
+  const states = await recordedStates({ composition: reader, own }, xr, layout);
   const found = states.flatMap((state) => (state.is === "found" ? [state.object] : []));
-  const deletion = await deleteObjects(context, found, propagation);
-  for (const note of deletion.notes) context.notes.warn(note);
+  const deletion = await deleteObjects({ reader, writer: new PlanWriter(port, memory) }, xr, found, propagation);
+  for (const note of deletion.notes) shown.warn(note);
   const unreadable = states.flatMap((state) => (state.is === "unreadable" ? [state.error] : []));
   for (const error of unreadable) if (!(error instanceof CompositeError)) throw error;
   const failures = [...unreadable, ...deletion.failures].filter((error) => error instanceof CompositeError);

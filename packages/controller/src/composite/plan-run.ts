@@ -8,11 +8,12 @@ import type { ComposedRun } from "./compose.ts";
 import { discoverKinds } from "./observe/discover-kinds.ts";
 import { locate } from "./observe/locate.ts";
 import type { ObservedComposed } from "./observe/observe-composed.ts";
+import { ReconcileReader } from "./observe/reconcile-reader.ts";
 import { type Applicable, applicables } from "./plan/applicable.ts";
 import { type CompositePlan, planComposite } from "./plan/plan-composite.ts";
 import { refuseOutside } from "./plan/refuse-outside.ts";
 import { refuseUnnamed } from "./plan/refuse-unnamed.ts";
-import { type ReconcileContext, readerOf } from "./state/reconcile-context.ts";
+import type { CompositePort, Subject } from "./state/composite-port.ts";
 
 /** The writes of a run. */
 export interface RunPlan extends CompositePlan {
@@ -29,18 +30,20 @@ export interface RunPlan extends CompositePlan {
  * @throws {CompositeError | ApiError} if nothing of the run may be written
  */
 export async function planRun(
-  context: ReconcileContext,
+  port: CompositePort,
+  { definition, layout, memory, xr }: Subject,
   { composition, changes, observed, run }: ComposedRun,
 ): Promise<RunPlan> {
-  const { actors, definition, layout, memory, signal, xr } = context;
+  const { actors, clock, limits, shown } = port;
   const resources = run.composed.map(({ resource }) => resource);
-  const kinds = await discoverKinds(actors.xr.client, [...resources, ...observed.unnamed], signal);
+  const kinds = await discoverKinds(actors.xr.client, [...resources, ...observed.unnamed], clock.signal);
   refuseOutside({ definition, kinds, xr }, run);
-  const { allowComposedSecrets, namespace: secretsNamespace } = context;
+  const { allowComposedSecrets, namespace: secretsNamespace } = limits;
   const found = applicables(run.composed, { xr, entries: observed.entries, kinds, allowComposedSecrets });
-  for (const note of found.notes) context.notes.warn(note);
+  for (const note of found.notes) shown.warn(note);
   refuseUnnamed(observed.unnamed, found.resources, { xr, layout, composition, kinds });
   const desired = run.desired.composite?.resource ?? nothingDesired(composition, xr);
+  const reader = new ReconcileReader(actors.composition, memory.writes, port);
   const plan = planComposite({
     xr,
     layout,
@@ -50,7 +53,7 @@ export async function planRun(
     secretsNamespace,
     observed,
     applicables: found,
-    located: await locate(readerOf(context, actors.composition), xr.metadata.uid, found.resources.values()),
+    located: await locate(reader, xr.metadata.uid, found.resources.values()),
     undesired: undesiredObjects(run, observed, found.resources),
     memory,
   });

@@ -4,7 +4,6 @@ import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import { PipelineError } from "@xfn/pipeline";
 import { type Actors, actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
-import { RequiredSchemas } from "../functions/required-schemas.ts";
 import { type CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { type Condition, conditionOf } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -20,24 +19,29 @@ import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { applyRun } from "./apply/apply-run.ts";
 import { writeStatus } from "./apply/composite-status.ts";
-import { executeOrThrow } from "./apply/execute-plan.ts";
+import { PlanWriter } from "./apply/plan-writer.ts";
 import { type ComposedRun, compose } from "./compose.ts";
 import { deleteComposite } from "./delete-composite.ts";
 import { observeComposed } from "./observe/observe-composed.ts";
+import { ReconcileReader } from "./observe/reconcile-reader.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
 import { planPin } from "./plan/plan-composite.ts";
 import { planReuse } from "./plan/plan-reuse.ts";
 import { planRun } from "./plan-run.ts";
 import { completedRun, isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
+import {
+  type CompositeCallers,
+  type CompositePort,
+  callersOf,
+  revisionReader,
+  type Subject,
+} from "./state/composite-port.ts";
 import { emitEvents } from "./state/emit-events.ts";
 import { explainFailure, type Failure } from "./state/explain-failure.ts";
 import { missingRights } from "./state/missing-rights.ts";
-import { Notes } from "./state/notes.ts";
-import { PullSecretCache } from "./state/pull-secret-cache.ts";
-import { type ReconcileContext, readerOf, revisionReader } from "./state/reconcile-context.ts";
-import { RunSecrets } from "./state/run-secrets.ts";
 import { cachedInputs } from "./state/settled-composite.ts";
+import { Shown } from "./state/shown.ts";
 
 /**
  * A runner without a free slot is not a problem of an XR, and usually recovers within seconds. The XR reports it only
@@ -67,8 +71,7 @@ class CompositeReconciler {
   readonly #accounts: ComposingAccounts;
   readonly #kind: ResourceKind;
   readonly #memories: Map<string, CompositeMemory> = new Map();
-  readonly #pullSecrets: PullSecretCache = new PullSecretCache();
-  readonly #schemas: RequiredSchemas;
+  readonly #callers: CompositeCallers;
 
   constructor(context: Context, definition: Definition) {
     this.#context = context;
@@ -76,7 +79,7 @@ class CompositeReconciler {
     this.#actors = actorsOf(context, definition);
     this.#accounts = new ComposingAccounts(context, definition, this.#actors.xr);
     this.#kind = compositeKindOf(definition);
-    this.#schemas = new RequiredSchemas(context.now);
+    this.#callers = callersOf(context);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<PolledOutcome | undefined> {
@@ -99,41 +102,37 @@ class CompositeReconciler {
     memory.inputs.begin(this.#context.required);
     memory.inputs.noteAccount(this.#definition.spec.serviceAccountRef);
     let isComplete = false;
-    const context: ReconcileContext = {
-      ...this.#context,
-      actors: { own, xr, composition: xr },
-      accounts: this.#accounts,
+    const port: CompositePort = {
+      actors: { own, xr, accounts: this.#accounts, composition: xr },
+      caches: this.#context.informers,
+      callers: this.#callers,
+      limits: this.#context,
+      shown: new Shown((types) => this.#showOnClaim(memory.uid, types)),
+      clock: { now: this.#context.now, signal },
+    };
+    const subject: Subject = {
       definition: this.#definition,
       layout: layoutOfDefinition(this.#definition),
       memory,
-      pullSecrets: this.#pullSecrets,
-      schemas: this.#schemas,
-      signal,
       xr: memory.writes.newest(reference, found) ?? found,
-      notes: new Notes(),
-      secrets: new RunSecrets(),
-      progress: { hasWritten: false, slowedMs: undefined, uncached: new Set(), unwatched: new Map() },
-      applied: [],
-      fights: [],
-      conditions: [],
     };
     this.#context.runOrder?.began(memory.uid);
     try {
-      const outcome = await reconcileComposite(context);
+      const outcome = await reconcileComposite(port, subject);
       memory.conflicts = 0;
       isComplete = true;
       memory.refusedSince = undefined;
-      const mayLoseRights = context.actors.composition !== xr;
+      const mayLoseRights = port.actors.composition !== xr;
       if (outcome !== undefined || inputs === undefined || mayLoseRights || memory.writes.isPending) return outcome;
       memory.settled.set(inputs, this.#context.now());
       return { settled: isSettled ? "again" : "first" };
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
       // Another writer changed the XR. The next reconcile must see that write, which a cache may not show yet.
-      await readerOf(context, xr).readLive(reference);
+      await new ReconcileReader(xr, memory.writes, port).readLive(reference);
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
-      memory.events = emitEvents(context);
+      memory.events = emitEvents(this.#context.events, port, subject);
       memory.inputs.end(found, isComplete);
       this.#context.runOrder?.ended(memory.uid);
     }
@@ -144,6 +143,12 @@ class CompositeReconciler {
     const { composed, runOrder } = this.#context;
     if (runOrder === undefined || completed === undefined || !isOwnEcho(completed, xr, composed)) return undefined;
     return runOrder.postponedMs(uid, completed.at);
+  }
+
+  /** Lets the claim of an XR copy conditions. As in Crossplane, a type stays on the claim once it was shown. */
+  #showOnClaim(uid: string, types: readonly string[]): void {
+    const { claimConditions } = this.#context;
+    if (types.length > 0) claimConditions?.set(uid, new Set([...(claimConditions.get(uid) ?? []), ...types]));
   }
 
   async #find(reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
@@ -169,56 +174,49 @@ class CompositeReconciler {
   }
 }
 
-async function reconcileComposite(context: ReconcileContext): Promise<Outcome | undefined> {
-  if (isPaused(context.xr)) {
-    await writeStatus(context, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
+async function reconcileComposite(port: CompositePort, subject: Subject): Promise<Outcome | undefined> {
+  const { actors, clock, shown } = port;
+  const { definition, memory, xr: before } = subject;
+  if (isPaused(before)) {
+    await writeStatus(port, subject, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
     return undefined;
   }
-  const before = context.xr;
   let readiness: Condition | undefined;
   let failure: CompositeError | undefined;
   let ttlMs: number | undefined;
   try {
-    if (isBeingDeleted(context.xr)) return await deleteComposite(context);
-    await context.actors.xr.require(compositeKindOf(context.definition), context.xr, context.signal);
-    const composed = await composeSelected(context);
-    const plan = await planRun(context, composed);
-    const { published, failures, ...applied } = await applyRun(context, composed, plan);
-    readiness = applied.readiness;
-    ttlMs = applied.ttlMs;
+    if (isBeingDeleted(before)) return await deleteComposite(port, subject);
+    await actors.xr.require(compositeKindOf(definition), before, clock.signal);
+    const composed = await composeSelected(port, subject);
+    const plan = await planRun(port, subject, composed);
+    const { applied, published, failures, ...result } = await applyRun(port, subject, composed, plan);
+    readiness = result.readiness;
+    ttlMs = result.ttlMs;
     failure = combineFailures(failures);
-    context.secrets.scrubError(failure);
-    const explained = failure && (await explain(context, failure));
-    if (explained !== undefined) context.notes.warn(`cannot compose resources: ${explained.message}`);
-    else if (context.progress.hasWritten) context.notes.report("Successfully composed resources");
-    const synced = syncedCondition(explained);
-    const conditions = [
-      ...context.conditions,
-      synced,
-      readiness,
-      ...responsiveCondition(context),
-      ...cachedCondition(context),
-    ];
-    await writeStatus(context, { desired: plan.desired, published, conditions });
-    const isComplete = failure === undefined && readiness.status === "True";
-    if (isComplete) context.memory.completed = await completedRun(context, composed.composition, before);
+    shown.secrets.scrubError(failure);
+    const explained = failure && (await explain(port, subject, failure));
+    if (explained !== undefined) shown.warn(`cannot compose resources: ${explained.message}`);
+    else if (shown.hasWritten) shown.report("Successfully composed resources");
+    const own = [syncedCondition(explained), readiness, ...shownConditions(shown, subject.xr)];
+    await writeStatus(port, subject, { desired: plan.desired, published, conditions: [...shown.conditions, ...own] });
+    const { composition } = composed;
+    if (failure === undefined && readiness.status === "True")
+      memory.completed = await completedRun(port, { applied, before, composition, xr: subject.xr });
   } catch (error) {
-    context.secrets.scrubError(error);
-    if (context.signal.aborted || isApiError(error, "Conflict") || isShortRefusal(context, error)) throw error;
-    const explained = await explain(context, error);
+    shown.secrets.scrubError(error);
+    if (clock.signal.aborted || isApiError(error, "Conflict") || isShortRefusal(memory, clock.now(), error))
+      throw error;
+    const explained = await explain(port, subject, error);
     const isAwaited = error instanceof SelectionError && error.isAwaited;
-    if (!isAwaited) context.notes.warn(`cannot compose resources: ${explained.message}`);
+    if (!isAwaited) shown.warn(`cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
     const own = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
-    const conditions = [...context.conditions, ...own];
-    await writeStatus(context, { conditions });
+    await writeStatus(port, subject, { conditions: [...shown.conditions, ...own] });
     if (isAwaited) return undefined;
     throw error;
   }
   if (failure !== undefined) throw failure;
-  const waits = [context.memory.writes.requeueAfterMs, context.progress.slowedMs, ttlMs].filter(
-    (ms) => ms !== undefined,
-  );
+  const waits = [memory.writes.requeueAfterMs, shown.slowedMs, ttlMs].filter((ms) => ms !== undefined);
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
 }
 
@@ -227,31 +225,35 @@ async function reconcileComposite(context: ReconcileContext): Promise<Outcome | 
  *
  * @throws {CompositeError | PipelineError | SelectionError | ApiError}
  */
-async function composeSelected(context: ReconcileContext): Promise<ComposedRun> {
-  const { definition, layout, memory, namespace: secretsNamespace, notes, signal, xr } = context;
-  const selected = await selectRevision(revisionReader(context), definition, xr, signal);
+async function composeSelected(port: CompositePort, subject: Subject): Promise<ComposedRun> {
+  const { actors, clock, limits, shown } = port;
+  const { definition, layout, memory, xr } = subject;
+  const selected = await selectRevision(revisionReader(port), definition, xr, clock.signal);
   const { composition, changes, revision } = selected;
-  await refuseRecursion(context, composition.metadata.name ?? "");
+  await refuseRecursion(port, xr, composition.metadata.name ?? "");
   memory.inputs.noteAccount(composition.spec.serviceAccountRef);
-  context.actors.composition = await context.accounts.actorOf(composition, xr, signal);
-  const observed = await observeComposed(readerOf(context, context.actors.composition), xr, layout);
-  for (const note of observed.notes) notes.warn(note);
+  actors.composition = await actors.accounts.actorOf(composition, xr, clock.signal);
+  const observed = await observeComposed(new ReconcileReader(actors.composition, memory.writes, port), xr, layout);
+  for (const note of observed.notes) shown.warn(note);
   const { references } = observed;
+  const { namespace: secretsNamespace } = limits;
   const pin = planPin({ composition, changes, references, desired: undefined, layout, memory, secretsNamespace, xr });
-  await executeOrThrow(context, pin);
+  const writer = new PlanWriter(port, memory);
+  subject.xr = await writer.executeOrThrow(xr, pin);
   try {
-    return await compose(context, selected, observed);
+    return await compose(port, subject, selected, observed);
   } catch (error) {
     // A failure of this write is harmless: the next poll of the revision also detects the use.
-    await execute(planReuse(revision, explainFailure(error)), context);
+    await execute(planReuse(revision, explainFailure(error)), { actors, signal: clock.signal });
     throw error;
   }
 }
 
 /** Explains a failure. If an account lacks rights, the message begins with all of them. */
-async function explain(context: ReconcileContext, error: unknown): Promise<Failure> {
+async function explain(port: CompositePort, subject: Subject, error: unknown): Promise<Failure> {
   const failure = explainFailure(error);
-  const missing = failure.reason === "Forbidden" ? await missingRights(context).catch(() => undefined) : undefined;
+  const missing =
+    failure.reason === "Forbidden" ? await missingRights(port, subject).catch(() => undefined) : undefined;
   return missing === undefined ? failure : { ...failure, message: `${missing}: ${failure.message}` };
 }
 
@@ -261,15 +263,20 @@ function syncedCondition(failure: Failure | undefined): Condition {
     : { type: "Synced", status: "False", ...failure };
 }
 
+/** Conditions about problems of writers and caches that the reconcile has met, or that the XR has had. */
+function shownConditions(shown: Shown, xr: LiveObject): Condition[] {
+  return [...responsiveCondition(shown, xr), ...cachedCondition(shown, xr)];
+}
+
 /** The condition `Responsive`, which an XR has once the circuit breaker has detected a fight. */
-function responsiveCondition({ fights, xr }: ReconcileContext): Condition[] {
+function responsiveCondition({ fights }: Shown, xr: LiveObject): Condition[] {
   const type = "Responsive";
   if (fights.length > 0) return [{ type, status: "False", reason: "WatchCircuitOpen", message: fights.join("; ") }];
   return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "WatchCircuitClosed" }];
 }
 
 /** The condition `Cached`, which an XR has once composed resources were read live for lack of a watch or of space. */
-function cachedCondition({ progress: { uncached, unwatched }, xr }: ReconcileContext): Condition[] {
+function cachedCondition({ uncached, unwatched }: Shown, xr: LiveObject): Condition[] {
   const type = "Cached";
   const [lost] = [...unwatched].toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (lost !== undefined) {
@@ -287,11 +294,11 @@ function cachedCondition({ progress: { uncached, unwatched }, xr }: ReconcileCon
 }
 
 /** Whether a runner has refused the run for only a short time. */
-function isShortRefusal({ memory, now }: ReconcileContext, error: unknown): boolean {
+function isShortRefusal(memory: CompositeMemory, now: number, error: unknown): boolean {
   if (!(error instanceof PipelineError) || !error.undelivered || error.retryAfterMs === undefined) {
     memory.refusedSince = undefined;
     return false;
   }
-  memory.refusedSince ??= now();
-  return !hasElapsed(memory.refusedSince, now(), SHOWN_REFUSAL_MS);
+  memory.refusedSince ??= now;
+  return !hasElapsed(memory.refusedSince, now, SHOWN_REFUSAL_MS);
 }

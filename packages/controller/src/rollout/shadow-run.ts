@@ -5,18 +5,17 @@ import { actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { compose } from "../composite/compose.ts";
 import { observeComposed } from "../composite/observe/observe-composed.ts";
+import { ReconcileReader } from "../composite/observe/reconcile-reader.ts";
 import { planRun } from "../composite/plan-run.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
-import { Notes } from "../composite/state/notes.ts";
-import { PullSecretCache } from "../composite/state/pull-secret-cache.ts";
-import { type ReconcileContext, readerOf } from "../composite/state/reconcile-context.ts";
-import { RunSecrets } from "../composite/state/run-secrets.ts";
-import { RequiredSchemas } from "../functions/required-schemas.ts";
+import { type CompositePort, callersOf, type Subject } from "../composite/state/composite-port.ts";
+import { Shown } from "../composite/state/shown.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
 import { isSecret } from "../objects/kinds.ts";
 import { referenceTo } from "../objects/references.ts";
 import { execute } from "../plan/execute.ts";
+import type { SelectedRevision } from "../revision/select-revision.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 
 /** A run in shadow of a revision. */
@@ -39,50 +38,39 @@ export async function shadowRun(
   base: Context,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
-  const actors = actorsOf({ ...base, required: undefined }, definition);
-  const context: ReconcileContext = {
-    ...base,
-    claimConditions: undefined,
-    // A response of an earlier run would hide the function's current answer.
-    responses: undefined,
-    // A recording of an XR has the runs of its own revision.
-    recordings: undefined,
-    actors: { ...actors, composition: actors.xr },
-    accounts: new ComposingAccounts({ ...base, required: undefined }, definition, actors.xr),
-    definition,
-    layout: layoutOfDefinition(definition),
-    memory: emptyMemory(xr.metadata.uid, base.now),
-    pullSecrets: new PullSecretCache(),
-    schemas: new RequiredSchemas(base.now),
-    signal,
-    xr,
-    notes: new Notes(),
-    secrets: new RunSecrets(),
-    progress: { hasWritten: false, slowedMs: undefined, uncached: new Set(), unwatched: new Map() },
-    applied: [],
-    fights: [],
-    conditions: [],
+  const context = { ...base, required: undefined };
+  const { own, xr: actor } = actorsOf(context, definition);
+  const port: CompositePort = {
+    actors: { own, xr: actor, accounts: new ComposingAccounts(context, definition, actor), composition: actor },
+    caches: base.informers,
+    // A response of an earlier run would hide the function's current answer, and a recording has the XR's own revision.
+    callers: callersOf({ ...base, responses: undefined, recordings: undefined }),
+    limits: base,
+    shown: new Shown(() => undefined),
+    clock: { now: base.now, signal },
   };
+  const layout = layoutOfDefinition(definition);
+  const subject: Subject = { definition, layout, memory: emptyMemory(xr.metadata.uid, base.now), xr };
   try {
-    return await differences(context, { revision, composition });
+    return await differences(port, subject, { composition, revision, changes: {} });
   } catch (error) {
-    context.secrets.scrubError(error);
+    port.shown.secrets.scrubError(error);
     throw error;
   }
 }
 
-async function differences(
-  context: ReconcileContext,
-  { revision, composition }: Pick<ShadowRun, "revision" | "composition">,
-): Promise<Difference[]> {
-  const { accounts, actors, secrets, signal, xr } = context;
+async function differences(port: CompositePort, subject: Subject, selected: SelectedRevision): Promise<Difference[]> {
+  const { actors, clock, shown } = port;
+  const { layout, memory, xr } = subject;
+  const { signal } = clock;
+  const { secrets } = shown;
   await actors.xr.requireAccount(xr, signal);
-  actors.composition = await accounts.actorOf(composition, xr, signal);
-  const observed = await observeComposed(readerOf(context, actors.composition), xr, context.layout);
-  const composed = await compose(context, { composition, revision, changes: {} }, observed);
+  actors.composition = await actors.accounts.actorOf(selected.composition, xr, signal);
+  const observed = await observeComposed(new ReconcileReader(actors.composition, memory.writes, port), xr, layout);
+  const composed = await compose(port, subject, selected, observed);
   // Functions see no content of composed Secrets by default, but differences compare the objects.
   for (const object of observed.entries.values()) secrets.addObject(object);
-  const { entries, deletion, refused, stages } = await planRun(context, composed);
+  const { entries, deletion, refused, stages } = await planRun(port, subject, composed);
   for (const refusal of [...refused.values(), ...entries.map((one) => one.refusal)])
     if (refusal !== undefined) throw refusal;
   const applies = stages.filter(({ name }) => name === "apply");

@@ -1,16 +1,20 @@
 import { ApiError, isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import type { Actor } from "../../account/actor.ts";
 import { digestOf } from "../../objects/apply-cache.ts";
 import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import { isSecret } from "../../objects/kinds.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
+import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { applyTitle } from "../plan/applicable.ts";
 import { ownershipProblem } from "../plan/ownership.ts";
 import type { CompositePlan } from "../plan/plan-composite.ts";
 import { isAdoption, type PlannedEntry } from "../plan/plan-entry.ts";
-import { type ActorName, type ReconcileContext, readerOf } from "../state/reconcile-context.ts";
+import type { ActorName, CompositePort, Subject } from "../state/composite-port.ts";
+import type { FightBreaker } from "../state/fight-breaker.ts";
+import type { Shown } from "../state/shown.ts";
 import { finishDeletion } from "./delete-objects.ts";
-import { executePlan } from "./execute-plan.ts";
+import { PlanWriter } from "./plan-writer.ts";
 
 /** The outcome of an XR's plan. */
 export interface CarriedOut {
@@ -28,41 +32,50 @@ export interface CarriedOut {
  * @throws {ApiError} if the XR cannot be recorded, or if an object cannot be read; `Conflict` if an object was replaced
  *   or deleted
  */
-export async function carryOut(context: ReconcileContext, plan: CompositePlan): Promise<CarriedOut> {
-  await watchKinds(context, plan.references);
-  const outcome = await executePlan(context, plan);
+export async function carryOut(port: CompositePort, subject: Subject, plan: CompositePlan): Promise<CarriedOut> {
+  const { actors, shown } = port;
+  const { memory } = subject;
+  const writer = new PlanWriter(port, memory);
+  const reader = new ReconcileReader(actors.composition, memory.writes, port);
+  await watchKinds(actors.xr, memory.uid, plan.references);
+  const outcome = await writer.execute(plan);
   requireRecord(plan, outcome);
-  context.xr = outcome.latest(referenceTo(context.xr)) ?? context.xr;
+  subject.xr = outcome.latest(referenceTo(subject.xr)) ?? subject.xr;
   const objects = new Map<string, LiveObject>();
   const failed = new Map<string, CompositeError>();
   const thrown: ApiError[] = [];
   for (const planned of plan.entries) {
-    noteFight(context, planned, outcome);
-    const found = await resultOf(context, planned, outcome);
+    noteFight(shown, memory.fights, planned, outcome);
+    const found = await resultOf(reader, subject.xr, planned, outcome);
     if (found instanceof ApiError) thrown.push(found);
     else if (found instanceof Error) failed.set(planned.entry, found);
-    else objects.set(planned.entry, found);
+    else {
+      objects.set(planned.entry, found);
+      // A write that the circuit breaker delays adopts nothing.
+      if (isAdoption(planned, found))
+        shown.addAdoption(subject.xr, `composed resource ${JSON.stringify(planned.entry)}`, found);
+    }
   }
   const [error] = [...thrown.filter((one) => one.code === "Conflict"), ...thrown];
   if (error !== undefined) throw error;
-  context.applied = [...objects.values()];
   const applied = { objects, failed: [...failed.keys()] };
   if (failed.size > 0) return { ...applied, failures: [...failed.values()] };
-  const { failures, notes } = await finishDeletion(context, plan.deletion, outcome);
-  for (const note of notes) context.notes.warn(note);
+  const { failures, notes } = await finishDeletion({ reader, writer }, subject.xr, plan.deletion, outcome);
+  for (const note of notes) shown.warn(note);
   return { ...applied, failures };
 }
 
 /** Starts the watches before the objects exist, so that no event is missed. */
 async function watchKinds(
-  { actors: { xr }, memory }: ReconcileContext,
+  { client, composed }: Pick<Actor, "client" | "composed">,
+  uid: string,
   references: readonly ObjectReference[],
 ): Promise<void> {
   const kinds = await Promise.all(
-    references.map(({ apiVersion, kind }) => xr.client.kind(apiVersion, kind).catch(() => undefined)),
+    references.map(({ apiVersion, kind }) => client.kind(apiVersion, kind).catch(() => undefined)),
   );
-  xr.composed?.watch(
-    memory.uid,
+  composed?.watch(
+    uid,
     kinds.filter((kind) => kind !== undefined),
   );
 }
@@ -83,7 +96,8 @@ function requireRecord({ references, stages }: CompositePlan, { results }: Outco
 
 /** The object of an entry after the apply, or why it is not as desired. An `ApiError` ends the reconcile. */
 async function resultOf(
-  context: ReconcileContext,
+  reader: ReconcileReader,
+  xr: LiveObject,
   planned: PlannedEntry,
   { latest, results }: Outcome<ActorName>,
 ): Promise<LiveObject | CompositeError | ApiError> {
@@ -98,15 +112,12 @@ async function resultOf(
     // The server rejects a second controller as invalid: another writer was faster, or created an object with this
     // name.
     const problem = isApiError(error, "Invalid")
-      ? ownershipProblem(context.xr, entry, await readerOf(context, context.actors.composition).readLive(reference))
+      ? ownershipProblem(xr, entry, await reader.readLive(reference))
       : undefined;
     return problem ?? asCompositeError(error, applyTitle(entry), isSecret(intent), describeReference(reference));
   }
   const object = latest(referenceTo(intent)) ?? existing;
   if (object === undefined) throw new TypeError(`the plan has no write for the entry ${entry}, which has no object`);
-  // A write that the circuit breaker delays adopts nothing.
-  if (isAdoption(planned, object))
-    context.notes.addAdoption(context.xr, `composed resource ${JSON.stringify(entry)}`, object);
   return object;
 }
 
@@ -114,12 +125,13 @@ async function resultOf(
  * Reports a write to the circuit breaker. A refused write does not count: the queue slows it, and it stays a failure.
  */
 function noteFight(
-  { fights, memory, progress }: ReconcileContext,
+  shown: Shown,
+  breaker: FightBreaker,
   { actions, fight, intent }: PlannedEntry,
   { results }: Outcome<ActorName>,
 ): void {
-  if (fight?.message !== undefined) fights.push(fight.message);
-  if (fight?.waitMs !== undefined) progress.slowedMs = Math.min(fight.waitMs, progress.slowedMs ?? fight.waitMs);
+  if (fight?.message !== undefined) shown.fights.push(fight.message);
+  if (fight?.waitMs !== undefined) shown.slow(fight.waitMs);
   const isWritten = actions.some((action) => action.do === "apply" && results.get(action)?.is === "done");
-  if (isWritten) memory.fights.wrote(objectKey(referenceTo(intent)), digestOf(intent));
+  if (isWritten) breaker.wrote(objectKey(referenceTo(intent)), digestOf(intent));
 }

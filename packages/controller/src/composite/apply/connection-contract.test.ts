@@ -2,7 +2,8 @@ import { checkComposition, documentOf } from "@xfn/composition";
 import type { PipelineResult } from "@xfn/pipeline";
 import { expect, test } from "vitest";
 import { emptyMemory } from "../state/composite-memory.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { Subject } from "../state/composite-port.ts";
+import { Shown } from "../state/shown.ts";
 import { brokenContract } from "./connection-contract.ts";
 
 const { composition: COMPOSITION } = checkComposition(
@@ -28,12 +29,12 @@ test("an XR waits longer each time for details that do not come, and begins anew
   const composition = COMPOSITION;
   const memory = emptyMemory("x", () => 0);
   const check = (...details: [string, string][]): { readonly reason?: string; readonly waitMs?: number } => {
-    const progress = { hasWritten: false, slowedMs: undefined as number | undefined, uncached: new Set<string>() };
+    const shown = new Shown(() => undefined);
     const definition = { kind: "InfrastructureDefinition", spec: { connectionSecretKeys: ["password"] } };
-    const context = { definition, memory, progress, xr: {} } as unknown as ReconcileContext;
+    const subject = { definition, memory, xr: {} } as unknown as Subject;
     const connectionDetails = details as unknown as PipelineResult["connectionDetails"];
-    const reason = brokenContract(context, composition, { connectionDetails })?.reason;
-    return { ...(reason && { reason }), ...(progress.slowedMs !== undefined && { waitMs: progress.slowedMs }) };
+    const reason = brokenContract(shown, subject, composition, { connectionDetails })?.reason;
+    return { ...(reason && { reason }), ...(shown.slowedMs !== undefined && { waitMs: shown.slowedMs }) };
   };
   const waits = Array.from({ length: 12 }, () => check());
   expect(waits.every(({ reason }) => reason === "Creating")).toBe(true);

@@ -4,7 +4,8 @@ import { type Backoff, pauseAfter } from "@xfn/lifetime";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { secretReferenceOf } from "../../objects/connection-secrets.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { Subject } from "../state/composite-port.ts";
+import type { Shown } from "../state/shown.ts";
 
 /** The number of keys that a message names. */
 const MAX_NAMED = 10;
@@ -16,9 +17,8 @@ const MAX_NAMED = 10;
 const DETAILS_BACKOFF: Backoff = { firstMs: 2_000, longestMs: 60_000 };
 
 /** The condition of an XR whose resources are ready, but have not provided all connection details yet. */
-function awaited({ memory, progress }: ReconcileContext, keys: readonly string[]): Condition {
-  const waitMs = pauseAfter(++memory.awaits, DETAILS_BACKOFF);
-  progress.slowedMs = Math.min(progress.slowedMs ?? waitMs, waitMs);
+function awaited(shown: Shown, { memory }: Subject, keys: readonly string[]): Condition {
+  shown.slow(pauseAfter(++memory.awaits, DETAILS_BACKOFF));
   const names = someOf(
     keys.map((key) => JSON.stringify(key)),
     MAX_NAMED,
@@ -35,11 +35,12 @@ function awaited({ memory, progress }: ReconcileContext, keys: readonly string[]
  * one key, and the last one wins. Such an XR gets an event, and remains ready.
  */
 export function brokenContract(
-  context: ReconcileContext,
+  shown: Shown,
+  subject: Subject,
   composition: Composition,
   { connectionDetails }: Pick<PipelineResult, "connectionDetails">,
 ): Condition | undefined {
-  const { definition, layout, xr } = context;
+  const { definition, layout, memory, xr } = subject;
   const { connectionSecretKeys: keys } = definition.spec;
   if (keys.length === 0) return undefined;
   const isEnforced = definition.kind === "InfrastructureDefinition";
@@ -49,11 +50,11 @@ export function brokenContract(
     .filter(({ code }) => code === "Duplicate" || code === "Required")
     .map(({ message }) => message);
   const missing = keys.filter((key) => !names.includes(key));
-  if (missing.length === 0) context.memory.awaits = 0;
-  if (broken.length === 0) return isEnforced && missing.length > 0 ? awaited(context, missing) : undefined;
+  if (missing.length === 0) memory.awaits = 0;
+  if (broken.length === 0) return isEnforced && missing.length > 0 ? awaited(shown, subject, missing) : undefined;
   const { name = "" } = composition.metadata;
   const message = `${broken.join("; ")}: the Composition ${name} breaks the connection contract of its definition`;
-  context.notes.warn(message, "PublishConnectionSecret");
+  shown.warn(message, "PublishConnectionSecret");
   if (!isEnforced) return undefined;
   return { type: "Ready", status: "False", reason: "ConnectionContract", message };
 }

@@ -1,9 +1,12 @@
 import type { Client, LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
+import type { Actor } from "../../account/actor.ts";
+import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { emptyMemory } from "../state/composite-memory.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
-import { RunSecrets } from "../state/run-secrets.ts";
+import type { CompositePort } from "../state/composite-port.ts";
+import { Shown } from "../state/shown.ts";
 import { deleteObjects } from "./delete-objects.ts";
+import { PlanWriter } from "./plan-writer.ts";
 
 const object = (kind: string, metadata: object): LiveObject => ({
   apiVersion: "example.org/v1",
@@ -32,16 +35,20 @@ test.each(["at once", "after its finalizers"])(
     const options = { fieldManager: "m" };
     const { object: applied } = await memory.applies.apply(client as Client, intent, undefined, options);
     expect(memory.applies.isApplied(intent, applied, options)).toBe(true);
-    const progress = { hasWritten: false, slowedMs: undefined };
-    const context = {
-      actors: { composition: { client } },
-      memory,
-      progress,
-      xr: object("XR", {}),
-      emitted: new Set(),
-      secrets: new RunSecrets(),
-    } as unknown as ReconcileContext;
-    expect(await deleteObjects(context, [widget], "Background")).toMatchObject({ deleting: 1, failures: [] });
+    const actor = { client } as Actor;
+    const port = {
+      actors: { composition: actor },
+      shown: new Shown(() => undefined),
+      clock: { now: () => 0, signal: new AbortController().signal },
+    } as unknown as CompositePort;
+    const deleting = {
+      reader: new ReconcileReader(actor, memory.writes, port),
+      writer: new PlanWriter(port, memory),
+    };
+    expect(await deleteObjects(deleting, object("XR", {}), [widget], "Background")).toMatchObject({
+      deleting: 1,
+      failures: [],
+    });
     expect(memory.applies.isApplied(intent, applied, options)).toBe(false);
   },
 );

@@ -2,9 +2,10 @@ import { type ApiError, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { asCompositeError, type CompositeError } from "../../objects/composite-error.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
+import type { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { type DeletionPlan, type Propagation, planDeletion } from "../plan/plan-deletion.ts";
-import { type ActorName, type ReconcileContext, readerOf } from "../state/reconcile-context.ts";
-import { type ExecutionContext, executePlan } from "./execute-plan.ts";
+import type { ActorName } from "../state/composite-port.ts";
+import type { PlanWriter } from "./plan-writer.ts";
 
 /** The outcome of the deletion of composed resources. */
 export interface Deletion {
@@ -15,8 +16,11 @@ export interface Deletion {
   readonly notes: readonly string[];
 }
 
-/** The parts of a reconcile that a deletion needs. */
-type Deleting = ExecutionContext & Pick<ReconcileContext, "xr">;
+/** The rights with which composed resources are read and deleted. */
+interface Deleting {
+  readonly reader: ReconcileReader;
+  readonly writer: PlanWriter;
+}
 
 /**
  * Deletes composed resources that the XR controls.
@@ -24,12 +28,13 @@ type Deleting = ExecutionContext & Pick<ReconcileContext, "xr">;
  * @throws {ApiError} `Conflict` if an object changed repeatedly
  */
 export async function deleteObjects(
-  context: Deleting,
+  port: Deleting,
+  xr: LiveObject,
   objects: readonly LiveObject[],
   propagation: Propagation,
 ): Promise<Deletion> {
-  const plan = planDeletion(context.xr, objects, propagation);
-  return await finishDeletion(context, plan, await executePlan(context, plan));
+  const plan = planDeletion(xr, objects, propagation);
+  return await finishDeletion(port, xr, plan, await port.writer.execute(plan));
 }
 
 /**
@@ -39,7 +44,8 @@ export async function deleteObjects(
  * @throws {ApiError} `Conflict` if it changed again
  */
 export async function finishDeletion(
-  context: Deleting,
+  { reader, writer }: Deleting,
+  xr: LiveObject,
   plan: DeletionPlan,
   outcome: Outcome<ActorName>,
 ): Promise<Deletion> {
@@ -49,15 +55,15 @@ export async function finishDeletion(
   const failures = [...first.failures];
   for (const { object } of first.changed) {
     try {
-      const live = await readerOf(context, context.actors.composition).readLive(referenceTo(object));
-      if (live === undefined) context.memory.writes.sawGone(object.metadata.uid);
+      const live = await reader.readLive(referenceTo(object));
+      if (live === undefined) writer.forget(object);
       else current.push(live);
     } catch (error) {
       failures.push(notDeleted(object, error));
     }
   }
-  const next = planDeletion(context.xr, current, plan.propagation);
-  const second = report(next, await executePlan(context, next));
+  const next = planDeletion(xr, current, plan.propagation);
+  const second = report(next, await writer.execute(next));
   for (const { error } of second.changed) throw error;
   return {
     deleting: first.deleting + second.deleting,

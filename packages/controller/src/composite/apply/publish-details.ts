@@ -5,7 +5,7 @@ import { controllerOf } from "../../objects/owner.ts";
 import { execute } from "../../plan/execute.ts";
 import { firstFailure } from "../../plan/outcome.ts";
 import { planSecret, secretFailure } from "../plan/plan-secret.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { CompositePort, Subject } from "../state/composite-port.ts";
 
 /**
  * Writes the XR's connection details to its connection secret, if it has one.
@@ -14,13 +14,13 @@ import type { ReconcileContext } from "../state/reconcile-context.ts";
  * @returns whether it wrote
  */
 export async function publishDetails(
-  context: ReconcileContext,
+  { actors, clock, shown }: CompositePort,
+  { definition, layout, memory, xr }: Subject,
   { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
   observed: LiveObject | undefined,
 ): Promise<boolean> {
-  const { actors, definition, layout, memory, notes, signal, xr } = context;
   const unsupported = unsupportedPublishing(xr, layout);
-  if (unsupported !== undefined) notes.warn(unsupported, "PublishConnectionSecret");
+  if (unsupported !== undefined) shown.warn(unsupported, "PublishConnectionSecret");
   const secret = secretReferenceOf(xr, layout);
   // An XR without details must not publish an empty Secret, because a claim would copy it.
   if (secret === undefined || (observed === undefined && connectionDetails.size === 0 && unready.length > 0)) {
@@ -29,10 +29,10 @@ export async function publishDetails(
   const { connectionSecretKeys: keys } = definition.spec;
   const details = [...connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
   const plan = planSecret({ xr, secret, details, observed, applies: memory.applies });
-  const outcome = await execute(plan, { actors, signal });
+  const outcome = await execute(plan, { actors, signal: clock.signal });
   const failed = firstFailure(outcome);
   if (failed !== undefined) throw secretFailure(failed.error, secret);
   if (observed !== undefined && controllerOf(observed) === undefined)
-    notes.addAdoption(xr, "connection secret", observed);
+    shown.addAdoption(xr, "connection secret", observed);
   return outcome.results.size > 0;
 }

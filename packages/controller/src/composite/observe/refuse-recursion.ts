@@ -3,7 +3,7 @@ import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { controllerOf } from "../../objects/owner.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { CompositePort } from "../state/composite-port.ts";
 
 // Platforms nest different Compositions. A Composition that occurs this often among the ancestors composes itself
 // without end.
@@ -18,18 +18,18 @@ const MAX_ANCESTORS = 64;
  * @param composition the name of the selected Composition
  * @throws {CompositeError} `Recursive`
  */
-export async function refuseRecursion(context: ReconcileContext, composition: string): Promise<void> {
-  let object: LiveObject | undefined = context.xr;
+export async function refuseRecursion(port: Ancestry, xr: LiveObject, composition: string): Promise<void> {
+  let object: LiveObject | undefined = xr;
   let occurrences = 0;
   for (let depth = 0; depth < MAX_ANCESTORS; depth++) {
-    object = await cachedController(context, object);
+    object = await cachedController(port, object);
     if (object === undefined) return;
     if (compositionsOf(object).includes(composition)) occurrences++;
     if (occurrences < MAX_OCCURRENCES) continue;
     throw new CompositeError(
       "Recursive",
       `the Composition ${composition} composes itself: ${occurrences} ancestors of this resource use it, the last one is ` +
-        `${object.kind} ${object.metadata.name}; remove its template or function that composes ${context.xr.kind}`,
+        `${object.kind} ${object.metadata.name}; remove its template or function that composes ${xr.kind}`,
     );
   }
 }
@@ -39,26 +39,27 @@ function compositionsOf(xr: LiveObject): (string | undefined)[] {
   return [true, false].map((isLegacy) => textAt(machineryOf(xr, { isLegacy }), "compositionRef", "name"));
 }
 
-async function cachedController(context: ReconcileContext, object: LiveObject): Promise<LiveObject | undefined> {
-  const { actors, informers, signal } = context;
+type Ancestry = Pick<CompositePort, "actors" | "caches" | "clock">;
+
+async function cachedController(port: Ancestry, object: LiveObject): Promise<LiveObject | undefined> {
+  const { actors, caches, clock } = port;
   const { client } = actors.xr;
   // The composite of a composed claim has no controller; the claim has one.
-  const child = controllerOf(object) === undefined ? await cachedClaim(context, object) : object;
+  const child = controllerOf(object) === undefined ? await cachedClaim(port, object) : object;
   const controller = child && controllerOf(child);
   if (child === undefined || controller === undefined) return undefined;
-  const kind = await client.kind(controller.apiVersion, controller.kind, { signal }).catch(() => undefined);
-  const owner =
-    kind && informers.peek(kind)?.get(controller.name, kind.namespaced ? child.metadata.namespace : undefined);
+  const kind = await client.kind(controller.apiVersion, controller.kind, clock).catch(() => undefined);
+  const owner = kind && caches.peek(kind)?.get(controller.name, kind.namespaced ? child.metadata.namespace : undefined);
   return owner?.metadata.uid === controller.uid ? owner : undefined;
 }
 
 async function cachedClaim(
-  { actors, informers, signal }: ReconcileContext,
+  { actors, caches, clock }: Ancestry,
   composite: LiveObject,
 ): Promise<LiveObject | undefined> {
   const at = (field: string): string =>
     textAt(composite, "spec", "claimRef", field) ?? textAt(composite, "spec", "requirementRef", field) ?? "";
   if (at("name") === "") return undefined;
-  const kind = await actors.xr.client.kind(at("apiVersion"), at("kind"), { signal }).catch(() => undefined);
-  return kind && informers.peek(kind)?.get(at("name"), at("namespace"));
+  const kind = await actors.xr.client.kind(at("apiVersion"), at("kind"), clock).catch(() => undefined);
+  return kind && caches.peek(kind)?.get(at("name"), at("namespace"));
 }

@@ -7,7 +7,7 @@ import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectKey } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import { emptyMemory } from "../state/composite-memory.ts";
-import type { ActorName } from "../state/reconcile-context.ts";
+import type { ActorName } from "../state/composite-port.ts";
 import { applicables } from "./applicable.ts";
 import { type CompositeInput, type CompositePlan, planComposite } from "./plan-composite.ts";
 

@@ -7,7 +7,7 @@ import type { Action } from "../../plan/action.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { ObservedComposed } from "../observe/observe-composed.ts";
 import type { CompositeMemory } from "../state/composite-memory.ts";
-import type { ActorName } from "../state/reconcile-context.ts";
+import type { ActorName } from "../state/composite-port.ts";
 import type { Applicables } from "./applicable.ts";
 import { type CompositeIntentInput, compositeIntent } from "./composite-intent.ts";
 import { type DeletionPlan, planDeletion } from "./plan-deletion.ts";

@@ -5,7 +5,7 @@ import { isBeingDeleted, isControlledBy } from "../../objects/owner.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import type { Plan, Stage } from "../../plan/plan.ts";
-import type { ActorName } from "../state/reconcile-context.ts";
+import type { ActorName } from "../state/composite-port.ts";
 
 /** How Kubernetes deletes the dependents of an object ("Garbage Collection", cascading deletion). */
 export type Propagation = "Background" | "Foreground";

@@ -6,7 +6,7 @@ import { controllerOf } from "../../objects/owner.ts";
 import { objectKey, referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import type { CompositeMemory } from "../state/composite-memory.ts";
-import type { ActorName } from "../state/reconcile-context.ts";
+import type { ActorName } from "../state/composite-port.ts";
 import type { Applicable } from "./applicable.ts";
 import { describeFight } from "./describe-fight.ts";
 import { ownershipProblem } from "./ownership.ts";

@@ -7,7 +7,7 @@ import { type Condition, conditionIn, timestamp, withConditions } from "../../ob
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Plan } from "../../plan/plan.ts";
-import type { ActorName } from "../state/reconcile-context.ts";
+import type { ActorName } from "../state/composite-port.ts";
 import { statusIntent } from "./composite-intent.ts";
 
 /** The update of an XR's status by one reconcile. */

@@ -4,7 +4,8 @@ import type { RegistryAuth } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { accountSecrets, authOf } from "../../package/registry/pull-secrets.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { CompositeMemory } from "../state/composite-memory.ts";
+import type { CompositePort } from "../state/composite-port.ts";
 
 /** An image that a step needs. */
 export interface PulledImage {
@@ -22,34 +23,35 @@ export interface PulledImage {
  *   Composition could send any Secret of the cluster to any registry
  */
 export async function pullAuth(
-  context: ReconcileContext,
+  { actors, callers, clock, limits, shown }: CompositePort,
+  memory: CompositeMemory,
   { step, image, secrets: named }: PulledImage,
 ): Promise<RegistryAuth | undefined> {
   // Flags of the controller name the namespaces from which every author may use pull secrets.
-  const { client } = context.actors.own;
+  const { client } = actors.own;
   const read = (reference: ObjectReference): Promise<LiveObject | undefined> =>
-    context.pullSecrets.read({ client, now: context.now, memory: context.memory }, reference, context.signal);
-  const account = await accountSecrets(context, read);
+    callers.pullSecrets.read({ client, now: clock.now, memory }, reference, clock.signal);
+  const account = await accountSecrets(limits, read);
   const secrets: readonly ImagePullSecret[] = [...named, ...account.map((name) => ({ name }))];
-  for (const { name, namespace = context.namespace } of secrets) {
-    if (namespace !== context.namespace && !context.pullSecretNamespaces.includes(namespace)) {
+  for (const { name, namespace = limits.namespace } of secrets) {
+    if (namespace !== limits.namespace && !limits.pullSecretNamespaces.includes(namespace)) {
       throw new CompositeError(
         "PullSecret",
         `the pull secret ${namespace}/${name} is in a namespace from which none may be read; use ` +
-          `${context.namespace}, or allow it with --pull-secret-namespaces`,
+          `${limits.namespace}, or allow it with --pull-secret-namespaces`,
       );
     }
     const secret = await read(referenceOf(SECRETS, name, namespace));
     if (secret === undefined) {
       const message = `step ${JSON.stringify(step)}: there is no pull secret ${namespace}/${name}`;
-      context.notes.warn(message);
+      shown.warn(message);
       continue;
     }
     const found = authOf(secret, image);
     if (found === undefined) continue;
     const { username: _, ...values } = found;
     // A registry that receives the credentials can quote them in its answer.
-    for (const value of Object.values(values)) if (value !== undefined) context.secrets.add(value);
+    for (const value of Object.values(values)) if (value !== undefined) shown.secrets.add(value);
     return found;
   }
   return undefined;

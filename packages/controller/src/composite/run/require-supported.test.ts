@@ -1,14 +1,14 @@
 import { documentOf, parseComposition } from "@xfn/composition";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
-import type { Context } from "../../objects/context.ts";
+import type { CompositePort } from "../state/composite-port.ts";
 import { requireSupported } from "./run-composition.ts";
 
 const runner: FunctionRunner = { run: async () => new Uint8Array() };
 
 type Step = { readonly functionRef: { readonly name: string } | { readonly package: string } };
 
-function supported(context: Pick<Context, "functionRuntimes">, step: Step, rest: object = {}): void {
+function supported(settings: { functionRuntimes?: boolean }, step: Step, by: FunctionRunner | null = runner): void {
   const composition = parseComposition(
     documentOf({
       apiVersion: "apiextensions.crossplane.io/v1",
@@ -24,7 +24,11 @@ function supported(context: Pick<Context, "functionRuntimes">, step: Step, rest:
       },
     }),
   );
-  requireSupported({ runner, ...context, ...rest }, composition);
+  const callers = { ...(by !== null && { runner: by }) } as CompositePort["callers"];
+  requireSupported(
+    { callers, limits: { namespace: "xfn-system", pullSecretNamespaces: [], ...settings } },
+    composition,
+  );
 }
 
 test.each(["ghcr.io/acme/f:v1", "oci:/packages/f"])("the package %s needs its flag", (reference) => {
@@ -45,7 +49,7 @@ test("a Function does not", () => {
 
 test("functions need theirs", () => {
   const step = { functionRef: { name: "f" } };
-  expect(() => supported({ functionRuntimes: true }, step, { runner: undefined })).toThrow(
+  expect(() => supported({ functionRuntimes: true }, step, null)).toThrow(
     expect.objectContaining({ code: "FunctionsDisabled" }),
   );
 });

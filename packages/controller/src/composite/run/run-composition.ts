@@ -2,14 +2,9 @@ import { type Composition, isComplete, packageStepsOf, stepsOf, traitsOf } from 
 import { type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { isObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import {
-  type FunctionRunner,
-  type PipelineResult,
-  runPipeline,
-  type StepCondition,
-  secretDetails,
-} from "@xfn/pipeline";
+import { type FunctionRunner, type PipelineResult, runPipeline, secretDetails } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
+import type { Actor } from "../../account/actor.ts";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
 import { type FunctionsInput, stepFunctions } from "../../functions/step-functions.ts";
@@ -21,8 +16,8 @@ import { withoutManagedFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
 import { appliedByRuns } from "../plan/composite-intent.ts";
+import type { CompositePort, Subject } from "../state/composite-port.ts";
 import { explainFailure } from "../state/explain-failure.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
 import type { RunSecrets } from "../state/run-secrets.ts";
 import { pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
@@ -30,7 +25,7 @@ import { stepRunner } from "./step-runner.ts";
 
 /** @throws {CompositeError} for a Composition that cannot run in this controller */
 export function requireSupported(
-  { runner, functionRuntimes = false }: Pick<ReconcileContext, "runner" | "functionRuntimes">,
+  { callers: { runner }, limits: { functionRuntimes = false } }: Pick<CompositePort, "callers" | "limits">,
   composition: Composition,
 ): void {
   const steps = stepsOf(composition);
@@ -78,32 +73,35 @@ export interface RunState {
  * @throws {PipelineError}
  */
 export async function runComposition(
-  context: ReconcileContext,
+  port: CompositePort,
+  { layout, memory, xr }: Subject,
   { composition, revision }: Pick<SelectedRevision, "composition" | "revision">,
   { observed, secret, environment }: RunState,
 ): Promise<PipelineResult> {
-  const { xr, layout, signal } = context;
-  const runner = stepRunner(context, composition, context.runner ?? NO_RUNNER);
-  const { actors, allowComposedSecrets, credentialsSecretNamespaces, secrets } = context;
+  const { actors, callers, clock, limits, shown } = port;
+  const { signal } = clock;
+  const { secrets } = shown;
+  const runner = stepRunner(callers, composition, callers.runner ?? NO_RUNNER);
+  const { allowComposedSecrets, credentialsSecretNamespaces } = limits;
   noteGiven(secrets, xr, composition, { observed, secret });
   const { client, required: watches, title } = actors.composition;
-  const openApi = context.schemas;
+  const openApi = callers.schemas;
   const required = new RequiredObjects(
     { client, required: watches, allowComposedSecrets, signal, schemas: openApi },
     title,
   );
   const schemas = new StrictSchemas({ client: actors.own.client, informers: actors.own.informers, signal });
-  const callers: Callers = {
+  const used: Callers = {
     runner,
-    ...(context.webhooks && { webhooks: context.webhooks }),
-    functions: stepFunctions(functionsInput(context), revision, (step, image, secrets) =>
-      pullAuth(context, { step, image, secrets: secrets.map((name) => ({ name })) }),
+    ...(callers.webhooks && { webhooks: callers.webhooks }),
+    functions: stepFunctions(functionsInput(port), revision, (step, image, names) =>
+      pullAuth(port, memory, { step, image, secrets: names.map((name) => ({ name })) }),
     ),
   };
-  const recordings = context.recordings?.wants(xr) ? context.recordings : undefined;
+  const recordings = callers.recordings?.wants(xr) ? callers.recordings : undefined;
   // A recorded run calls every function: a stored output has no input to record.
-  const responses = recordings === undefined && context.responses;
-  const runWith = async (used: Callers): Promise<PipelineResult> =>
+  const responses = recordings === undefined && callers.responses;
+  const runWith = async (by: Callers): Promise<PipelineResult> =>
     await runPipeline({
       composite: withoutManagedFields(xr),
       applied: appliedByRuns(xr, layout),
@@ -111,7 +109,7 @@ export async function runComposition(
       observed,
       ...(secret && isControlledBy(secret, xr) && { connectionDetails: secretDetails(secret) }),
       ...(environment.environment && { environment: environment.environment }),
-      ...used,
+      ...by,
       required: {
         schema: (selector) => required.schema(selector),
         resources: async (selector) => {
@@ -122,7 +120,7 @@ export async function runComposition(
       },
       schemas,
       credentials: async (reference) => {
-        context.memory.inputs.note(referenceOf(SECRETS, reference.name, reference.namespace));
+        memory.inputs.note(referenceOf(SECRETS, reference.name, reference.namespace));
         const data = await stepCredentials({ client, credentialsSecretNamespaces }, reference, signal);
         for (const value of data?.values() ?? []) secrets.add(value);
         return data;
@@ -130,34 +128,29 @@ export async function runComposition(
       ...(responses && { responses }),
       signal,
       auth: ({ name, container }) =>
-        pullAuth(context, { step: name, image: container.image, secrets: container.imagePullSecrets }),
+        pullAuth(port, memory, { step: name, image: container.image, secrets: container.imagePullSecrets }),
     });
   const recorded = { xr, composition: composition.metadata.name };
   const run = await unlessTooMany(
-    context,
-    async () => await (recordings === undefined ? runWith(callers) : recordings.record(recorded, callers, runWith)),
+    actors.xr,
+    xr,
+    async () => await (recordings === undefined ? runWith(used) : recordings.record(recorded, used, runWith)),
   );
   // A failed run may not have requested everything, so the watches of the last complete run stay.
   actors.xr.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
   for (const { resource } of run.composed) secrets.addObject(resource);
   for (const [, value] of run.connectionDetails) secrets.add(value);
-  context.notes.addResults(
-    run.results.filter(({ severity }) => severity !== "Fatal"),
-    secrets,
-  );
-  const conditions = context.notes.shownConditions(run.conditions, secrets);
-  context.conditions = [...(run.fatal !== undefined && isComplete(composition) ? undetermined(xr) : []), ...conditions];
-  showOnClaim(context, conditions);
+  shown.addResults(run.results.filter(({ severity }) => severity !== "Fatal"));
+  shown.addConditions(run.conditions, run.fatal !== undefined && isComplete(composition) ? undetermined(xr) : []);
   if (run.fatal === undefined) return run;
   const { step = "", message } = run.fatal;
   throw new CompositeError("FatalResult", `pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`);
 }
 
 /** Functions belong to the cluster, so the controller finds them with its own rights. */
-function functionsInput(context: ReconcileContext): FunctionsInput {
-  const { actors, functions, functionPackages, functionRuntimes, namespace } = context;
+function functionsInput({ actors, callers, limits }: CompositePort): FunctionsInput {
   const { client, informers } = actors.own;
-  return { client, informers, functions, functionPackages, functionRuntimes, namespace };
+  return { ...limits, client, informers, functions: callers.functions };
 }
 
 /** Notes the Secrets that a run receives at its start, and the names that messages may show. */
@@ -185,19 +178,16 @@ function undetermined(xr: LiveObject): Condition[] {
   });
 }
 
-/** Lets the claim copy conditions. As in Crossplane, a condition type stays on the claim once it was shown. */
-function showOnClaim({ claimConditions, memory }: ReconcileContext, conditions: readonly StepCondition[]): void {
-  const shown = conditions.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type);
-  if (shown.length === 0) return;
-  claimConditions?.set(memory.uid, new Set([...(claimConditions.get(memory.uid) ?? []), ...shown]));
-}
-
 /** Ends an XR's watches if its functions require too many objects: the caches would hold all of them. */
-async function unlessTooMany<T>({ actors, xr }: ReconcileContext, run: () => Promise<T>): Promise<T> {
+async function unlessTooMany<T>(
+  { required }: Pick<Actor, "required">,
+  xr: LiveObject,
+  run: () => Promise<T>,
+): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (explainFailure(error).reason === "TooManyRequired") actors.xr.required?.watch(xr, []);
+    if (explainFailure(error).reason === "TooManyRequired") required?.watch(xr, []);
     throw error;
   }
 }

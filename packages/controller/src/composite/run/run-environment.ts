@@ -2,12 +2,14 @@ import { type Composition, concernsEnvironment, namedEnvironmentConfigs } from "
 import { type JsonObject, objectAt, sameJson, textAt } from "@xfn/json";
 import { type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { environmentOf } from "@xfn/pipeline";
+import type { Actor } from "../../account/actor.ts";
 import { MAX_REQUIRED_BYTES } from "../../functions/required-objects.ts";
 import { asCompositeError, CompositeError } from "../../objects/composite-error.ts";
 import type { Selection } from "../../objects/context.ts";
 import { ENVIRONMENT_CONFIGS, referenceOf, typeMeta } from "../../objects/kinds.ts";
-import { COOLDOWN_MS } from "../state/fight-breaker.ts";
-import type { ReconcileContext } from "../state/reconcile-context.ts";
+import type { CompositeMemory } from "../state/composite-memory.ts";
+import type { CompositePort, Subject } from "../state/composite-port.ts";
+import type { Shown } from "../state/shown.ts";
 
 /** The environment of one run, and its effects on the reconcile. */
 export interface RunEnvironment {
@@ -31,20 +33,28 @@ const BREAKER_KEY = "environment";
  * @throws {CompositeError} if EnvironmentConfigs cannot be read
  * @throws {PipelineError} `InvalidEnvironment`. A change of a relevant EnvironmentConfig reconciles the XR again
  */
-export async function runEnvironment(context: ReconcileContext, composition: Composition): Promise<RunEnvironment> {
+export async function runEnvironment(
+  { actors, clock, shown }: CompositePort,
+  subject: Subject,
+  composition: Composition,
+): Promise<RunEnvironment> {
   const { environment } = composition.spec;
   if (environment === undefined) return { changes: {}, selections: [] };
-  const { xr } = context;
+  const { memory, xr } = subject;
   const isSelecting = (environment.environmentConfigs ?? []).length > 0 || recordedNames(xr).length > 0;
   const concerns = (config: LiveObject): boolean => concernsEnvironment(composition, xr, config);
   const selections: readonly Selection[] = isSelecting ? [{ kind: ENVIRONMENT_CONFIGS, concerns }] : [];
-  const configs = isSelecting ? await environmentConfigs(context, namedEnvironmentConfigs(composition, xr)) : [];
+  const configs = isSelecting
+    ? await environmentConfigs(actors.composition, memory, clock.signal, namedEnvironmentConfigs(composition, xr))
+    : [];
   try {
-    const selected = environmentOf({ composition, composite: xr, configs }, (names) => chosenNames(context, names));
+    const selected = environmentOf({ composition, composite: xr, configs }, (names) =>
+      chosenNames(shown, memory, names),
+    );
     if (selected === undefined) return { changes: {}, selections };
-    return { environment: selected.environment, changes: recordOf(context, composition, selected.names), selections };
+    return { environment: selected.environment, changes: recordOf(subject, composition, selected.names), selections };
   } catch (error) {
-    context.actors.composition.required?.watch(xr, selections);
+    actors.composition.required?.watch(xr, selections);
     throw error;
   }
 }
@@ -55,10 +65,11 @@ export async function runEnvironment(context: ReconcileContext, composition: Com
  * @param names undefined if a selector needs all
  */
 async function environmentConfigs(
-  { actors, memory, signal }: ReconcileContext,
+  { client, required }: Pick<Actor, "client" | "required">,
+  memory: CompositeMemory,
+  signal: AbortSignal,
   names: readonly string[] | undefined,
 ): Promise<readonly LiveObject[]> {
-  const { client, required } = actors.composition;
   const cached = required?.cache({ kind: ENVIRONMENT_CONFIGS });
   if (cached !== undefined) return cached.list();
   // While selections alternate, the last one is used: see chosenNames.
@@ -96,8 +107,7 @@ function tooLarge(whose: "cluster" | "Composition"): CompositeError {
  * Keeps the last selection while selections alternate. Patches from the environment can change the fields and labels
  * that select it. Each reconcile would then cause the next one.
  */
-function chosenNames(context: ReconcileContext, names: readonly string[]): readonly string[] {
-  const { memory, fights, progress } = context;
+function chosenNames(shown: Shown, memory: CompositeMemory, names: readonly string[]): readonly string[] {
   const { environment: last, fights: breaker } = memory;
   if (last !== undefined && sameJson([...last], [...names])) return last;
   const intent = JSON.stringify(names);
@@ -107,8 +117,8 @@ function chosenNames(context: ReconcileContext, names: readonly string[]): reado
     memory.environment = names;
     return names;
   }
-  progress.slowedMs = Math.min(progress.slowedMs ?? COOLDOWN_MS, waitMs);
-  fights.push(
+  shown.slow(waitMs);
+  shown.fights.push(
     `the environment alternates between the EnvironmentConfigs ${titleOf(last)} and ${titleOf(names)}: it patches a field ` +
       "that selects it; remove that patch, or select by a field that no patch writes",
   );
@@ -119,7 +129,7 @@ function titleOf(names: readonly string[]): string {
   return names.length === 0 ? "(none)" : names.join(", ");
 }
 
-function recordOf({ xr, layout }: ReconcileContext, { spec }: Composition, names: readonly string[]): JsonObject {
+function recordOf({ xr, layout }: Subject, { spec }: Composition, names: readonly string[]): JsonObject {
   if (!layout.isLegacy || spec.environment?.policy?.resolve === "Always") return {};
   if (names.length === 0 || recordedNames(xr).length > 0) return {};
   return { environmentConfigRefs: names.map((name) => ({ ...typeMeta(ENVIRONMENT_CONFIGS), name })) };

@@ -1,7 +1,8 @@
 import { type Composition, callsFunctions } from "@xfn/composition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
-import type { ComposedWatches, Context } from "../../objects/context.ts";
+import type { ComposedWatches } from "../../objects/context.ts";
 import { isNewer } from "../../objects/own-writes.ts";
+import type { CompositePort } from "./composite-port.ts";
 
 /**
  * The state after a reconcile that called functions, wrote, and left the XR Ready. Its own writes cause another run,
@@ -15,35 +16,31 @@ export interface CompletedRun {
 }
 
 /** The result of a reconcile. */
-interface Ended extends Pick<Context, "now"> {
-  readonly actors: { readonly xr: Pick<Context, "client"> };
+interface Ended {
+  readonly composition: Composition;
+  /** The XR before the reconcile. */
+  readonly before: LiveObject;
   readonly xr: LiveObject;
   /** The composed resources after the apply. */
   readonly applied: readonly LiveObject[];
-  /** Whether it has written anything but a status. */
-  readonly progress: { readonly hasWritten: boolean };
-  readonly signal: AbortSignal;
 }
 
 /**
  * The state after a successful reconcile. Undefined if it wrote nothing or called no functions: rendering templates
  * takes less time than a run would be postponed.
- *
- * @param before the XR before the reconcile
  */
 export async function completedRun(
-  { actors, applied, progress, now, signal, xr }: Ended,
-  composition: Composition,
-  before: LiveObject,
+  { actors, clock, shown }: Pick<CompositePort, "actors" | "clock" | "shown">,
+  { applied, before, composition, xr }: Ended,
 ): Promise<CompletedRun | undefined> {
-  const isUnchanged = !progress.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
+  const isUnchanged = !shown.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
   if (!callsFunctions(composition) || isUnchanged) return undefined;
-  const kinds = applied.map(({ apiVersion, kind }) => actors.xr.client.kind(apiVersion, kind, { signal }));
+  const kinds = applied.map(({ apiVersion, kind }) => actors.xr.client.kind(apiVersion, kind, clock));
   const composed = (await Promise.all(kinds)).flatMap((kind, index) => {
     const object = applied[index];
     return object === undefined ? [] : [{ kind, object }];
   });
-  return { at: now(), xr, composed };
+  return { at: clock.now(), xr, composed };
 }
 
 /** Whether the caches show nothing newer than a run's own writes, so that these caused all events since. */

@@ -1,8 +1,8 @@
-import { claimFieldOf } from "@xfn/composition/definition";
+import { claimFieldOf, type Definition } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
-import type { LiveObject } from "@xfn/kubernetes";
+import type { EventRecorder, LiveObject } from "@xfn/kubernetes";
 import { claimKindOf } from "../../objects/definition-kinds.ts";
-import type { ReconcileContext } from "./reconcile-context.ts";
+import type { CompositePort, Subject } from "./composite-port.ts";
 
 /**
  * The maximum number of events of one reconcile. More would hide the events of other objects, and fill the API server.
@@ -14,18 +14,21 @@ const MAX_EVENTS = 100;
  *
  * @returns the events, with kind, type, reason and message
  */
-export function emitEvents(context: ReconcileContext): ReadonlySet<string> {
-  const { events, memory, notes, secrets, xr } = context;
+export function emitEvents(
+  events: EventRecorder,
+  { caches, shown }: Pick<CompositePort, "caches" | "shown">,
+  { definition, memory, xr }: Subject,
+): ReadonlySet<string> {
   const emitted = new Set<string>();
-  for (const { about, type, reason, message } of notes.all) {
+  for (const { about, type, reason, message } of shown.notes) {
     // Any message can quote a function, a server or a composed resource.
-    const event = { type, reason, message: secrets.scrub(message) };
+    const event = { type, reason, message: shown.secrets.scrub(message) };
     // An adoption happens once, and each adopted object has its own event.
     if (typeof about === "object") {
       events.record(about, event);
       continue;
     }
-    const object = about === "composite" ? xr : claimOf(context);
+    const object = about === "composite" ? xr : claimOf(definition, caches, xr);
     if (object === undefined) continue;
     const text = [object.kind, event.type, event.reason, event.message].join(" ");
     if (emitted.has(text) || emitted.size >= MAX_EVENTS) continue;
@@ -35,8 +38,8 @@ export function emitEvents(context: ReconcileContext): ReadonlySet<string> {
   return emitted;
 }
 
-function claimOf({ definition, informers, xr }: ReconcileContext): LiveObject | undefined {
+function claimOf(definition: Definition, caches: CompositePort["caches"], xr: LiveObject): LiveObject | undefined {
   const kind = claimKindOf(definition);
   const [name, namespace] = ["name", "namespace"].map((field) => textAt(xr, "spec", claimFieldOf(definition), field));
-  return kind && name ? informers.peek(kind)?.get(name, namespace) : undefined;
+  return kind && name ? caches.peek(kind)?.get(name, namespace) : undefined;
 }

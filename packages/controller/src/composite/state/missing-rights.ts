@@ -7,7 +7,7 @@ import { compositeKindOf } from "../../objects/definition-kinds.ts";
 import { SECRETS } from "../../objects/kinds.ts";
 import { recordedReferences } from "../../objects/references.ts";
 import { selectRevision } from "../../revision/select-revision.ts";
-import { type ReconcileContext, revisionReader } from "./reconcile-context.ts";
+import { type CompositePort, revisionReader, type Subject } from "./composite-port.ts";
 
 /** The rights that an account needs for one kind in one namespace. */
 interface Needed {
@@ -25,15 +25,15 @@ const MAX_NAMED = 20;
  * All rights that the accounts of an XR lack, as far as its templates and records show. An administrator can then grant
  * them at once, instead of one after each attempt. Undefined without an account, or if no missing right is known.
  */
-export async function missingRights(context: ReconcileContext): Promise<string | undefined> {
-  const { own, xr, composition } = context.actors;
+export async function missingRights(port: CompositePort, subject: Subject): Promise<string | undefined> {
+  const { own, xr, composition } = port.actors;
   if (xr === own && composition === own) return undefined;
   const lacking = new Map<string, string[]>();
-  for (const { actor, kind, namespace, verbs } of await neededRights(context)) {
+  for (const { actor, kind, namespace, verbs } of await neededRights(port, subject)) {
     const { group, plural: resource } = kind;
     const reviews = verbs.map(async (verb) => {
       const attributes = { verb, group, resource, ...(namespace !== undefined && { namespace }) };
-      return (await actor.has(attributes, context.signal)) ? [] : [verb];
+      return (await actor.has(attributes, port.clock.signal)) ? [] : [verb];
     });
     const missing = (await Promise.all(reviews)).flat();
     if (missing.length === 0) continue;
@@ -46,8 +46,9 @@ export async function missingRights(context: ReconcileContext): Promise<string |
   return [...lacking].map(([title, kinds]) => `${title} lacks ${someOf(kinds, MAX_NAMED)}`).join("; ");
 }
 
-async function neededRights(context: ReconcileContext): Promise<Needed[]> {
-  const { actors, definition, layout, signal, xr } = context;
+async function neededRights(port: CompositePort, { definition, layout, xr }: Subject): Promise<Needed[]> {
+  const { actors } = port;
+  const { signal } = port.clock;
   const { namespace } = xr.metadata;
   const needed: Needed[] = [];
   const secret = secretReferenceOf(xr, layout);
@@ -57,7 +58,7 @@ async function neededRights(context: ReconcileContext): Promise<Needed[]> {
     if (secret !== undefined)
       needed.push({ actor, kind: SECRETS, namespace: secret.namespace, verbs: ["get", "create", "patch", "delete"] });
   }
-  const { composition } = await selectRevision(revisionReader(context), definition, xr, signal);
+  const { composition } = await selectRevision(revisionReader(port), definition, xr, signal);
   // The Composition's own account is not in use: the missing right is the right to use it.
   if (actors.composition === actors.xr && composition.spec.serviceAccountRef !== undefined) return needed;
   const actor = actors.composition;

@@ -1,8 +1,8 @@
 import type { LiveObject } from "@xfn/kubernetes";
-import type { StepResult } from "@xfn/pipeline";
+import type { StepCondition, StepResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
-import type { RunSecrets } from "./run-secrets.ts";
+import { RunSecrets } from "./run-secrets.ts";
 
 /**
  * The number of results of one run that have an event. A function can return any number of results, and others in each
@@ -19,9 +19,30 @@ export interface Note {
   readonly about: "composite" | "claim" | LiveObject;
 }
 
-/** The events of one reconcile, in order. */
-export class Notes {
-  readonly all: Note[] = [];
+/** Everything that one reconcile shows to users, and the values that it must not show. */
+export class Shown {
+  /** The events, in order. */
+  readonly notes: Note[] = [];
+  /** The values of Secrets that the reconcile has read. */
+  readonly secrets: RunSecrets = new RunSecrets();
+  /** Messages about composed resources that another writer changes back. */
+  readonly fights: string[] = [];
+  /** The kinds of composed resources for which the caches have no space. */
+  readonly uncached: Set<string> = new Set();
+  /** Why the API server refuses to watch kinds of composed resources. */
+  readonly unwatched: Map<string, string> = new Map();
+  /** The conditions that functions set. */
+  conditions: readonly Condition[] = [];
+  /** Whether the reconcile has written anything except a status. */
+  hasWritten = false;
+  /** The time in milliseconds until a delayed write or another attempt; undefined if nothing waits. */
+  slowedMs: number | undefined;
+  readonly #showOnClaim: (types: readonly string[]) => void;
+
+  /** @param showOnClaim called with the types of conditions that the claim copies */
+  constructor(showOnClaim: (types: readonly string[]) => void) {
+    this.#showOnClaim = showOnClaim;
+  }
 
   warn(message: string, reason?: string): void {
     this.#add("Warning", message, reason);
@@ -31,27 +52,43 @@ export class Notes {
     this.#add("Normal", message, reason);
   }
 
+  /** Reconciles the XR again after this time at the latest. */
+  slow(waitMs: number): void {
+    this.slowedMs = Math.min(waitMs, this.slowedMs ?? waitMs);
+  }
+
   /** Adds the first distinct results of a run, and the number of the others. */
-  addResults(results: readonly StepResult[], secrets: RunSecrets): void {
+  addResults(results: readonly StepResult[]): void {
     const distinct = [...new Map(results.map((one) => [JSON.stringify(one), one])).values()];
-    for (const result of distinct.slice(0, MAX_RESULTS)) this.addResult(result, secrets);
+    for (const result of distinct.slice(0, MAX_RESULTS)) this.addResult(result);
     const left = distinct.length - MAX_RESULTS;
     if (left > 0)
       this.warn(`the run returned ${left} more results, which have no event; make the functions return fewer`);
   }
 
   /** Adds a result of a step, or of the pipeline. */
-  addResult({ severity, message, step, target, reason }: StepResult, secrets: RunSecrets): void {
+  addResult({ severity, message, step, target, reason }: StepResult): void {
     const text = step === undefined ? message : `Pipeline step ${JSON.stringify(step)}: ${message}`;
     const type = severity === "Normal" ? "Normal" : "Warning";
-    const shown = reason !== undefined && secrets.isIn(reason) ? undefined : reason;
+    const shown = reason !== undefined && this.secrets.isIn(reason) ? undefined : reason;
     this.#add(type, text, shown);
     if (target === "CompositeAndClaim") this.#add(type, text, shown, "claim");
   }
 
+  /**
+   * Adds the conditions of a run, and lets the claim copy them.
+   *
+   * @param undetermined the conditions that the run has not confirmed
+   */
+  addConditions(conditions: readonly StepCondition[], undetermined: readonly Condition[]): void {
+    const shown = this.shownConditions(conditions);
+    this.conditions = [...undetermined, ...shown];
+    this.#showOnClaim(shown.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type));
+  }
+
   /** The conditions that functions set, without values of Secrets: see {@link RunSecrets.scrubConditions}. */
-  shownConditions<T extends Condition>(conditions: readonly T[], secrets: RunSecrets): T[] {
-    const shown = secrets.scrubConditions(conditions);
+  shownConditions<T extends Condition>(conditions: readonly T[]): T[] {
+    const shown = this.secrets.scrubConditions(conditions);
     if (shown.length < conditions.length) {
       this.warn(
         "a condition that a function sets is left out: its type or reason contains a value of a Secret; " +
@@ -71,6 +108,6 @@ export class Notes {
   }
 
   #add(type: Note["type"], message: string, reason = "ComposeResources", about: Note["about"] = "composite"): void {
-    this.all.push({ type, reason, message, about });
+    this.notes.push({ type, reason, message, about });
   }
 }

@@ -1,0 +1,68 @@
+import type { LiveObject } from "@xfn/kubernetes";
+import { isBeingDeleted } from "../../objects/owner.ts";
+import { referenceTo } from "../../objects/references.ts";
+import type { Action } from "../../plan/action.ts";
+import { execute } from "../../plan/execute.ts";
+import { firstFailure, type Outcome, type Result } from "../../plan/outcome.ts";
+import type { Plan } from "../../plan/plan.ts";
+import type { CompositeMemory } from "../state/composite-memory.ts";
+import type { ActorName, CompositePort } from "../state/composite-port.ts";
+
+/** Executes the plans of one reconcile, and retains the server's answers until the caches show them. */
+export class PlanWriter {
+  readonly #port: Pick<CompositePort, "actors" | "clock" | "shown">;
+  readonly #memory: Pick<CompositeMemory, "applies" | "writes">;
+
+  constructor(
+    port: Pick<CompositePort, "actors" | "clock" | "shown">,
+    memory: Pick<CompositeMemory, "applies" | "writes">,
+  ) {
+    this.#port = port;
+    this.#memory = memory;
+  }
+
+  async execute(plan: Plan<ActorName>): Promise<Outcome<ActorName>> {
+    const { actors, clock, shown } = this.#port;
+    return await execute(plan, {
+      actors,
+      signal: clock.signal,
+      onResult: (action, result) => {
+        this.#remember(action, result);
+        shown.hasWritten ||= result.is === "done" && action.do !== "confirm" && action.part === undefined;
+      },
+    });
+  }
+
+  /**
+   * Executes a plan in which every failure ends the reconcile.
+   *
+   * @returns the XR after the plan
+   * @throws {ApiError}
+   */
+  async executeOrThrow(xr: LiveObject, plan: Plan<ActorName>): Promise<LiveObject> {
+    const outcome = await this.execute(plan);
+    const failed = firstFailure(outcome);
+    if (failed !== undefined) throw failed.error;
+    return outcome.latest(referenceTo(xr)) ?? xr;
+  }
+
+  /** Records that an object no longer exists. */
+  forget({ metadata }: LiveObject): void {
+    this.#memory.writes.sawGone(metadata.uid);
+  }
+
+  #remember(action: Action<ActorName>, result: Result): void {
+    if (result.is !== "done" && result.is !== "gone") return;
+    const { applies, writes } = this.#memory;
+    const object = result.is === "done" ? result.object : undefined;
+    if (action.do === "delete") {
+      applies.forget(action.seen.metadata.uid);
+      if (object === undefined || !isBeingDeleted(object)) this.forget(action.seen);
+      else writes.saw(object);
+    } else if (object !== undefined) {
+      writes.saw(object);
+      if (action.do === "apply")
+        applies.record(action.intent, object, { fieldManager: action.manager, subresource: action.part });
+    }
+  }
+}
