@@ -1,12 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import process from "node:process";
+import { findBinaries } from "@xfn/dev-cluster";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT, CONTROLLER_MAIN, XFN_MAIN } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 // The program as an operator runs it, and Compositions as a platform team and its developers use them, with kubectl on
 // a real API server.
@@ -197,6 +199,19 @@ describe("on an API server", needs("api-server"), () => {
     const promised = new Set([...page.matchAll(/`(xfn_controller_\w+)`/g)].map(([, name]) => name));
     const made = [...metrics.matchAll(/^# TYPE (xfn_controller_\w+) /gm)].map(([, name]) => name);
     expect(made.toSorted()).toEqual([...promised].toSorted());
+  });
+
+  test("xfn is a plugin of kubectl under the name that its package gives it", () => {
+    const { bin } = JSON.parse(readFileSync(join(CHECKOUT, "packages/cli/package.json"), "utf8")) as {
+      bin: Record<string, string>;
+    };
+    const folder = temporaryFolder();
+    symlinkSync(join(CHECKOUT, "packages/cli", bin["kubectl-xfn"] ?? ""), join(folder, "kubectl-xfn"));
+    const { binaries } = findBinaries();
+    const env = { PATH: `${folder}:${dirname(process.execPath)}:${process.env["PATH"]}` };
+    const args = ["xfn", "version", "--kubeconfig", server.admin.kubeconfig];
+    const { status, stdout } = spawnSync(binaries?.kubectl ?? "", args, { encoding: "utf8", env });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining("xfn-controller") as unknown });
   });
 
   test("xfn version has the versions of both programs and of the API server", async () => {
