@@ -1,3 +1,4 @@
+import { Shared } from "@xfn/lifetime";
 import type { Client, ResourceKind } from "../client/client.ts";
 import type { Cache, Informer, InformerOptions, Informers } from "./informer.ts";
 import { type InformersOptions, KindInformer } from "./kind-informer.ts";
@@ -7,15 +8,10 @@ export function startInformers(client: Client, options: InformersOptions = {}): 
   return new SharedInformers(client, options);
 }
 
-interface Shared {
-  readonly informer: KindInformer;
-  users: number;
-}
-
 class SharedInformers implements Informers {
   readonly #client: Client;
   readonly #options: InformersOptions;
-  readonly #shared = new Map<string, Shared>();
+  readonly #shared = new Shared<string, KindInformer>((informer) => void informer.stop());
   #stopped = false;
 
   constructor(client: Client, options: InformersOptions) {
@@ -25,41 +21,19 @@ class SharedInformers implements Informers {
 
   acquire(kind: ResourceKind, options: InformerOptions = {}): { informer: Informer; release(): void } {
     if (this.#stopped) throw new TypeError("the informers are stopped");
-    const key = keyOf(kind, options);
-    let shared = this.#shared.get(key);
-    if (shared === undefined) {
-      shared = { informer: new KindInformer(this.#client, kind, options, this.#options), users: 0 };
-      this.#shared.set(key, shared);
-    }
-    const acquired = shared;
-    acquired.users++;
-    let released = false;
-    return {
-      informer: acquired.informer,
-      release: () => {
-        if (released) return;
-        released = true;
-        this.#release(key, acquired);
-      },
-    };
+    const start = (): KindInformer => new KindInformer(this.#client, kind, options, this.#options);
+    const { value: informer, release } = this.#shared.use(keyOf(kind, options), start);
+    return { informer, release };
   }
 
   peek(kind: ResourceKind, options: InformerOptions = {}): Cache | undefined {
-    const informer = this.#shared.get(keyOf(kind, options))?.informer;
+    const informer = this.#shared.peek(keyOf(kind, options));
     return informer?.synced === true ? informer.cache : undefined;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    const all = [...this.#shared.values()];
-    this.#shared.clear();
-    await Promise.all(all.map(({ informer }) => informer.stop()));
-  }
-
-  #release(key: string, shared: Shared): void {
-    if (--shared.users > 0) return;
-    if (this.#shared.get(key) === shared) this.#shared.delete(key);
-    void shared.informer.stop();
+    await Promise.all(this.#shared.takeAll().map((informer) => informer.stop()));
   }
 }
 
