@@ -7,7 +7,7 @@ import {
   type TargetCertificates,
   type UnaryCaller,
 } from "@xfn/function-grpc";
-import { untilAborted } from "@xfn/lifetime";
+import { type Lease, Shared, untilAborted } from "@xfn/lifetime";
 
 /** A server of the same cluster accepts a connection within milliseconds. */
 const DIAL_MS = 10_000;
@@ -29,12 +29,12 @@ const FILES_ADVICE: CertificateAdvice = {
 /** A connection, or the attempt to open it. */
 interface SharedConnection {
   readonly connected: Promise<FunctionConnection>;
-  /** The number of calls that wait for the connection or use it. */
-  calls: number;
   /** Whether a call was sent over it. */
   isUsed: boolean;
-  idle: NodeJS.Timeout | undefined;
 }
+
+/** All calls share one connection. */
+const KEY = "";
 
 /**
  * Calls a function at an address. Connects for the first call, reconnects after the connection was lost, and closes an
@@ -45,7 +45,7 @@ export class DialledFunction implements UnaryCaller {
   readonly #certificates: () => Promise<TargetCertificates>;
   readonly #advice: CertificateAdvice;
   readonly #closed = new AbortController();
-  #current: SharedConnection | undefined;
+  readonly #connections = new Shared<typeof KEY, SharedConnection>(closeConnection, IDLE_MS);
 
   /** @param certificates called for each TLS connection, so that renewed files are used */
   constructor(
@@ -59,40 +59,38 @@ export class DialledFunction implements UnaryCaller {
   }
 
   async call(path: string, message: Uint8Array, options: CallOptions): Promise<Uint8Array> {
-    const shared = (this.#current ??= this.#open());
-    const { isUsed } = shared;
+    const shared = this.#connection();
+    const { isUsed } = shared.value;
     try {
       return await this.#callOver(shared, path, message, options);
     } catch (error) {
       // The server ended a used connection before it received the request, such as when its pod was replaced.
       if (!isUsed || !(error instanceof FunctionCallError) || !error.retryable) throw error;
-      return await this.#callOver((this.#current ??= this.#open()), path, message, options);
+      return await this.#callOver(this.#connection(), path, message, options);
     }
   }
 
   /** Closes the connection after its last call. */
   retire(): void {
-    const shared = this.#current;
-    this.#current = undefined;
-    if (shared?.calls === 0) closeConnection(shared);
+    this.#connections.forget(KEY);
   }
 
   /** Closes the connection, and ends its calls. */
   close(): void {
     this.#closed.abort();
-    const shared = this.#current;
-    this.#current = undefined;
-    if (shared !== undefined) closeConnection(shared);
+    this.#connections.close();
+  }
+
+  #connection(): Lease<SharedConnection> {
+    return this.#connections.use(KEY, () => this.#open());
   }
 
   async #callOver(
-    shared: SharedConnection,
+    { value: shared, forget, release }: Lease<SharedConnection>,
     path: string,
     message: Uint8Array,
     options: CallOptions,
   ): Promise<Uint8Array> {
-    clearTimeout(shared.idle);
-    shared.calls++;
     try {
       const connection = await untilAborted(shared.connected, options.signal);
       shared.isUsed = true;
@@ -100,15 +98,15 @@ export class DialledFunction implements UnaryCaller {
     } catch (error) {
       // A server that disappeared without closing its connection never answers, so the next call reconnects.
       const isDoubtful = error instanceof FunctionCallError && DOUBTFUL.has(error.code);
-      if (isDoubtful && this.#current === shared) this.#current = undefined;
+      if (isDoubtful) forget();
       throw refusesCertificate(error) ? this.#refused(error) : error;
     } finally {
-      if (--shared.calls === 0) this.#unused(shared);
+      release();
     }
   }
 
   #open(): SharedConnection {
-    const shared: SharedConnection = { connected: this.#dial(), calls: 0, isUsed: false, idle: undefined };
+    const shared: SharedConnection = { connected: this.#dial(), isUsed: false };
     // Each call reports the failure.
     shared.connected.catch(() => undefined);
     return shared;
@@ -133,14 +131,6 @@ export class DialledFunction implements UnaryCaller {
       this.#advice.client;
     return new FunctionCallError("ConnectionLost", message, { cause });
   }
-
-  #unused(shared: SharedConnection): void {
-    if (this.#current !== shared) return closeConnection(shared);
-    shared.idle = setTimeout(() => {
-      if (this.#current === shared) this.#current = undefined;
-      closeConnection(shared);
-    }, IDLE_MS).unref();
-  }
 }
 
 /**
@@ -161,8 +151,7 @@ function isTlsError(error: unknown): boolean {
 
 const DOUBTFUL: ReadonlySet<string> = new Set(["ConnectionLost", "DeadlineExceeded"]);
 
-function closeConnection({ connected, idle }: SharedConnection): void {
-  clearTimeout(idle);
+function closeConnection({ connected }: SharedConnection): void {
   connected.then(
     (connection) => connection.close(),
     () => undefined,
