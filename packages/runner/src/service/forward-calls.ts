@@ -1,5 +1,5 @@
 import { FunctionCallError, FunctionConnection } from "@xfn/function-grpc";
-import { untilAborted } from "@xfn/lifetime";
+import { type Lease, Shared, untilAborted } from "@xfn/lifetime";
 import type { RunOptions, ServedFunction } from "@xfn/runner-contract";
 import { errorOfStatus, RunnerGrpcError } from "@xfn/runner-grpc";
 import type { Runner } from "../runner-options.ts";
@@ -16,12 +16,10 @@ interface Connected {
   readonly connection: FunctionConnection;
 }
 
-interface Entry {
+interface Connection {
   readonly connected: Promise<Connected>;
   /** Aborts the start once no call waits for it. */
   readonly starting: AbortController;
-  users: number;
-  idle: NodeJS.Timeout | undefined;
 }
 
 /** The options of a forwarded call. */
@@ -44,7 +42,7 @@ export interface ForwardSettings {
 export class ForwardedCalls {
   readonly #runner: Pick<Runner, "serve" | "maxOutputBytes">;
   readonly #settings: ForwardSettings;
-  readonly #entries = new Map<string, Entry>();
+  readonly #connections = new Shared<string, Connection>((connection) => void close(connection), KEEP_MS);
 
   constructor(runner: Pick<Runner, "serve" | "maxOutputBytes">, settings: ForwardSettings) {
     this.#runner = runner;
@@ -71,20 +69,18 @@ export class ForwardedCalls {
   }
 
   close(): void {
-    for (const [key, entry] of this.#entries) void this.#drop(key, entry);
+    this.#connections.close();
   }
 
   async #once(image: string, path: string, request: Uint8Array, options: ForwardOptions): Promise<Uint8Array> {
     const { network, memoryBytes, cpus, pids, pullPolicy, auth, timeoutMs, signal } = options;
     // A call with credentials must not share the failure of a call without them.
     const key = JSON.stringify([image, network, memoryBytes, cpus, pids, pullPolicy, auth]);
-    const entry = this.#entries.get(key) ?? this.#connect(key, image, options);
-    clearTimeout(entry.idle);
-    entry.users++;
+    const { value, forget, release } = this.#connect(key, image, options);
     const deadline = new StartDeadline(this.#settings.startTimeoutMs, signal);
     let reportStderr = async (): Promise<void> => undefined;
     try {
-      const { connection, served } = await deadline.within("pull", entry.connected);
+      const { connection, served } = await deadline.within("pull", value.connected);
       deadline.met();
       // The server's earlier output belongs to other calls.
       const before = served.written();
@@ -93,30 +89,31 @@ export class ForwardedCalls {
         if (text !== "") options.onStderr?.(text);
       };
       // Other calls on a closing connection can still receive their answers.
-      if (!connection.open) this.#forget(key, entry);
+      if (!connection.open) forget();
       const maxResponseBytes = this.#runner.maxOutputBytes;
       const began = performance.now();
       const response = await connection.call(path, request, { timeoutMs, signal, maxResponseBytes });
       options.onPhase?.("run", performance.now() - began);
       return response;
     } catch (error) {
-      throw error instanceof FunctionCallError ? await reasonOf(error, await entry.connected, signal) : error;
+      throw error instanceof FunctionCallError ? await reasonOf(error, await value.connected, signal) : error;
     } finally {
       await reportStderr();
       deadline.met();
-      entry.users--;
-      if (entry.users === 0) this.#idle(key, entry);
+      release();
     }
   }
 
-  #connect(key: string, image: string, options: ForwardOptions): Entry {
-    const starting = new AbortController();
-    const connected = this.#open(image, options, starting.signal);
-    const entry: Entry = { connected, starting, users: 0, idle: undefined };
-    // An entry that is not in the map ends with its call. With the pull policy Always, each call asks the registry.
-    if (!this.#settings.fresh && options.pullPolicy !== "Always") this.#entries.set(key, entry);
-    entry.connected.catch(() => this.#forget(key, entry));
-    return entry;
+  #connect(key: string, image: string, options: ForwardOptions): Lease<Connection> {
+    // With the pull policy Always, each call asks the registry.
+    const isAlone = this.#settings.fresh || options.pullPolicy === "Always";
+    const open = (): Connection => {
+      const starting = new AbortController();
+      return { connected: this.#open(image, options, starting.signal), starting };
+    };
+    const lease = this.#connections.use(key, open, isAlone);
+    if (lease.isFirst) lease.value.connected.catch(lease.forget);
+    return lease;
   }
 
   async #open(image: string, options: ForwardOptions, starting: AbortSignal): Promise<Connected> {
@@ -134,33 +131,15 @@ export class ForwardedCalls {
 
   // An unused connection prevents another server from replacing its server.
   async #makeRoom(): Promise<void> {
-    if (this.#entries.size < this.#settings.maxServers) return;
-    const unused = [...this.#entries].find(([, { users }]) => users === 0);
-    if (unused !== undefined) await this.#drop(...unused);
-  }
-
-  async #drop(key: string, entry: Entry): Promise<void> {
-    clearTimeout(entry.idle);
-    if (this.#forget(key, entry)) await this.#close(entry);
-  }
-
-  #idle(key: string, entry: Entry): void {
-    if (this.#entries.get(key) === entry) entry.idle = setTimeout(() => void this.#drop(key, entry), KEEP_MS).unref();
-    else void this.#close(entry);
-  }
-
-  async #close(entry: Entry): Promise<void> {
-    entry.starting.abort();
-    await disconnect(entry.connected);
-  }
-
-  #forget(key: string, entry: Entry): boolean {
-    return this.#entries.get(key) === entry && this.#entries.delete(key);
+    if (this.#connections.size < this.#settings.maxServers) return;
+    const unused = this.#connections.takeIdle();
+    if (unused !== undefined) await close(unused);
   }
 }
 
 /** Never rejects: the calls that waited for the connection get its error. */
-async function disconnect(connected: Promise<Connected>): Promise<void> {
+async function close({ connected, starting }: Connection): Promise<void> {
+  starting.abort();
   try {
     const { served, connection } = await connected;
     connection.close();
