@@ -1,4 +1,5 @@
 import { mkdirSync, rmdirSync } from "node:fs";
+import { type Lease, Shared } from "@xfn/lifetime";
 import type { PreparedRoot, PrepareRequest } from "./protocol.ts";
 import { unmount } from "./syscalls.ts";
 
@@ -9,17 +10,16 @@ import { unmount } from "./syscalls.ts";
 const IDLE_MS = 5 * 60_000;
 
 interface SharedRoot {
-  made: Promise<PreparedRoot>;
-  users: Set<string>;
-  idle: NodeJS.Timeout | undefined;
+  readonly directory: string;
+  readonly made: Promise<PreparedRoot>;
 }
 
 /** Read-only root filesystems: one per image, for all its calls. */
 export class SharedRoots {
   readonly #scratch: string;
   readonly #fill: (request: PrepareRequest, directory: string) => Promise<PreparedRoot>;
-  readonly #roots = new Map<string, SharedRoot>();
-  readonly #byUser = new Map<string, string>();
+  readonly #roots = new Shared<string, SharedRoot>(remove, IDLE_MS);
+  readonly #leases = new Map<string, Lease<SharedRoot>>();
 
   /** @param fill mounts a directory and creates `rootfs` in it */
   constructor(scratch: string, fill: (request: PrepareRequest, directory: string) => Promise<PreparedRoot>) {
@@ -31,61 +31,45 @@ export class SharedRoots {
    * Creates or reuses the root filesystem with a name. It stays mounted until some time after `release(request.id)`.
    */
   async use(name: string, request: PrepareRequest): Promise<PreparedRoot> {
-    let root = this.#roots.get(name);
-    if (root === undefined) {
+    const lease = this.#roots.use(name, () => {
+      const directory = `${this.#scratch}/shared/${name}`;
       // If this fails, no root filesystem is registered yet.
-      mkdirSync(this.#directory(name));
-      root = { made: this.#make(name, request), users: new Set(), idle: undefined };
-      this.#roots.set(name, root);
-    }
-    clearTimeout(root.idle);
-    root.users.add(request.id);
-    this.#byUser.set(request.id, name);
+      mkdirSync(directory);
+      return { directory, made: this.#make(name, request, directory) };
+    });
+    this.#leases.set(request.id, lease);
     try {
-      return await root.made;
+      return await lease.value.made;
     } catch (error) {
-      // Its release could come when the name belongs to a newer root filesystem, which this request has not used.
-      this.#byUser.delete(request.id);
+      // Nothing to release: the folder can belong to a newer root filesystem by then.
+      this.#leases.delete(request.id);
       throw error;
     }
   }
 
   release(id: string): void {
-    const name = this.#byUser.get(id);
-    if (name === undefined) return;
-    this.#byUser.delete(id);
-    const root = this.#roots.get(name);
-    root?.users.delete(id);
-    if (root === undefined || root.users.size > 0) return;
-    root.idle = setTimeout(() => this.#remove(name), IDLE_MS);
-    root.idle.unref();
+    this.#leases.get(id)?.release();
+    this.#leases.delete(id);
   }
 
-  async #make(name: string, request: PrepareRequest): Promise<PreparedRoot> {
-    const directory = this.#directory(name);
+  async #make(name: string, request: PrepareRequest, directory: string): Promise<PreparedRoot> {
     try {
       return await this.#fill(request, directory);
     } catch (error) {
-      this.#roots.delete(name);
+      this.#roots.forget(name);
       removeDirectory(directory);
       throw error;
     }
   }
+}
 
-  #remove(name: string): void {
-    const directory = this.#directory(name);
-    this.#roots.delete(name);
-    try {
-      unmount(`${directory}/rootfs`);
-      unmount(directory);
-      rmdirSync(directory);
-    } catch {
-      // The mount disappears with this process. A later root filesystem with that name fails with a message.
-    }
-  }
-
-  #directory(name: string): string {
-    return `${this.#scratch}/shared/${name}`;
+function remove({ directory }: SharedRoot): void {
+  try {
+    unmount(`${directory}/rootfs`);
+    unmount(directory);
+    rmdirSync(directory);
+  } catch {
+    // The mount disappears with this process. A later root filesystem with that name fails with a message.
   }
 }
 
