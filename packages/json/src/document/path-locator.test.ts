@@ -52,3 +52,12 @@ test.each<[form: string, text: string, count: number]>([
   expect(lines.slice(0, 2)).toEqual([lines[0], (lines[0] ?? 0) + (count === 100_000 ? 2 : 1)]);
   expect(lines[count - 2]).toBeGreaterThan(count - 2);
 });
+
+test("the texts of many booleans are found in linear time", () => {
+  const text = `kind: List\nitems:\n${"- {a: y, b: 'y', c: [off], d: 1}\n".repeat(20_000)}`;
+  const documents = unwrapLists(readDocuments(text));
+  const paths = [["a"], ["b"], ["c", 0], ["d"], ["e"]];
+  const words = documents.map((document) => paths.map((path) => document.unquotedAt?.(path)));
+  expect(words[19_999]).toEqual(["y", undefined, "off", undefined, undefined]);
+  expect(words.every(([word]) => word === "y")).toBe(true);
+});

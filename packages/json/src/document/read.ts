@@ -18,7 +18,7 @@ export interface ParsedDocument {
   positionOf(path: JsonPath): Position | undefined;
   /** The same for many paths, in about the time of one. */
   positionsOf?(paths: readonly JsonPath[]): (Position | undefined)[];
-  /** The text of an unquoted YAML scalar, such as `y`, which is read as true. Undefined for other values. */
+  /** The text of an unquoted YAML scalar that is read as a boolean, such as `y`. Undefined for other values. */
   unquotedAt?(path: JsonPath): string | undefined;
 }
 

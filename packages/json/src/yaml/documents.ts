@@ -5,13 +5,14 @@ import type { Position } from "../text/text.ts";
 import { formatPath, type JsonPath, type JsonValue } from "../value/json-value.ts";
 import { construct } from "./construct.ts";
 import { parseYaml } from "./parse.ts";
+import { resolvePlain } from "./plain-scalar.ts";
 
 /** One YAML document: its value and the positions of its parts. */
 export interface YamlDocument {
   value: JsonValue;
   positionOf(path: JsonPath): Position;
   positionsOf(paths: readonly JsonPath[]): Position[];
-  /** The text of an unquoted scalar, such as `y`, which is read as true. Undefined for other values. */
+  /** The text of an unquoted scalar that is read as a boolean, such as `y`. Undefined for other values. */
   unquotedAt(path: JsonPath): string | undefined;
 }
 
@@ -33,7 +34,9 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
     .map((value, index) => {
       const positionsOf = (paths: readonly JsonPath[]): Position[] => locate(index, paths).map(positionAt);
       const positionOf = (path: JsonPath): Position => positionsOf([path])[0] as Position;
-      return { value, positionsOf, positionOf, unquotedAt: (path: JsonPath) => unquoted(index, formatPath(path)) };
+      let words: ReadonlyMap<string, string> | undefined;
+      const unquotedAt = (path: JsonPath): string | undefined => (words ??= booleansOf(index)).get(formatPath(path));
+      return { value, positionsOf, positionOf, unquotedAt };
     })
     .filter(({ value }) => value !== null);
 
@@ -47,10 +50,11 @@ export function readYaml(input: string, limits: ResolvedLimits, source: string |
     return locator.offsets();
   }
 
-  function unquoted(index: number, wanted: string): string | undefined {
-    let found: string | undefined;
+  /** The texts of all booleans. A walk for each of 10,000 findings would take minutes. */
+  function booleansOf(index: number): Map<string, string> {
+    const found = new Map<string, string>();
     construct(text, eventsOf(index), limits, (path, _offset, scalar) => {
-      if (scalar !== undefined && formatPath(path) === wanted) found = scalar;
+      if (scalar !== undefined && typeof resolvePlain(scalar) === "boolean") found.set(formatPath(path), scalar);
     });
     return found;
   }
