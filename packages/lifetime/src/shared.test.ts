@@ -100,6 +100,12 @@ test("gives an idle value to its caller, and no other", () => {
   expect(closed).toEqual([]);
 });
 
+test("gives the least recently used value first", () => {
+  const { shared, open } = numbered(IDLE_MS);
+  for (const key of ["a", "b", "a"]) shared.use(key, open).release();
+  expect([shared.takeIdle(), shared.takeIdle(), shared.takeIdle()]).toEqual([2, 1, undefined]);
+});
+
 test("a value that cannot be opened leaves nothing behind", () => {
   const { shared, open } = numbered();
   const fail = (): number => {

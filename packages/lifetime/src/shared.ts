@@ -16,7 +16,10 @@ interface Entry<T> {
   isClosed: boolean;
 }
 
-/** Values by key, such as connections. A value is opened for its first user, and closed some time after its last. */
+/**
+ * Values by key, such as connections. A value is opened for its first user, and closed some time after its last. Their
+ * order is that of their last uses.
+ */
 export class Shared<K, T> {
   readonly #close: (value: T) => void;
   readonly #idleMs: number;
@@ -50,8 +53,8 @@ export class Shared<K, T> {
   use(key: K, open: () => T, alone = false): Lease<T> {
     const known = alone ? undefined : this.#entries.get(key);
     const entry = known ?? { value: open(), users: 0, idle: undefined, isClosed: false };
+    this.#forget(key, entry);
     if (!alone) this.#entries.set(key, entry);
-    clearTimeout(entry.idle);
     entry.users++;
     let isReleased = false;
     return {

@@ -1,3 +1,4 @@
+import { type Lease, Shared } from "@xfn/lifetime";
 import type { Image, Store } from "@xfn/oci-rootfs";
 
 /**
@@ -13,16 +14,15 @@ export const IMAGE_IDLE_MS: number = 10 * 60_000;
 export class ImageLeases {
   readonly #store: Pick<Store, "release">;
   readonly #forget: (digest: string) => boolean;
-  readonly #idleMs: number;
-  readonly #leases = new Map<string, number>();
-  readonly #idle = new Map<string, NodeJS.Timeout>();
+  readonly #digests: Shared<string, string>;
+  readonly #leases = new Map<string, Lease<string>[]>();
   #lookups = 0;
 
   /** @param forget stops pre-starting sandboxes of the image until its next call; false if the pool has one */
   constructor(store: Pick<Store, "release">, forget: (digest: string) => boolean, idleMs: number) {
     this.#store = store;
     this.#forget = forget;
-    this.#idleMs = idleMs;
+    this.#digests = new Shared((digest) => this.#releaseInStore(digest), idleMs);
   }
 
   /** Looks up the image of a call and acquires a lease on it. */
@@ -39,38 +39,27 @@ export class ImageLeases {
   }
 
   acquire(digest: string): void {
-    this.#leases.set(digest, (this.#leases.get(digest) ?? 0) + 1);
-    clearTimeout(this.#idle.get(digest));
-    this.#idle.delete(digest);
+    this.#leases.set(digest, [...(this.#leases.get(digest) ?? []), this.#digests.use(digest, () => digest)]);
   }
 
   release(digest: string): void {
-    const leases = (this.#leases.get(digest) ?? 0) - 1;
-    if (leases > 0) this.#leases.set(digest, leases);
-    else if (this.#leases.delete(digest)) this.#releaseWhenIdle(digest);
+    const leases = this.#leases.get(digest);
+    leases?.pop()?.release();
+    if (leases?.length === 0) this.#leases.delete(digest);
   }
 
   close(): void {
-    for (const timer of this.#idle.values()) clearTimeout(timer);
-    this.#idle.clear();
+    this.#digests.takeAll();
   }
 
-  #releaseWhenIdle(digest: string): void {
-    const tryRelease = (): void => {
-      this.#idle.delete(digest);
-      if (this.#lookups > 0 || !this.#forget(digest) || !this.#releaseInStore(digest)) this.#releaseWhenIdle(digest);
-    };
-    this.#idle.set(digest, setTimeout(tryRelease, this.#idleMs).unref());
-  }
-
-  #releaseInStore(digest: string): boolean {
+  #releaseInStore(digest: string): void {
     try {
-      this.#store.release(digest);
-      return true;
+      if (this.#lookups === 0 && this.#forget(digest)) return this.#store.release(digest);
     } catch {
-      // A full disk or too many open files prevent the store's write. Retry later: an exception in a timer would end
-      // the runner with all its calls, and keeping an image longer is harmless.
-      return false;
+      // A full disk or too many open files prevent the store's write. An exception in a timer would end the runner with
+      // all its calls, and keeping an image longer is harmless.
     }
+    // Try again after the next idle time.
+    this.#digests.use(digest, () => digest).release();
   }
 }
