@@ -71,7 +71,7 @@ function fieldsOf(schema: Schema | undefined, prefix: string, depth: number): st
     const mark = schema?.required?.includes(name) === true ? "*" : "";
     const isParent = depth < DEPTH && field.properties !== undefined;
     if (isParent) return fieldsOf(field, `${path}.`, depth + 1);
-    return [[`\`${path}\`${mark}`, `${typeOf(field)}${defaultOf(field)}`, noteOf(field)]];
+    return [[`\`${path}\`${mark}`, `${typeOf(field)}${defaultOf(field)}`, noteOf(name, field)]];
   });
 }
 
@@ -83,8 +83,9 @@ function typeOf({ type, items, enum: words, additionalProperties, ...rest }: Sch
   return type ?? "any";
 }
 
-function noteOf({ description = "" }: Schema): string {
-  return description === "" ? "" : `: ${description.replaceAll("\n", " ").replaceAll("<", "&lt;")}`;
+/** The description, which begins with the name: the list has that already. */
+function noteOf(name: string, { description = "" }: Schema): string {
+  return description === "" ? "" : ` ${description.slice(name.length + 1).replaceAll("<", "&lt;")}`;
 }
 
 function defaultOf({ default: standard }: Schema): string {

@@ -1,5 +1,5 @@
 import { formatPath, type JsonObject, type JsonPath, type JsonValue, newObject } from "@xfn/json";
-import { type Described, describeFields } from "../api-schema/describe.ts";
+import { type Descriptions, describeFields } from "../api-schema/describe.ts";
 import type { Finding } from "../reader/composition-error.ts";
 import type { TypeReport } from "../schema/structural/api-types.ts";
 import { isOwnDefaultValid } from "../schema/structural/check-values.ts";
@@ -53,7 +53,7 @@ export const SHARED_KEYWORDS: readonly string[] = ["description", "required", "x
  * @param descriptions of `spec` and `status`, and of the fields that are added to them
  * @throws {DefinitionError} with every value that has the wrong type
  */
-export function compositeCrd(xrd: JsonObject, descriptions?: InstanceDescriptions): JsonObject {
+export function compositeCrd(xrd: JsonObject, descriptions?: Descriptions): JsonObject {
   const definition = read(xrd);
   const { spec, written } = definition;
   const { scope } = written;
@@ -72,7 +72,7 @@ export function compositeCrd(xrd: JsonObject, descriptions?: InstanceDescription
  * @throws {DefinitionError} also if it offers no claim (`NotOffered`), or a claim with the names of the composite
  * resource
  */
-export function claimCrd(xrd: JsonObject, descriptions?: InstanceDescriptions): JsonObject {
+export function claimCrd(xrd: JsonObject, descriptions?: Descriptions): JsonObject {
   const definition = read(xrd);
   const { names, claimNames, group } = definition.spec;
   if (claimNames === undefined) {
@@ -119,9 +119,6 @@ function schemasOf({ spec }: DecodedDefinition): JsonObject[] {
   return spec.versions.map(({ schema }) => schema.openAPIV3Schema);
 }
 
-/** The descriptions of what every composite resource, or every claim, has. */
-export type InstanceDescriptions = Readonly<Record<"spec" | "status", Described>>;
-
 /** The names of a kind in a CRD. */
 interface Names extends JsonObject {
   plural: string;
@@ -161,7 +158,7 @@ interface Flavour {
   fields: Readonly<JsonObject>;
   status: Readonly<JsonObject>;
   columns: readonly JsonObject[];
-  descriptions?: InstanceDescriptions | undefined;
+  descriptions?: Descriptions | undefined;
 }
 
 function read(given: JsonObject): DecodedDefinition {
@@ -265,8 +262,8 @@ function wholeSchema(
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: part(author, "spec", fields, descriptions?.spec),
-      status: part(author, "status", status, descriptions?.status),
+      spec: part(author, "spec", fields, descriptions),
+      status: part(author, "status", status, descriptions),
     },
   };
 }
@@ -276,7 +273,7 @@ function part(
   root: JsonObject,
   field: "spec" | "status",
   injected: Readonly<JsonObject>,
-  [description, fields]: Described | readonly [] = [],
+  descriptions: Descriptions = {},
 ): JsonObject {
   const rootProperties = root["properties"];
   const given = isObject(rootProperties) ? rootProperties[field] : undefined;
@@ -287,9 +284,10 @@ function part(
     // `false` is the default, and an API server rejects x-kubernetes-preserve-unknown-fields: false.
     if (value !== undefined && value !== false) result[keyword] = value;
   }
-  if (description !== undefined) result["description"] ??= description;
+  const description = descriptions[field];
+  if (description !== undefined) result["description"] ??= `${field} ${description}`;
   const authorProperties = author["properties"];
-  const own = describeFields(injected, fields ?? {});
+  const own = describeFields(injected, descriptions, `${field}.`);
   result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, own) ?? newObject();
   // An API server rejects a CRD with an invalid default. Crossplane drops this one, valid or not.
   if (result["default"] !== undefined && !isOwnDefaultValid(nodeOf(result, []))) delete result["default"];

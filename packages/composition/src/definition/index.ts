@@ -3,7 +3,7 @@
 export type { ServiceAccountReference } from "../api/service-account.ts";
 export { type Descriptions, describe } from "../api-schema/describe.ts";
 export { applyDefaults } from "./apply-defaults.ts";
-export { claimCrd, compositeCrd, type InstanceDescriptions, KEPT_KEYWORDS } from "./crd.ts";
+export { claimCrd, compositeCrd, KEPT_KEYWORDS } from "./crd.ts";
 export {
   type ComposedScope,
   DEFINITION_API_VERSION,

@@ -67,16 +67,20 @@ function undescribed(field: JsonObject, path = ""): string[] {
   });
 }
 
-/** The paths of descriptions of fields that none of the schemas has. */
-function unused(descriptions: Descriptions, schemas: readonly JsonObject[], path = ""): string[] {
-  const inner = schemas.flatMap(
-    (one) => objectAt(one["items"] ?? one["additionalProperties"] ?? one)["properties"] ?? [],
-  );
-  return Object.entries(descriptions).flatMap(([name, known]) => {
-    const fields = inner.flatMap((one) => (isObject(one) && isObject(one[name]) ? [one[name]] : []));
-    if (fields.length === 0) return [`${path}.${name}`];
-    return typeof known === "string" ? [] : unused(known[1], fields, `${path}.${name}`);
+/** The paths of the fields of a schema, without those of lists and maps. */
+function pathsOf(schema: JsonObject, path = ""): string[] {
+  const { properties, items, additionalProperties } = schema;
+  const inner = isObject(items) ? items : additionalProperties;
+  if (isObject(inner)) return pathsOf(inner, path);
+  return Object.entries(objectAt(properties)).flatMap(([name, one]) => {
+    return [`${path}${name}`, ...pathsOf(objectAt(one), `${path}${name}.`)];
   });
+}
+
+/** The paths of descriptions of fields that none of the schemas has. */
+function unused(descriptions: Descriptions, schemas: readonly JsonObject[]): string[] {
+  const known = new Set(schemas.flatMap((one) => pathsOf(one)));
+  return Object.keys(descriptions).filter((path) => !known.has(path));
 }
 
 test.each(OWN.map((crd) => [String(crd.metadata?.name), crd] as const))("%s describes every field", (_, crd) => {

@@ -51,7 +51,7 @@ export const COMPOSITIONS: Kind<{ readonly spec: CompositionSpec }> = defineKind
   about: "A Composition turns one kind of composite resource into composed resources.",
   fields: {
     "spec!": described<CompositionSpec>(
-      "spec is the kind of composite resource, and how it is composed.",
+      "is the kind of composite resource, and how it is composed.",
       COMPOSITION_SPEC_OPEN_API,
       COMPOSITION,
     ),
@@ -72,7 +72,7 @@ function revisionSpec(): Field<Revision["spec"]> {
   return {
     openApi: {
       type: "object",
-      description: "spec is the spec of the Composition, and the number of the revision.",
+      description: "is the spec of the Composition, and the number of the revision.",
       required: ["revision"],
       properties: { ...DESCRIBED.properties, revision: number.openApi },
       "x-kubernetes-validations": Object.keys(DESCRIBED.properties).map((field) => ({
@@ -83,30 +83,30 @@ function revisionSpec(): Field<Revision["spec"]> {
   };
 }
 
-const ROLLOUT = record("rollout is the progress and the result of the revision's rollout.", {
-  "revision!": integer("revision is the number of the revision that is rolled out.", { minimum: 0 }),
-  "phase!": choice("phase is the phase of the rollout.", ["Shadow", "Canary", "Complete", "RolledBack", "Superseded"]),
-  message: text("message is why the rollout is in its phase."),
-  from: text("from is the name of the earlier revision."),
-  startedAt: time("startedAt is the time at which the rollout started."),
-  canarySince: time("canarySince is the time at which the canary started."),
-  canaryBuckets: count("canaryBuckets is the share of the composite resources in the canary, in 1/10,000."),
-  canaryUntil: time("canaryUntil is the time at which the canary ends."),
-  canary: record("canary is the composite resources in the canary.", {
-    composites: texts("composites are their names, with their namespaces."),
-    omitted: integer("omitted is the number of those that composites leaves out.", { minimum: 0 }),
+const ROLLOUT = record("is the progress and the result of the revision's rollout.", {
+  "revision!": integer("is the number of the revision that is rolled out.", { minimum: 0 }),
+  "phase!": choice("is the phase of the rollout.", ["Shadow", "Canary", "Complete", "RolledBack", "Superseded"]),
+  message: text("is why the rollout is in its phase."),
+  from: text("is the name of the earlier revision."),
+  startedAt: time("is the time at which the rollout started."),
+  canarySince: time("is the time at which the canary started."),
+  canaryBuckets: count("is the share of the composite resources in the canary, in 1/10,000."),
+  canaryUntil: time("is the time at which the canary ends."),
+  canary: record("is the composite resources in the canary.", {
+    composites: texts("are their names, with their namespaces."),
+    omitted: integer("is the number of those that composites leaves out.", { minimum: 0 }),
   }),
-  shadow: list("shadow has the results of the shadow runs.", {
-    "name!": text("name is the name of the composite resource."),
-    namespace: text("namespace is the namespace of the composite resource."),
-    error: text("error is why the shadow run failed."),
-    differences: list("differences are the changes that the revision would make.", {
-      "resource!": text("resource is the entry of the composed resource."),
-      "path!": text("path is the path of the field."),
-      applied: text("applied is the current value, as JSON."),
-      desired: text("desired is the value of the revision, as JSON."),
+  shadow: list("has the results of the shadow runs.", {
+    "name!": text("is the name of the composite resource."),
+    namespace: text("is the namespace of the composite resource."),
+    error: text("is why the shadow run failed."),
+    differences: list("are the changes that the revision would make.", {
+      "resource!": text("is the entry of the composed resource."),
+      "path!": text("is the path of the field."),
+      applied: text("is the current value, as JSON."),
+      desired: text("is the value of the revision, as JSON."),
     }),
-    omitted: count("omitted is the number of differences that are left out."),
+    omitted: count("is the number of differences that are left out."),
   }),
 });
 
@@ -119,12 +119,12 @@ export const REVISIONS: Kind<Revision> = defineKind({
   fields: {
     "spec!": revisionSpec(),
     status: status({
-      functions: list("functions are the packages of the steps, with their digests when the revision was created.", {
-        "package!": text("package is the image that the step names."),
-        "resolvedPackage!": text("resolvedPackage is the image with its digest."),
-        "runtime!": text("runtime is the name of the FunctionRuntime."),
+      functions: list("are the packages of the steps, with their digests when the revision was created.", {
+        "package!": text("is the image that the step names."),
+        "resolvedPackage!": text("is the image with its digest."),
+        "runtime!": text("is the name of the FunctionRuntime."),
       }),
-      unusedSince: time("unusedSince is since when no composite resource uses the revision."),
+      unusedSince: time("is since when no composite resource uses the revision."),
       rollout: ROLLOUT,
     }),
   },

@@ -30,14 +30,14 @@ interface Served {
 }
 
 const KIND = {
-  "apiVersion!": text("apiVersion is the API version of the kind."),
-  "kind!": text("kind is the kind."),
+  "apiVersion!": text("is the API version of the kind."),
+  "kind!": text("is the kind."),
 };
 
 const STATUS = status({
-  controllers: record("controllers are the kinds that the controller reconciles.", {
-    compositeResourceType: record("compositeResourceType is the kind of the composite resources.", KIND),
-    compositeResourceClaimType: record("compositeResourceClaimType is the kind of the claims.", KIND),
+  controllers: record("are the kinds that the controller reconciles.", {
+    compositeResourceType: record("is the kind of the composite resources.", KIND),
+    compositeResourceClaimType: record("is the kind of the claims.", KIND),
   }),
 });
 
@@ -56,11 +56,7 @@ export const DEFINITIONS: Kind<Served & { readonly spec: Spec }> = defineKind({
   versions: versionsOf(DEFINITION_API_VERSIONS),
   about: "A CompositeResourceDefinition defines a kind of composite resource, and optionally of claims for it.",
   fields: (version) => ({
-    "spec!": described<Spec>(
-      "spec is the kind that is defined.",
-      definitionSpecOpenApi(`${GROUP}/${version}`),
-      DEFINITION,
-    ),
+    "spec!": described<Spec>("is the kind that is defined.", definitionSpecOpenApi(`${GROUP}/${version}`), DEFINITION),
     status: STATUS,
   }),
   columns: [ESTABLISHED, OFFERED, AGE],
@@ -84,7 +80,7 @@ function formKind(
   columns: readonly JsonObject[],
   name: JsonObject,
 ): Kind<Served & { readonly spec: FormSpec }> {
-  const spec = described<FormSpec>("spec is what is defined.", formSpecOpenApi(kind), FORMS);
+  const spec = described<FormSpec>("is what is defined.", formSpecOpenApi(kind), FORMS);
   return defineKind({
     group: GROUP,
     kind,

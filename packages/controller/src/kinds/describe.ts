@@ -7,7 +7,13 @@ export function described<T>(description: string, schema: JsonObject, descriptio
   return { openApi: { ...describe(schema, descriptions), description } };
 }
 
+/** The description of a field, and those of the fields in it by their path there. */
+export function within(field: string, description: string, inner: Descriptions): Descriptions {
+  const paths = Object.entries(inner).map(([path, text]) => [`${field}.${path}`, text] as const);
+  return { [field]: description, ...Object.fromEntries(paths) };
+}
+
 /** Descriptions of a reference to an object of a namespace. */
 export function referenceTo(kind: string): Descriptions {
-  return { namespace: `namespace is the namespace of the ${kind}.`, name: `name is the name of the ${kind}.` };
+  return { namespace: `is the namespace of the ${kind}.`, name: `is the name of the ${kind}.` };
 }

@@ -13,7 +13,7 @@ export const ENVIRONMENT_CONFIGS: Kind<{ readonly data: View }> = defineKind({
     data: fieldType<View>({
       type: "object",
       additionalProperties: { "x-kubernetes-preserve-unknown-fields": true },
-    })("data is any data, by name."),
+    })("is any data, by name."),
   },
   hasNoStatus: true,
 });

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@xfn/json";
 import type { View } from "./view.ts";
 
-// The fields of the controller's own kinds, each with the description that `kubectl explain` prints.
+// The fields of the controller's own kinds, each with the description that `kubectl explain` prints: it continues the
+// name of the field, as in `replicas: int32("is the number of pods.")`.
 
 /** A field, and the type `T` of what `of` reads from it. */
 export interface Field<T> {
@@ -66,9 +67,18 @@ export function list<F extends Fields>(
   return { openApi: { type: "array", items: schemaOf(fields), description, ...more } };
 }
 
+const plain = (name: string): string => name.replace("!", "");
+
+function named(name: string, openApi: JsonObject): JsonObject {
+  const { description } = openApi;
+  return typeof description === "string" ? { ...openApi, description: `${name} ${description}` } : openApi;
+}
+
 /** The schema of an object with these fields. */
 export function schemaOf(fields: Fields): JsonObject {
   const required = Object.keys(fields).flatMap((name) => (name.endsWith("!") ? [name.slice(0, -1)] : []));
-  const properties = Object.entries(fields).map(([name, { openApi }]) => [name.replace("!", ""), openApi] as const);
+  const properties = Object.entries(fields).map(
+    ([name, { openApi }]) => [plain(name), named(plain(name), openApi)] as const,
+  );
   return { type: "object", ...(required.length > 0 && { required }), properties: Object.fromEntries(properties) };
 }

@@ -14,29 +14,29 @@ interface ImageConfig {
   };
 }
 
-const AUTHORITIES = list("authorities are the signers. The signature of one is enough.", {
-  "name!": text("name is the name of the authority."),
-  key: record("key is a public key that has signed the image.", {
-    "hashAlgorithm!": text("hashAlgorithm is that of the signature: sha224, sha256, sha384 or sha512.", {
+const AUTHORITIES = list("are the signers. The signature of one is enough.", {
+  "name!": text("is the name of the authority."),
+  key: record("is a public key that has signed the image.", {
+    "hashAlgorithm!": text("is that of the signature: sha224, sha256, sha384 or sha512.", {
       default: "sha256",
     }),
-    "secretRef!": record("secretRef names the public key.", {
-      "key!": text("key is the key in the Secret's data, such as cosign.pub."),
-      "name!": text("name is the name of a Secret in the controller's namespace."),
+    "secretRef!": record("names the public key.", {
+      "key!": text("is the key in the Secret's data, such as cosign.pub."),
+      "name!": text("is the name of a Secret in the controller's namespace."),
     }),
   }),
-  keyless: record("keyless is not supported: an authority that has it verifies nothing.", {
-    "identities!": list("identities are the accepted signers.", {
-      issuer: text("issuer is the issuer of the signer's token."),
-      issuerRegExp: text("issuerRegExp is a regular expression for the issuer."),
-      subject: text("subject is the subject of the signer's token."),
-      subjectRegExp: text("subjectRegExp is a regular expression for the subject."),
+  keyless: record("is not supported: an authority that has it verifies nothing.", {
+    "identities!": list("are the accepted signers.", {
+      issuer: text("is the issuer of the signer's token."),
+      issuerRegExp: text("is a regular expression for the issuer."),
+      subject: text("is the subject of the signer's token."),
+      subjectRegExp: text("is a regular expression for the subject."),
     }),
-    insecureIgnoreSCT: flag("insecureIgnoreSCT determines whether a signed certificate timestamp is not required."),
+    insecureIgnoreSCT: flag("determines whether a signed certificate timestamp is not required."),
   }),
-  attestations: list("attestations are not supported: an authority that has them verifies nothing.", {
-    "name!": text("name is the name of the attestation."),
-    "predicateType!": text("predicateType is the type of the attestation's predicate."),
+  attestations: list("are not supported: an authority that has them verifies nothing.", {
+    "name!": text("is the name of the attestation."),
+    "predicateType!": text("is the type of the attestation's predicate."),
   }),
 });
 
@@ -47,31 +47,31 @@ export const IMAGE_CONFIGS: Kind<ImageConfig> = defineKind({
   versions: ["v1beta1"],
   about: "An ImageConfig has settings for the packages whose image begins with one of its prefixes.",
   fields: {
-    "spec!": record("spec is the settings, and the images to which they apply.", {
+    "spec!": record("is the settings, and the images to which they apply.", {
       "matchImages!": list(
-        "matchImages are the images to which the settings apply. The longest prefix counts.",
+        "are the images to which the settings apply. The longest prefix counts.",
         {
-          "prefix!": text("prefix is the start of an image's name, up to a /, : or @ of the name, or to its end."),
-          type: choice("type is how images are matched.", ["Prefix"], { default: "Prefix" }),
+          "prefix!": text("is the start of an image's name, up to a /, : or @ of the name, or to its end."),
+          type: choice("is how images are matched.", ["Prefix"], { default: "Prefix" }),
         },
         { minItems: 1 },
       ),
-      registry: record("registry has settings for the registry of the images.", {
-        authentication: record("authentication has the credentials for the registry.", {
-          "pullSecretRef!": record("pullSecretRef names the Secret with the credentials.", SECRET_NAME, ATOMIC),
+      registry: record("has settings for the registry of the images.", {
+        authentication: record("has the credentials for the registry.", {
+          "pullSecretRef!": record("names the Secret with the credentials.", SECRET_NAME, ATOMIC),
         }),
       }),
-      rewriteImage: record("rewriteImage determines from where the images are pulled.", {
-        "prefix!": text("prefix replaces the prefix of the image that matched."),
+      rewriteImage: record("determines from where the images are pulled.", {
+        "prefix!": text("replaces the prefix of the image that matched."),
       }),
-      runtime: record("runtime has settings for the runtimes of the images.", {
+      runtime: record("has settings for the runtimes of the images.", {
         configRef: runtimeConfigReference(
-          "configRef names the DeploymentRuntimeConfig of new runtimes. It wins over the package's.",
+          "names the DeploymentRuntimeConfig of new runtimes. It wins over the package's.",
         ),
       }),
-      verification: record("verification determines which signature an image must have to be installed.", {
-        "provider!": choice("provider is the form of the signatures.", ["Cosign"]),
-        cosign: record("cosign has the settings for signatures of cosign.", { "authorities!": AUTHORITIES }),
+      verification: record("determines which signature an image must have to be installed.", {
+        "provider!": choice("is the form of the signatures.", ["Cosign"]),
+        cosign: record("has the settings for signatures of cosign.", { "authorities!": AUTHORITIES }),
       }),
     }),
   },

@@ -17,7 +17,7 @@ export function namesOf(references: readonly Texts<"name">[]): string[] {
 }
 
 export const SECRET_NAME: { readonly name: Field<string | undefined> } = {
-  name: text("name is the name of a Secret in the controller's namespace.", { default: "" }),
+  name: text("is the name of a Secret in the controller's namespace.", { default: "" }),
 };
 export const ATOMIC: JsonObject = { "x-kubernetes-map-type": "atomic" };
 
@@ -32,9 +32,9 @@ export function pullPolicy(description: string): Field<"Always" | "IfNotPresent"
 /** A reference to a DeploymentRuntimeConfig. @param more `DEFAULT_CONFIG` for the default of Crossplane */
 export function runtimeConfigReference(description: string, more?: JsonObject): Field<Texts<"name"> & View> {
   const fields = {
-    apiVersion: text("apiVersion is the object's API version.", { default: "pkg.crossplane.io/v1beta1" }),
-    kind: text("kind is the object's kind.", { default: "DeploymentRuntimeConfig" }),
-    "name!": text("name is the name of the DeploymentRuntimeConfig."),
+    apiVersion: text("is the object's API version.", { default: "pkg.crossplane.io/v1beta1" }),
+    kind: text("is the object's kind.", { default: "DeploymentRuntimeConfig" }),
+    "name!": text("is the name of the DeploymentRuntimeConfig."),
   };
   return record(description, fields, more);
 }

@@ -42,42 +42,38 @@ interface Traits {
 
 /** Fields that packages and their revisions share. */
 const SHARED_FIELDS = {
-  packagePullSecrets: pullSecrets("packagePullSecrets are the Secrets with which the package is pulled."),
+  packagePullSecrets: pullSecrets("are the Secrets with which the package is pulled."),
   packagePullPolicy: pullPolicy(
-    "packagePullPolicy determines when the tag of the package is resolved to a digest. IfNotPresent resolves it once, " +
+    "determines when the tag of the package is resolved to a digest. IfNotPresent resolves it once, " +
       "Always asks the registry every minute whether the tag has moved, and Never requires a digest.",
   ),
-  ignoreCrossplaneConstraints: flag(
-    "ignoreCrossplaneConstraints determines whether a package for another version of Crossplane is installed.",
-    { default: false },
-  ),
-  skipDependencyResolution: flag(
-    "skipDependencyResolution determines whether dependencies of the package are ignored.",
-    {
-      default: false,
-    },
-  ),
-  commonLabels: textMap("commonLabels are added to the labels of the package's objects."),
-  commonAnnotations: textMap("commonAnnotations are added to the annotations of the package's objects."),
+  ignoreCrossplaneConstraints: flag("determines whether a package for another version of Crossplane is installed.", {
+    default: false,
+  }),
+  skipDependencyResolution: flag("determines whether dependencies of the package are ignored.", {
+    default: false,
+  }),
+  commonLabels: textMap("are added to the labels of the package's objects."),
+  commonAnnotations: textMap("are added to the annotations of the package's objects."),
 } as const;
 
 const RUNTIME_CONFIG = {
   runtimeConfigRef: runtimeConfigReference(
-    "runtimeConfigRef names the DeploymentRuntimeConfig of the package's runtime. Defaults to default.",
+    "names the DeploymentRuntimeConfig of the package's runtime. Defaults to default.",
     DEFAULT_CONFIG,
   ),
 } as const;
 
 const IMAGE_CONFIG_REFS = {
-  appliedImageConfigRefs: list("appliedImageConfigRefs are the ImageConfigs that apply to the package.", {
-    "name!": text("name is the name of the ImageConfig."),
-    "reason!": text("reason is what the ImageConfig was used for, such as RewriteImage."),
+  appliedImageConfigRefs: list("are the ImageConfigs that apply to the package.", {
+    "name!": text("is the name of the ImageConfig."),
+    "reason!": text("is what the ImageConfig was used for, such as RewriteImage."),
   }),
 } as const;
 
 const TLS_SECRETS = {
-  tlsServerSecretName: text("tlsServerSecretName is the name of the Secret with the runtime's server certificate."),
-  tlsClientSecretName: text("tlsClientSecretName is the name of the Secret with the client certificate."),
+  tlsServerSecretName: text("is the name of the Secret with the runtime's server certificate."),
+  tlsClientSecretName: text("is the name of the Secret with the client certificate."),
 } as const;
 
 function packageKind(kind: string, { versions, hasRuntime }: Traits, about: string): Kind<Package> {
@@ -88,29 +84,26 @@ function packageKind(kind: string, { versions, hasRuntime }: Traits, about: stri
     versions,
     about,
     fields: {
-      "spec!": record("spec is the desired package.", {
-        "package!": packageReference("package is the image of the package, with its registry and a tag or digest."),
+      "spec!": record("is the desired package.", {
+        "package!": packageReference("is the image of the package, with its registry and a tag or digest."),
         revisionActivationPolicy: choice(
-          "revisionActivationPolicy determines whether a new revision becomes active by itself. With Manual, set the " +
+          "determines whether a new revision becomes active by itself. With Manual, set the " +
             "desiredState of the revision to Active.",
           ["Automatic", "Manual"],
           { default: "Automatic" },
         ),
-        revisionHistoryLimit: integer(
-          "revisionHistoryLimit is the number of inactive revisions to keep. 0 keeps all.",
-          {
-            default: 1,
-            minimum: 0,
-          },
-        ),
+        revisionHistoryLimit: integer("is the number of inactive revisions to keep. 0 keeps all.", {
+          default: 1,
+          minimum: 0,
+        }),
         ...SHARED_FIELDS,
         ...(hasRuntime && RUNTIME_CONFIG),
       }),
       status: status({
-        currentRevision: text("currentRevision is the name of the revision of spec.package."),
-        currentIdentifier: text("currentIdentifier is the spec.package of currentRevision."),
+        currentRevision: text("is the name of the revision of spec.package."),
+        currentIdentifier: text("is the spec.package of currentRevision."),
         ...IMAGE_CONFIG_REFS,
-        resolvedPackage: text("resolvedPackage is the image that is installed, with its digest."),
+        resolvedPackage: text("is the image that is installed, with its digest."),
       }),
     },
     columns: [
@@ -130,32 +123,32 @@ function revisionKind(packages: string, { versions, hasRuntime, hasEndpoint }: T
     versions,
     about: `A ${packages}Revision is one version of a ${packages}. The controller creates it.`,
     fields: {
-      "spec!": record("spec is the version of the package.", {
+      "spec!": record("is the version of the package.", {
         "desiredState!": choice(
-          "desiredState determines whether the revision controls the objects of the package, and has a runtime.",
+          "determines whether the revision controls the objects of the package, and has a runtime.",
           ["Active", "Inactive"],
         ),
-        "image!": text("image is the image of the package, with its digest."),
-        "revision!": integer("revision is the number of the revision. The newest has the highest number."),
+        "image!": text("is the image of the package, with its digest."),
+        "revision!": integer("is the number of the revision. The newest has the highest number."),
         ...SHARED_FIELDS,
         ...(hasRuntime && { ...RUNTIME_CONFIG, ...TLS_SECRETS }),
       }),
       status: status({
-        objectRefs: list("objectRefs are the objects of the package that exist.", {
-          "apiVersion!": text("apiVersion is the API version of the object."),
-          "kind!": text("kind is the kind of the object."),
-          "name!": text("name is the name of the object."),
-          uid: text("uid is the UID of the object."),
+        objectRefs: list("are the objects of the package that exist.", {
+          "apiVersion!": text("is the API version of the object."),
+          "kind!": text("is the kind of the object."),
+          "name!": text("is the name of the object."),
+          uid: text("is the UID of the object."),
         }),
-        commonMetadataHash: text("commonMetadataHash identifies what the controller has added to the objects."),
-        foundDependencies: integer("foundDependencies is the number of the package's dependencies."),
-        installedDependencies: integer("installedDependencies is the number of dependencies that are installed."),
-        invalidDependencies: integer("invalidDependencies is the number of those whose version is not accepted."),
+        commonMetadataHash: text("identifies what the controller has added to the objects."),
+        foundDependencies: integer("is the number of the package's dependencies."),
+        installedDependencies: integer("is the number of dependencies that are installed."),
+        invalidDependencies: integer("is the number of those whose version is not accepted."),
         ...IMAGE_CONFIG_REFS,
-        resolvedImage: text("resolvedImage is the image that is pulled: spec.image, with a rewritten prefix if any."),
-        capabilities: texts("capabilities are the features that the package declares."),
+        resolvedImage: text("is the image that is pulled: spec.image, with a rewritten prefix if any."),
+        capabilities: texts("are the features that the package declares."),
         ...(hasRuntime && TLS_SECRETS),
-        ...(hasEndpoint && { endpoint: text("endpoint is the address at which the function is called.") }),
+        ...(hasEndpoint && { endpoint: text("is the address at which the function is called.") }),
       }),
     },
     columns: [

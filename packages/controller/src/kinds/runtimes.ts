@@ -22,18 +22,18 @@ function runtimeKind(kind: string, about: string): Kind<Runtime> {
     versions: ["v1alpha1"],
     about,
     fields: {
-      "spec!": record("spec is the package that the runtime runs.", {
-        "package!": packageReference("package is the image of the package, with a tag or digest.", ONE_PACKAGE),
-        pullPolicy: pullPolicy("pullPolicy is the imagePullPolicy of the runtime's Deployment."),
-        pullSecrets: pullSecrets("pullSecrets are the Secrets with which the image is pulled."),
+      "spec!": record("is the package that the runtime runs.", {
+        "package!": packageReference("is the image of the package, with a tag or digest.", ONE_PACKAGE),
+        pullPolicy: pullPolicy("is the imagePullPolicy of the runtime's Deployment."),
+        pullSecrets: pullSecrets("are the Secrets with which the image is pulled."),
         runtimeConfigRef: runtimeConfigReference(
-          "runtimeConfigRef names the DeploymentRuntimeConfig of the runtime's Deployment. Defaults to default.",
+          "names the DeploymentRuntimeConfig of the runtime's Deployment. Defaults to default.",
           DEFAULT_CONFIG,
         ),
       }),
       status: status({
-        endpoint: text("endpoint is the address of the running package. Absent while it does not serve."),
-        resolvedPackage: text("resolvedPackage is the image of the package, with its digest."),
+        endpoint: text("is the address of the running package. Absent while it does not serve."),
+        resolvedPackage: text("is the image of the package, with its digest."),
       }),
     },
     columns: [
