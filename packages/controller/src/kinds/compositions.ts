@@ -16,7 +16,18 @@ interface CompositionSpec extends View {
   readonly pipeline: readonly (View & { readonly functionRef: Texts<"name" | "package"> })[];
 }
 
-type RolloutPhase = "Shadow" | "Canary" | "Complete" | "RolledBack" | "Superseded";
+/** Where a rollout is. All but `Shadow` and `Canary` are final. */
+export type RolloutPhase =
+  /** Some XRs are composed without effect. */
+  | "Shadow"
+  /** The canary uses the revision. */
+  | "Canary"
+  /** All XRs use the revision. */
+  | "Complete"
+  /** No XR uses the revision: it failed. */
+  | "RolledBack"
+  /** No XR uses the revision: a newer one exists. */
+  | "Superseded";
 
 /** The fields that the controller reads from CompositionRevisions. */
 interface Revision {

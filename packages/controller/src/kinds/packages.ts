@@ -2,6 +2,7 @@ import { AGE, column, conditionColumn, defineKind, type Kind } from "./define-ki
 import { choice, flag, integer, list, record, type Texts, text, textMap, texts } from "./fields.ts";
 import { DEFAULT_CONFIG, packageReference, pullPolicy, pullSecrets, runtimeConfigReference } from "./package-fields.ts";
 import { status } from "./status.ts";
+import type { View } from "./view.ts";
 
 // The kinds of Crossplane's package manager (https://docs.crossplane.io/latest/packages/), with their fields, defaults
 // and columns: manifests for Crossplane apply unchanged.
@@ -25,10 +26,13 @@ interface PackageRevision {
     readonly commonLabels: Readonly<Record<string, string>>;
     readonly commonAnnotations: Readonly<Record<string, string>>;
   };
-  readonly status: Texts<"commonMetadataHash" | "resolvedImage"> & {
-    readonly foundDependencies: number | undefined;
-    readonly installedDependencies: number | undefined;
-  };
+  readonly status: View &
+    Texts<"commonMetadataHash" | "resolvedImage"> & {
+      readonly objectRefs: readonly Texts<"apiVersion" | "kind" | "name" | "uid">[];
+      readonly endpoint?: string | undefined;
+      readonly foundDependencies: number | undefined;
+      readonly installedDependencies: number | undefined;
+    };
 }
 
 /** Differences between the kinds. */

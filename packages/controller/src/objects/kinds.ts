@@ -82,57 +82,21 @@ export const PACKAGE_KINDS: readonly Kind<unknown>[] = [
   IMAGE_CONFIGS,
   RUNTIME_CONFIGS,
 ];
-export const CRDS: ResourceKind = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  kind: "CustomResourceDefinition",
-  plural: "customresourcedefinitions",
-  namespaced: false,
-};
-export const CLUSTER_ROLES: ResourceKind = {
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  kind: "ClusterRole",
-  plural: "clusterroles",
-  namespaced: false,
-};
-export const CLUSTER_ROLE_BINDINGS: ResourceKind = {
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  kind: "ClusterRoleBinding",
-  plural: "clusterrolebindings",
-  namespaced: false,
-};
-export const NAMESPACES: ResourceKind = {
-  group: "",
-  version: "v1",
-  kind: "Namespace",
-  plural: "namespaces",
-  namespaced: false,
-};
-export const SECRETS: ResourceKind = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
-export const SERVICE_ACCOUNTS: ResourceKind = {
-  group: "",
-  version: "v1",
-  kind: "ServiceAccount",
-  plural: "serviceaccounts",
-  namespaced: true,
-};
 
-export const SERVICES: ResourceKind = {
-  group: "",
-  version: "v1",
-  kind: "Service",
-  plural: "services",
-  namespaced: true,
-};
-export const DEPLOYMENTS: ResourceKind = {
-  group: "apps",
-  version: "v1",
-  kind: "Deployment",
-  plural: "deployments",
-  namespaced: true,
-};
+/** A kind of Kubernetes. */
+function builtIn(apiVersion: string, kind: string, namespaced: boolean): ResourceKind {
+  const [version = "", group = ""] = apiVersion.split("/").toReversed();
+  return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced };
+}
+
+export const CRDS: ResourceKind = builtIn("apiextensions.k8s.io/v1", "CustomResourceDefinition", false);
+export const CLUSTER_ROLES: ResourceKind = builtIn("rbac.authorization.k8s.io/v1", "ClusterRole", false);
+export const CLUSTER_ROLE_BINDINGS: ResourceKind = builtIn("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", false);
+export const NAMESPACES: ResourceKind = builtIn("v1", "Namespace", false);
+export const SECRETS: ResourceKind = builtIn("v1", "Secret", true);
+export const SERVICE_ACCOUNTS: ResourceKind = builtIn("v1", "ServiceAccount", true);
+export const SERVICES: ResourceKind = builtIn("v1", "Service", true);
+export const DEPLOYMENTS: ResourceKind = builtIn("apps/v1", "Deployment", true);
 
 /** Whether a kind is the core kind Secret, in any version. */
 export function isSecretKind({ group, kind }: Pick<ResourceKind, "group" | "kind">): boolean {

@@ -1,6 +1,7 @@
 import { someOf } from "@xfn/errors";
-import { type JsonObject, type KubernetesObject, objectAt, textAt, textsAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, textAt, textsAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
+import type { Texts } from "../kinds/fields.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -105,14 +106,14 @@ export async function releaseObjects(context: Context, revision: LiveObject, sig
 }
 
 /** The established objects according to a revision's status; undefined if none were established yet. */
-export function objectRefsOf(revision: LiveObject): readonly JsonObject[] | undefined {
-  const { objectRefs } = objectAt(revision, "status");
-  return Array.isArray(objectRefs) ? (objectRefs as JsonObject[]) : undefined;
+export function objectRefsOf(revision: LiveObject): readonly Texts<"apiVersion" | "kind" | "name">[] | undefined {
+  const { status } = FUNCTION_REVISIONS.of(revision);
+  return status.toJSON()["objectRefs"] === undefined ? undefined : status.objectRefs;
 }
 
 function establishedBy(revision: LiveObject): ObjectReference[] {
   return (objectRefsOf(revision) ?? []).flatMap((one) => {
-    const [apiVersion, kind, name] = ["apiVersion", "kind", "name"].map((field) => textAt(one, field));
+    const { apiVersion, kind, name } = one;
     return apiVersion === undefined || kind === undefined || name === undefined ? [] : [{ apiVersion, kind, name }];
   });
 }

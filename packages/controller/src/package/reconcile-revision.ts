@@ -2,7 +2,13 @@ import { textAt } from "@xfn/json";
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
 import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
-import { CONFIGURATION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
+import {
+  CONFIGURATION_REVISIONS,
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  PROVIDER_REVISIONS,
+  referenceOf,
+} from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { hostEndpoint } from "./check-package.ts";
@@ -125,7 +131,7 @@ function isRuntimeSettled(context: Context, revision: LiveObject): boolean {
     return !isActive(revision) || withConditions(revision, [NO_PROVIDER_RUNTIME], now()) === undefined;
   const runtime = functionRuntimes ? knownRuntime(context, imageOf(revision), revision) : undefined;
   const isOwned = runtime !== undefined && isOwnedRuntime(runtime, revision);
-  if (!isActive(revision)) return !isOwned && textAt(revision, "status", "endpoint") === undefined;
+  if (!isActive(revision)) return !isOwned && FUNCTION_REVISIONS.of(revision).status.endpoint === undefined;
   if (functionRuntimes && !(isOwned && isJoined(runtime, revision))) return false;
   const { conditions, fields } = isOwned
     ? mirrored(runtime)

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { someOf } from "@xfn/errors";
-import { canonicalJson, type JsonObject, textAt } from "@xfn/json";
+import { canonicalJson, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
@@ -180,10 +180,10 @@ export class RevisionContents {
     const siblings = siblingsOf(this.#context, this.#kinds, revision).map(({ metadata }) => metadata.uid);
     return (
       objectRefsOf(revision)?.every((reference) => {
-        const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference["kind"]);
+        const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference.kind);
         const cache = watched && this.#context.informers.peek(watched);
         if (cache === undefined) return true;
-        const object = cache.get(textAt(reference, "name") ?? "");
+        const object = cache.get(reference.name ?? "");
         const owner = object && controllerOf(object)?.uid;
         if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
         return owner === revision.metadata.uid || siblings.includes(owner);

@@ -3,6 +3,7 @@ import { type Composition, machineryOf } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import type { RolloutPhase } from "../kinds/compositions.ts";
 import { REVISIONS } from "../objects/kinds.ts";
 import { ANNOTATION_ROLLOUT } from "../objects/labels.ts";
 import { isControlledBy } from "../objects/owner.ts";
@@ -10,19 +11,6 @@ import { compositionOf, isNewer, numberOf } from "./read-revision.ts";
 
 // The rollout of a CompositionRevision is in its status. The selection of a revision for an XR only reads that status,
 // so all controllers select the same.
-
-/** Where a rollout is. All but `Shadow` and `Canary` are final. */
-export type RolloutPhase =
-  /** Some XRs are composed without effect. */
-  | "Shadow"
-  /** The canary uses the revision. */
-  | "Canary"
-  /** All XRs use the revision. */
-  | "Complete"
-  /** No XR uses the revision: it failed. */
-  | "RolledBack"
-  /** No XR uses the revision: a newer one exists. */
-  | "Superseded";
 
 /** The number of buckets into which {@link bucketOf} sorts XRs. */
 export const BUCKETS = 10_000;

@@ -5,6 +5,7 @@ import { ApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/ku
 import { PipelineError } from "@xfn/pipeline";
 import { explainFailure } from "../composite/state/explain-failure.ts";
 import type { RevisionComposites } from "../definition/find-definition.ts";
+import type { RolloutPhase } from "../kinds/compositions.ts";
 import { CompositeError } from "../objects/composite-error.ts";
 import { timestamp } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
@@ -22,7 +23,6 @@ import {
   isRolledOutInSteps,
   newestFirst,
   phaseOf,
-  type RolloutPhase,
 } from "../revision/rollout-state.ts";
 import { checkCanary, isHealthy } from "./check-canary.ts";
 import type { Difference } from "./differences.ts";

@@ -1,4 +1,4 @@
-import { objectAt, textAt } from "@xfn/json";
+import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
@@ -10,12 +10,9 @@ import { inParallel } from "../package/in-parallel.ts";
 
 /** The CRDs that the revisions of a provider's runtime established, as their status names them. */
 export function providedCrds(context: Context, runtime: LiveObject): { readonly name: string; readonly uid: string }[] {
-  const found = revisionsOf(context, runtime).flatMap((revision) => {
-    const { objectRefs } = objectAt(revision, "status");
-    return Array.isArray(objectRefs) ? objectRefs : [];
-  });
-  const crds = found.filter((one) => textAt(one, "kind") === CRDS.kind);
-  const byName = new Map(crds.map((one) => [textAt(one, "name") ?? "", textAt(one, "uid") ?? ""]));
+  const found = revisionsOf(context, runtime).flatMap((one) => PROVIDER_REVISIONS.of(one).status.objectRefs);
+  const crds = found.filter(({ kind }) => kind === CRDS.kind);
+  const byName = new Map(crds.map(({ name = "", uid = "" }) => [name, uid]));
   return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, uid]) => ({ name, uid }));
 }
 

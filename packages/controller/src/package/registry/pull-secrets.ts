@@ -2,8 +2,9 @@ import { isObject, type JsonValue, objectAt } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
 import type { RegistryAuth } from "@xfn/pipeline";
+import { namesOf } from "../../kinds/package-fields.ts";
 import type { Context } from "../../objects/context.ts";
-import { referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
 
@@ -62,8 +63,9 @@ export async function packageAuth(
 ): Promise<PackageAuth> {
   const { namespace } = context;
   const read: Read = (reference) => findLive(context, reference, signal);
-  const { packagePullSecrets, pullSecrets } = objectAt(object, "spec");
-  const named = secretNames(packagePullSecrets ?? pullSecrets);
+  const { packagePullSecrets } = FUNCTION_REVISIONS.of(object).spec;
+  const { pullSecrets } = FUNCTION_RUNTIMES.of(object).spec;
+  const named = namesOf([...packagePullSecrets, ...pullSecrets]);
   const missing: string[] = [];
   const configured = pullSecret === undefined ? [] : [pullSecret];
   for (const name of [...named, ...configured, ...(await accountSecrets(context, read))]) {
