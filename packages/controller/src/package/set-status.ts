@@ -23,8 +23,9 @@ export async function setPackageStatus(
   const status = { ...changedFields(object, fields), ...(changed && { conditions: changed }) };
   if (Object.keys(status).length === 0) return object;
   for (const condition of conditions) {
-    const { status: value, reason, message } = condition;
-    if (value !== "False" || message === undefined || hasCondition(object, condition)) continue;
+    const { type, status: value, reason, message } = condition;
+    // Ready repeats another condition, which has the event.
+    if (type === "Ready" || value !== "False" || message === undefined || hasCondition(object, condition)) continue;
     events.record(object, { type: "Warning", reason, message });
   }
   const { resourceVersion } = object.metadata;
