@@ -2,7 +2,7 @@ import type { JsonPath, JsonValue } from "../value/json-value.ts";
 import { DocumentError } from "./document-error.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { parseJson, positionsInJson } from "./parse-json.ts";
-import { type Position, positionAt } from "./text.ts";
+import { type Position, positionsIn } from "./text.ts";
 
 /** One value of a stream, with the positions of its parts in the whole text. */
 export interface StreamedJson {
@@ -24,25 +24,22 @@ export function readJsonStream(
   source: string | undefined,
 ): StreamedJson[] | undefined {
   const values: StreamedJson[] = [];
-  let base: Position = { line: 1, column: 1 };
+  const positionOf = positionsIn(text);
   let end = 0;
   for (let start = nextValue(text, 0); start < text.length; start = nextValue(text, end)) {
-    // From the end of the value before: a count from the start of the text, for each value, would take minutes.
-    base = after(base, positionAt(text.slice(end, start), start - end));
     // `{a: 1}` before a `---` is one document of YAML.
     if (values.length === 1 && text[start] !== "{") return undefined;
     if (values.length === limits.maxStreamedObjects) {
       const message = `is one of more than ${limits.maxStreamedObjects} JSON objects in a row; make them the items of a List, or split the text`;
-      throw new DocumentError("TooManyValues", [{ path: "", message, ...base }], source);
+      throw new DocumentError("TooManyValues", [{ path: "", message, ...positionOf(start) }], source);
     }
     end = endOfObject(text, start);
     const part = text.slice(start, end);
     try {
       const value = parseJson(part, limits, source);
-      const from = base;
       values.push({
         value,
-        positionsOf: (paths) => positionsInJson(part, paths).map((position) => after(from, position)),
+        positionsOf: (paths) => positionsInJson(part, paths, (offset) => positionOf(start + offset)),
       });
     } catch (error) {
       if (!(error instanceof DocumentError)) throw error;
@@ -51,7 +48,6 @@ export function readJsonStream(
       parseJson(text.slice(0, start).replace(/[^\n]/g, " ") + part, limits, source);
       throw error;
     }
-    base = after(base, positionAt(part, part.length));
   }
   return values;
 }
@@ -82,8 +78,4 @@ function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
   return at;
-}
-
-function after(base: Position, { line, column }: Position): Position {
-  return { line: base.line + line - 1, column: line === 1 ? base.column + column - 1 : column };
 }

@@ -57,9 +57,13 @@ export function positionInJson(text: string, path: JsonPath): Position {
   return positionsInJson(text, [path])[0] as Position;
 }
 
-/** The same for many paths, in one walk. */
-export function positionsInJson(text: string, paths: readonly JsonPath[]): Position[] {
-  return locateJson(text, paths).map(positionsIn(text));
+/** The same for many paths, in one walk. @param positionOf the position of an offset. Default: its position in the text */
+export function positionsInJson(
+  text: string,
+  paths: readonly JsonPath[],
+  positionOf: (offset: number) => Position = positionsIn(text),
+): Position[] {
+  return locateJson(text, paths).map(positionOf);
 }
 
 /** The cost of a marked integer or key in memory and time, in values. */

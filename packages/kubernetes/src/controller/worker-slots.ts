@@ -1,4 +1,4 @@
-import { TurnLines } from "./turn-lines.ts";
+import { TurnLines } from "@xfn/lifetime";
 
 /** The order in which waiting keys get slots. */
 export type Priority =

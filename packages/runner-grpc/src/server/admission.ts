@@ -1,7 +1,6 @@
-import { onAbort } from "@xfn/lifetime";
+import { onAbort, TurnLines } from "@xfn/lifetime";
 import { RunnerGrpcError } from "../wire/runner-grpc-error.ts";
 import { type SlotlessCall, SlotlessCalls } from "./slotless-calls.ts";
-import { TurnLines } from "./turn-lines.ts";
 
 /** An admitted call. Calls are admitted by their headers, so that the message of a rejected call is not read. */
 export interface Ticket {
