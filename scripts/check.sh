@@ -10,5 +10,5 @@ need_home
 cd "$root"
 export PATH="${node%/*}:$root/node_modules/.bin:$PATH"
 export TURBO_TELEMETRY_DISABLED=1
-exec turbo run check:format check:lint check:types check:unused check:sources check:prose check:reference check:deploy check:packages check:lock \
+exec turbo run check:format check:lint check:types check:unused check:sources check:prose check:reference check:models check:deploy check:packages check:lock \
   --continue=always --output-logs=errors-only --log-order=grouped "$@"

@@ -12,7 +12,7 @@ export type Architecture = (typeof ARCHITECTURES)[number];
 
 /** The libraries of Node. */
 const OF_NODE = ["libc6", "libgcc-s1", "libstdc++6"];
-/** What runs containers, and its libraries. */
+/** The programs that start containers, and their libraries. */
 const OF_RUNNER = ["crun", "libcap2", "libseccomp2", "libsystemd0", "libyajl2", "util-linux"];
 export const PACKAGES: readonly string[] = [...OF_NODE, ...OF_RUNNER];
 

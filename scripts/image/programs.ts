@@ -1,5 +1,5 @@
-// The programs in the images: bundles at the places of their modules, below one folder. Modules find workers, programs and
-// package.json beside themselves, as in an installation.
+// The programs in the images: bundles at the places of their modules, below one folder. Modules find workers, programs
+// and package.json beside themselves, as in an installation.
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** The folder in the image. */
 const HOME = "/xfn";
 
-export const PROGRAMS: Readonly<Record<string, string>> = {
+const PROGRAMS: Readonly<Record<string, string>> = {
   "xfn-controller": "packages/controller/dist/program/main.js",
   "xfn-runner": "packages/runner/dist/program/main.js",
   xfn: "packages/cli/dist/main.js",

@@ -6,9 +6,12 @@ type Headers = Readonly<Record<string, string>>;
 // Tokens are valid for minutes at least, and the official client caches them.
 const ASK_AGAIN_MS = 30_000;
 
+/** An optional peer dependency. */
+const CLIENT = "@kubernetes/client-node@2";
+
 /**
  * `auth-provider` of a kubeconfig (oidc, gcp, azure), which kubectl replaced by `exec`. Delegates to the official
- * client, and loads it only when needed, because it has 90 MB.
+ * client, which users of such kubeconfigs install themselves, because it has 60 MB.
  */
 export class LegacyProvider {
   readonly #user: string;
@@ -35,7 +38,7 @@ export class LegacyProvider {
     this.#askedAt = performance.now();
     this.#headers = askOfficialClient(this.#user, this.#provider).catch((cause: unknown) => {
       this.#headers = undefined;
-      const text = `user ${this.#user}: its auth-provider failed: ${String(cause)}`;
+      const text = `user ${this.#user}: its auth-provider failed: ${cause instanceof Error ? cause.message : String(cause)}`;
       throw new KubeconfigError("Credentials", text, { cause });
     });
     return this.#headers;
@@ -43,7 +46,10 @@ export class LegacyProvider {
 }
 
 async function askOfficialClient(name: string, provider: JsonObject): Promise<Headers> {
-  const { KubeConfig } = await import("@kubernetes/client-node");
+  const { KubeConfig } = await import("@kubernetes/client-node").catch((cause: unknown) => {
+    const text = `it needs a package that cannot be loaded: npm install ${CLIENT}, or use an exec plugin`;
+    throw new Error(text, { cause });
+  });
   const config = new KubeConfig();
   config.loadFromClusterAndUser(
     { name: "cluster", server: "https://localhost", skipTLSVerify: false },

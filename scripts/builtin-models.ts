@@ -1,0 +1,91 @@
+// Writes the fields of Kubernetes' own kinds, as Kubernetes' official client knows them, into a table of
+// packages/kubernetes. The client itself is not a dependency: it has 60 MB. With --check: compares the table.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { KINDS } from "../packages/kubernetes/src/builtin-kinds/builtin-kinds.ts";
+
+/** One field of a model of the official client. */
+interface Attribute {
+  readonly baseName: string;
+  /** Such as `string`, `V1PodSpec`, `Array<V1Container>` and `{ [key: string]: string; }`. */
+  readonly type: string;
+  readonly format: string;
+}
+
+/** The fields whose value is a quantity: a number is valid too. The models have strings. */
+const QUANTITIES: ReadonlySet<string> = new Set([
+  "V1CSIStorageCapacity.capacity",
+  "V1CSIStorageCapacity.maximumVolumeSize",
+  "V1EmptyDirVolumeSource.sizeLimit",
+  "V1LimitRangeItem._default",
+  "V1LimitRangeItem.default",
+  "V1LimitRangeItem.defaultRequest",
+  "V1LimitRangeItem.max",
+  "V1LimitRangeItem.maxLimitRequestRatio",
+  "V1LimitRangeItem.min",
+  "V1NodeStatus.allocatable",
+  "V1NodeStatus.capacity",
+  "V1Overhead.podFixed",
+  "V1PersistentVolumeClaimStatus.allocatedResources",
+  "V1PersistentVolumeClaimStatus.capacity",
+  "V1PersistentVolumeSpec.capacity",
+  "V1ResourceFieldSelector.divisor",
+  "V1ResourceQuotaSpec.hard",
+  "V1ResourceQuotaStatus.hard",
+  "V1ResourceQuotaStatus.used",
+  "V1ResourceRequirements.limits",
+  "V1ResourceRequirements.requests",
+  "V1VolumeResourceRequirements.limits",
+  "V1VolumeResourceRequirements.requests",
+  "V2MetricTarget.averageValue",
+  "V2MetricTarget.value",
+  "V2MetricValueStatus.averageValue",
+  "V2MetricValueStatus.value",
+]);
+
+const MODULES = new URL("../node_modules/@kubernetes/client-node/dist/gen/models/", import.meta.url);
+const TABLE = new URL("../packages/kubernetes/src/builtin-kinds/generated/models.ts", import.meta.url);
+
+const table = new Map<string, string>();
+
+async function add(model: string): Promise<void> {
+  if (table.has(model)) return;
+  const module = (await import(new URL(`${model}.js`, MODULES).href)) as Record<
+    string,
+    { getAttributeTypeMap(): readonly Attribute[] }
+  >;
+  const attributes = module[model]?.getAttributeTypeMap() ?? [];
+  table.set(model, "");
+  const fields: string[] = [];
+  for (const { baseName, type, format } of attributes)
+    fields.push(`${baseName}:${QUANTITIES.has(`${model}.${baseName}`) ? "*" : await code(type, format)}`);
+  table.set(model, fields.join(" "));
+}
+
+/** A type as packages/kubernetes/src/builtin-kinds/builtin-schema.ts reads it. Adds the models in it. */
+async function code(type: string, format: string): Promise<string> {
+  const list = /^(?:Array|Set)<(.*)>$/.exec(type)?.[1];
+  if (list !== undefined) return `[${await code(list, format)}`;
+  const values = /^\{ \[key: string\]: (.*); \}$/.exec(type)?.[1];
+  if (values !== undefined) return `{${await code(values, format)}`;
+  if (type === "number") return format.startsWith("int") ? "integer" : "number";
+  if (type === "string" || type === "boolean") return type;
+  if (type === "Date" || type === "V1MicroTime") return "string";
+  if (type === "IntOrString") return "IntOrString";
+  if (!names.has(type)) return "*";
+  await add(type);
+  return type;
+}
+
+const names = new Set(readdirSync(MODULES).flatMap((name) => /^(\w+)\.js$/.exec(name)?.[1] ?? []));
+const kinds = new Set(Object.values(KINDS).flat());
+for (const name of [...names].toSorted())
+  if (kinds.has(name.replace(/^V\d+(?:(?:alpha|beta)\d+)?/, ""))) await add(name);
+
+const lines = [...table].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, fields]) => `  ${name}: "${fields}",`);
+const text = `// scripts/builtin-models.ts writes this file.\n\nexport const MODELS: Readonly<Record<string, string>> = {\n${lines.join("\n")}\n};\n`;
+if (!process.argv.includes("--check")) writeFileSync(TABLE, text);
+else if (readFileSync(TABLE, "utf8") !== text) {
+  process.stderr.write("the table of Kubernetes' own kinds is out of date: run npm run models\n");
+  process.exitCode = 1;
+}
