@@ -23,10 +23,11 @@ const WORKERS = [
   "packages/runner/dist/host/flatten-worker.js",
 ];
 
-/** Processes of their own, which read one file. */
-const PROCESSES = [
+/** Files of their own: processes, and what one feature loads. */
+const SEPARATE = [
   "packages/runner/dist/chroot-host/main.js",
   "packages/runner/dist/host/main-bundle.js",
+  "packages/runner/dist/service/tracing-bundle.js",
   "packages/wasm/dist/guest/main.js",
 ];
 
@@ -82,7 +83,7 @@ export async function programEntries(version: string): Promise<BuildEntry[]> {
   const chunkNames = "packages/chunks/[name]-[hash]";
   const results = await Promise.all([
     build({ ...common, entryPoints: [...Object.values(PROGRAMS), ...WORKERS], splitting: true, chunkNames }),
-    build({ ...common, entryPoints: PROCESSES }),
+    build({ ...common, entryPoints: SEPARATE }),
   ]);
   const entries = new Map<string, BuildEntry>();
   const add = (path: string, entry: { content: Uint8Array | string } | { source: string }, mode?: number): void => {

@@ -17,17 +17,20 @@ const UNTYPED_JSON = 'declare module "*.json";\n';
 const SETTINGS_ERROR = /^(?:[^()]*\.json\(\d+,\d+\): )?error TS/;
 
 /**
- * Checks a function's types with xfn's own TypeScript: a compiler in the folder would be code of the folder, which a
+ * Checks a function's types with the TypeScript beside xfn: a compiler in the folder would be code of the folder, which a
  * build must not run. Uses the folder's `tsconfig.json` as far as that compiler accepts it, else `strict`.
  *
  * @returns a note for a person
  * @throws InputError with `file:line:column` lines
  */
 export async function typeCheck(dir: string, entry: string, signal: AbortSignal): Promise<string | undefined> {
+  const program = compiler();
+  if (program === undefined)
+    return "types were not checked: TypeScript is not installed beside xfn (npm install typescript@7)";
   const own = join(dir, "tsconfig.json");
   const [large] = requirePlainFiles(dir);
   const check = (settings: string | undefined): Promise<readonly string[]> =>
-    errorsOf(dir, checkProject(dir, entry, settings), large === undefined, signal);
+    errorsOf(program, dir, checkProject(dir, entry, settings), large === undefined, signal);
   const untyped = large && `the types of JSON files were not checked: ${large} has more than ${MAX_SOURCE_BYTES} bytes`;
   if (existsSync(own)) {
     const errors = await check(own);
@@ -52,6 +55,7 @@ function report(errors: readonly string[], dir: string): void {
 
 /** The lines that the compiler prints for a project, none if it has no errors. */
 async function errorsOf(
+  program: string,
   dir: string,
   project: CheckProject,
   readsJson: boolean,
@@ -63,7 +67,7 @@ async function errorsOf(
     const [config, declaration] = [join(scratch, "tsconfig.json"), join(scratch, "json.d.ts")];
     writeFileSync(declaration, UNTYPED_JSON);
     writeFileSync(config, JSON.stringify(readsJson ? project : withoutJson(project, declaration)));
-    const { code, output } = await run(["--project", config, "--pretty", "false"], dir, signal);
+    const { code, output } = await run([program, "--project", config, "--pretty", "false"], dir, signal);
     const lines = output
       .split("\n")
       .map((line) => line.trimEnd())
@@ -79,8 +83,14 @@ function withoutJson(project: CheckProject, declaration: string): CheckProject {
   return { ...project, compilerOptions, files: [...project.files, declaration] };
 }
 
-function compiler(): string {
-  const manifest = fileURLToPath(import.meta.resolve("typescript/package.json"));
+/** The program of the TypeScript beside xfn, an optional peer dependency of 31 MB; undefined if there is none. */
+function compiler(): string | undefined {
+  let manifest: string;
+  try {
+    manifest = fileURLToPath(import.meta.resolve("typescript/package.json"));
+  } catch {
+    return undefined;
+  }
   const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { bin: { tsc: string } };
   return join(dirname(manifest), bin.tsc);
 }
@@ -91,7 +101,7 @@ function run(
   signal: AbortSignal,
 ): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [compiler(), ...args], { cwd, stdio: ["ignore", "pipe", "inherit"], signal });
+    const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"], signal });
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       if (output.length < MAX_OUTPUT_BYTES) output += chunk;

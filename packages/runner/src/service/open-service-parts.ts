@@ -74,6 +74,8 @@ function openRunner(
 
 async function openTracing(config: EngineConfig, version: string): Promise<Tracing | undefined> {
   if (!tracingWanted(config.otelEndpoint, process.env)) return undefined;
-  const { startTracing } = await import("./tracing.ts");
+  // Tests run from the sources. Otherwise one file contains the module with its libraries, which have 20 MB.
+  const name = import.meta.url.endsWith(".ts") ? "tracing.ts" : "tracing-bundle.js";
+  const { startTracing } = (await import(new URL(name, import.meta.url).href)) as typeof import("./tracing.ts");
   return startTracing(config.otelEndpoint, version);
 }

@@ -7,7 +7,7 @@ import type { CallOutcome } from "@xfn/runner-grpc";
 import { loggedMessage } from "../service/logged-message.ts";
 import type { ImageUse } from "../service/observed-store.ts";
 
-// Loaded only if tracing is on: its libraries take some 10 MB.
+// Loaded only if tracing is on: its libraries take some 10 MB of memory.
 
 /** Exports spans of calls to a collector by OTLP over HTTP. */
 export interface Tracing {
