@@ -2,7 +2,6 @@
 // packages/kubernetes. The client itself is not a dependency: it has 60 MB. With --check: compares the table.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
-import { KINDS } from "../packages/kubernetes/src/builtin-kinds/builtin-kinds.ts";
 
 /** One field of a model of the official client. */
 interface Attribute {
@@ -48,16 +47,26 @@ const TABLE = new URL("../packages/kubernetes/src/builtin-kinds/generated/models
 
 const table = new Map<string, string>();
 
-async function add(model: string): Promise<void> {
-  if (table.has(model)) return;
+async function attributesOf(model: string): Promise<readonly Attribute[]> {
   const module = (await import(new URL(`${model}.js`, MODULES).href)) as Record<
     string,
-    { getAttributeTypeMap(): readonly Attribute[] }
+    { getAttributeTypeMap?(): readonly Attribute[] } | undefined
   >;
-  const attributes = module[model]?.getAttributeTypeMap() ?? [];
+  return module[model]?.getAttributeTypeMap?.() ?? [];
+}
+
+/** Whether objects of this kind can be created by name: neither lists nor parts of objects. */
+function isKind(attributes: readonly Attribute[]): boolean {
+  const has = (name: string, type: string): boolean =>
+    attributes.some((one) => one.baseName === name && one.type === type);
+  return has("apiVersion", "string") && has("kind", "string") && has("metadata", "V1ObjectMeta");
+}
+
+async function add(model: string): Promise<void> {
+  if (table.has(model)) return;
   table.set(model, "");
   const fields: string[] = [];
-  for (const { baseName, type, format } of attributes)
+  for (const { baseName, type, format } of await attributesOf(model))
     fields.push(`${baseName}:${QUANTITIES.has(`${model}.${baseName}`) ? "*" : await code(type, format)}`);
   table.set(model, fields.join(" "));
 }
@@ -78,9 +87,7 @@ async function code(type: string, format: string): Promise<string> {
 }
 
 const names = new Set(readdirSync(MODULES).flatMap((name) => /^(\w+)\.js$/.exec(name)?.[1] ?? []));
-const kinds = new Set(Object.values(KINDS).flat());
-for (const name of [...names].toSorted())
-  if (kinds.has(name.replace(/^V\d+(?:(?:alpha|beta)\d+)?/, ""))) await add(name);
+for (const name of [...names].toSorted()) if (/^V\d/.test(name) && isKind(await attributesOf(name))) await add(name);
 
 const lines = [...table].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, fields]) => `  ${name}: "${fields}",`);
 const text = `// scripts/builtin-models.ts writes this file.\n\nexport const MODELS: Readonly<Record<string, string>> = {\n${lines.join("\n")}\n};\n`;

@@ -16,6 +16,7 @@ export interface Import {
 export interface Manifest {
   readonly name: string;
   readonly exports?: Readonly<Record<string, { readonly default: string } | string>>;
+  readonly files?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;

@@ -17,8 +17,8 @@ const UNTYPED_JSON = 'declare module "*.json";\n';
 const SETTINGS_ERROR = /^(?:[^()]*\.json\(\d+,\d+\): )?error TS/;
 
 /**
- * Checks a function's types with the TypeScript beside xfn: a compiler in the folder would be code of the folder, which a
- * build must not run. Uses the folder's `tsconfig.json` as far as that compiler accepts it, else `strict`.
+ * Checks a function's types with the TypeScript beside xfn: a compiler in the folder would be code of the folder, which
+ * a build must not run. Uses the folder's `tsconfig.json` as far as that compiler accepts it, else `strict`.
  *
  * @returns a note for a person
  * @throws InputError with `file:line:column` lines

@@ -1,5 +1,5 @@
 /** The kinds that every API server serves and that users write, by group. Lists and reviews are not among them. */
-export const KINDS: Readonly<Record<string, readonly string[]>> = {
+const KINDS: Readonly<Record<string, readonly string[]>> = {
   "": [
     "ConfigMap",
     "Endpoints",
