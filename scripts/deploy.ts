@@ -64,6 +64,7 @@ function files(): ReadonlyMap<string, string> {
       `# The values of the chart, with their defaults. Written by \`npm run deploy\` from scripts/deploy/values.ts.\n\n${valuesYaml(values)}`,
     ],
     ["chart/values.schema.json", `${JSON.stringify(schemaOf(values), null, 2)}\n`],
+    ["chart/dashboard.json", read("monitoring/dashboard.json")],
     ["chart/crds/core.yaml", core],
     ["chart/crds/packages.yaml", packages],
     ...Object.entries(templatesOf(read)).map(

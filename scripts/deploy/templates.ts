@@ -220,6 +220,14 @@ export function templatesOf(manifest: Manifests): Readonly<Record<string, string
         ["    - port: runner-metrics\n", `    - port: runner-metrics\n${INTERVAL}`],
       ]),
     ),
+    "alerts.yaml": when(
+      0,
+      ".Values.monitor.alerts",
+      // The texts of alerts are templates of Prometheus.
+      edited(templated(manifest("monitoring/alerts.yaml").replaceAll("{{", '{{ "{{" }}')), [
+        [LABELS, LABELS + set(4, "monitor.labels")],
+      ]),
+    ),
     "rbac.yaml": edited(rbac, serviceAccountEdits(rbac)),
     "rbac-packages.yaml": when(
       0,

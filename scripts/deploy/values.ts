@@ -152,7 +152,9 @@ export function valuesOf(manifests: Defaults): Values {
     }),
     monitor: group("A monitor for the Prometheus operator.", {
       kind: choice(["none", "PodMonitor", "ServiceMonitor"], "ServiceMonitor adds a Service."),
-      labels: pairs("The labels by which your Prometheus selects monitors."),
+      alerts: flag(false, "A PrometheusRule, whose alerts docs/tasks/alerts.md explains."),
+      dashboard: flag(false, "A ConfigMap for the sidecar of Grafana."),
+      labels: pairs("The labels by which your Prometheus selects monitors and rules."),
       interval: text("", "Such as 30s.", { pattern: "^([0-9]+(ms|s|m|h))?$" }),
     }),
 

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findBinaries } from "@xfn/dev-cluster";
 import { isObject, type JsonObject, listAt, objectAt, textAt } from "@xfn/json";
@@ -173,6 +174,8 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
       podAnnotations: { "example.org/scrape": "no" },
       "serviceAccount.annotations": { "example.org/identity": "xfn" },
       "monitor.kind": "ServiceMonitor",
+      "monitor.alerts": true,
+      "monitor.dashboard": true,
       "networkPolicy.create": true,
       "packages.providers": ["r.example.org/acme/provider:v1"],
       grantProviderRights: true,
@@ -203,6 +206,15 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
     expect(kinds.map(({ kind }) => kind)).not.toEqual(expect.arrayContaining(["PodDisruptionBudget"]));
     expect(find(kinds, "ClusterRoleBinding")["subjects"]).toMatchObject([{ name: "mine" }]);
     expect(containerOf(podSpec(find(kinds, "Deployment")))["args"]).toContain("--service-account=mine");
+  });
+
+  test("has the alerts and the dashboard of deploy/monitoring", () => {
+    const monitoring = (file: string): string => readFileSync(join(CHECKOUT, "deploy/monitoring", file), "utf8");
+    const rendered = render({ "monitor.alerts": true, "monitor.dashboard": true });
+    const [rule] = objectsOf(monitoring("alerts.yaml"));
+    expect(find(rendered, "PrometheusRule")["spec"]).toEqual(rule?.["spec"]);
+    const dashboard = textAt(find(rendered, "ConfigMap"), "data", "dashboard.json") ?? "";
+    expect(JSON.parse(dashboard)).toEqual(JSON.parse(monitoring("dashboard.json")));
   });
 
   test("monitors the runner too, where there is one", () => {
