@@ -30,20 +30,13 @@ export interface ServedKinds {
  * lose it too.
  */
 export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
-  const { version } = served;
-  return crdsOf(served).map((crd) => (version === undefined ? crd : labelled(crd, VERSION_LABEL, version)));
+  return kindsOf(served).map((kind) => kind.crd(served.version));
 }
 
-const VERSION_LABEL = "app.kubernetes.io/version";
-
-function labelled(object: KubernetesObject, label: string, value: string): KubernetesObject {
-  const { metadata } = object;
-  return { ...object, metadata: { ...metadata, labels: { ...metadata?.labels, [label]: value } } };
-}
-
-function crdsOf(served: ServedKinds): KubernetesObject[] {
+/** The kinds of these CRDs. */
+export function kindsOf(served: ServedKinds): Kind<unknown>[] {
   const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
-  const kinds: readonly Kind<unknown>[] = [
+  return [
     DEFINITIONS,
     COMPOSITIONS,
     REVISIONS,
@@ -53,5 +46,4 @@ function crdsOf(served: ServedKinds): KubernetesObject[] {
     ...(functionRuntimes && !packages ? [RUNTIME_CONFIGS] : []),
     ...(resourceComposition ? RESOURCE_COMPOSITION_KINDS : []),
   ];
-  return kinds.map((kind) => kind.crd());
 }

@@ -6,18 +6,9 @@ import { isOwnCrd, PART_OF_LABEL } from "../kinds/define-kind.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import {
-  COMPOSITIONS,
-  DEFINITIONS,
-  ENVIRONMENT_CONFIGS,
-  FUNCTION_RUNTIMES,
-  PACKAGE_KINDS,
-  RESOURCE_COMPOSITION_KINDS,
-  REVISIONS,
-} from "../objects/kinds.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { controllerCrds, type ServedKinds } from "./controller-crds.ts";
+import { controllerCrds, kindsOf, type ServedKinds } from "./controller-crds.ts";
 
 /** A server establishes a CRD within a second. After this time, it probably never will. */
 const ESTABLISH_TIMEOUT_MS = 30_000;
@@ -46,11 +37,7 @@ export async function installCrds(
 ): Promise<void> {
   const { signal } = options;
   await Promise.all(controllerCrds(options).map((crd) => installCrd(client, crd, signal)));
-  const packages = options.packages === true ? PACKAGE_KINDS : [];
-  const runtimes = options.functionRuntimes === true ? [FUNCTION_RUNTIMES] : [];
-  const definitions = options.resourceComposition === true ? RESOURCE_COMPOSITION_KINDS : [];
-  const own = [DEFINITIONS, COMPOSITIONS, REVISIONS, ENVIRONMENT_CONFIGS];
-  await waitUntilServed(client, [...own, ...packages, ...runtimes, ...definitions], signal);
+  await waitUntilServed(client, kindsOf(options), signal);
 }
 
 /** The server starts to serve a kind shortly after it has established the CRD. */

@@ -15,7 +15,8 @@ export function isOwnCrd({ kind, metadata }: KubernetesObject): boolean {
 export interface Kind<Values> extends ResourceKind {
   /** The fields of an object. One of another type than the schema's counts as absent. */
   of(object: JsonObject | undefined): Values;
-  crd(): KubernetesObject;
+  /** Its CRD. @param version the controller's, for a label that `xfn version` reads */
+  crd(version?: string): KubernetesObject;
 }
 
 /** The only description of a kind. */
@@ -54,7 +55,14 @@ export function defineKind<F extends Fields>(declaration: Declaration<F>): Kind<
     plural: pluralOf(kind),
     namespaced: false,
     of: (object) => read(object) as ValuesOf<F>,
-    crd: () => crdOf(declaration, schemaIn),
+    crd: (version) => crdOf(declaration, schemaIn, version),
+  };
+}
+
+function labelsOf(version: string | undefined): Record<string, string> {
+  return {
+    [PART_OF_LABEL[0]]: PART_OF_LABEL[1],
+    ...(version !== undefined && { "app.kubernetes.io/version": version }),
   };
 }
 
@@ -74,11 +82,12 @@ export const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata
 function crdOf<F extends Fields>(
   { group, kind, shortNames, categories = [], versions, columns = [AGE], hasNoStatus }: Declaration<F>,
   schemaIn: (version: string) => JsonObject,
+  version: string | undefined,
 ): KubernetesObject {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${pluralOf(kind)}.${group}`, labels: { [PART_OF_LABEL[0]]: PART_OF_LABEL[1] } },
+    metadata: { name: `${pluralOf(kind)}.${group}`, labels: labelsOf(version) },
     spec: {
       group,
       names: {

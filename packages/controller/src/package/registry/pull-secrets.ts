@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, objectAt } from "@xfn/json";
+import { type JsonValue, objectAt, objectsAt, textAt } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
 import type { RegistryAuth } from "@xfn/pipeline";
@@ -22,15 +22,8 @@ export async function accountSecrets(
   read: Read,
 ): Promise<string[]> {
   if (serviceAccount === undefined) return [];
-  return secretNames((await read(referenceOf(SERVICE_ACCOUNTS, serviceAccount, namespace)))?.["imagePullSecrets"]);
-}
-
-/** The names in a list of references to pull secrets. */
-export function secretNames(list: JsonValue | undefined): string[] {
-  return (Array.isArray(list) ? list : []).flatMap((one) => {
-    const name = isObject(one) ? one["name"] : undefined;
-    return typeof name === "string" && name !== "" ? [name] : [];
-  });
+  const account = await read(referenceOf(SERVICE_ACCOUNTS, serviceAccount, namespace));
+  return objectsAt(account, "imagePullSecrets").flatMap((one) => textAt(one, "name") ?? []);
 }
 
 /** The credentials that a pull secret has for an image; undefined if it has none. */
