@@ -35,12 +35,11 @@ export function asInputError<T>(
   }
 }
 
-/** Reads the only document of a file, an object. @throws InputError for another number or type */
-export async function singleObject(path: string, what: string): Promise<JsonObject> {
-  return (await singleDocument(path, what)).value;
-}
-
-/** Like {@link singleObject}, with the positions of its fields. */
+/**
+ * Reads the only document of a file, an object, with the positions of its fields.
+ *
+ * @throws InputError for another number or type
+ */
 export async function singleDocument(
   path: string,
   what: string,

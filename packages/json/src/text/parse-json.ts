@@ -57,7 +57,7 @@ export function positionInJson(text: string, path: JsonPath): Position {
   return positionsInJson(text, [path])[0] as Position;
 }
 
-/** The same for many paths, in one walk. @param positionOf the position of an offset. Default: its position in the text */
+/** The same for many paths, in one walk. @param positionOf the position of an offset. Default: that in the text */
 export function positionsInJson(
   text: string,
   paths: readonly JsonPath[],
