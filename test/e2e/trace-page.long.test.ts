@@ -88,7 +88,7 @@ describe("the page of a trace", needs("chromium"), () => {
       expect(pipeline).toMatch(
         /button "Step 2, network-policy: succeeded, [\d.]+ m?s, 13 added, 0 changed, 0 removed"/,
       );
-      expect(pipeline).toMatch(/button "Step 3, backup: succeeded, [\d.]+ m?s, 7 added, 0 changed, 0 removed"/);
+      expect(pipeline).toMatch(/button "Step 3, backup: succeeded, [\d.]+ m?s, 8 added, 0 changed, 0 removed"/);
     });
 
     test("opens a step: its image, sizes, times and changes", async () => {
