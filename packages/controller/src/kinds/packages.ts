@@ -46,7 +46,7 @@ interface Traits {
 
 /** Fields that packages and their revisions share. */
 const SHARED_FIELDS = {
-  packagePullSecrets: pullSecrets("are the Secrets with which the package is pulled."),
+  packagePullSecrets: pullSecrets("are Secrets of the controller's namespace, with credentials for the registry."),
   packagePullPolicy: pullPolicy(
     "determines when the tag of the package is resolved to a digest. IfNotPresent resolves it once, " +
       "Always asks the registry every minute whether the tag has moved, and Never requires a digest.",
@@ -54,7 +54,7 @@ const SHARED_FIELDS = {
   ignoreCrossplaneConstraints: flag("determines whether a package for another version of Crossplane is installed.", {
     default: false,
   }),
-  skipDependencyResolution: flag("determines whether dependencies of the package are ignored.", {
+  skipDependencyResolution: flag("determines whether missing dependencies of the package are ignored.", {
     default: false,
   }),
   commonLabels: textMap("are added to the labels of the package's objects."),

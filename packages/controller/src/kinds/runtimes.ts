@@ -25,7 +25,7 @@ function runtimeKind(kind: string, about: string): Kind<Runtime> {
       "spec!": record("is the package that the runtime runs.", {
         "package!": packageReference("is the image of the package, with a tag or digest.", ONE_PACKAGE),
         pullPolicy: pullPolicy("is the imagePullPolicy of the runtime's Deployment."),
-        pullSecrets: pullSecrets("are the Secrets with which the image is pulled."),
+        pullSecrets: pullSecrets("are Secrets of the controller's namespace, with credentials for the registry."),
         runtimeConfigRef: runtimeConfigReference(
           "names the DeploymentRuntimeConfig of the runtime's Deployment. Defaults to default.",
           DEFAULT_CONFIG,
