@@ -121,3 +121,8 @@ test("an author's description of spec and status stays", () => {
   expect(objectAt(schemaOfCrd, "properties", "spec")["description"]).toBe("A database.");
   expect(listAt(schemaOfCrd, "required")).toEqual(["spec"]);
 });
+
+test.each(OWN.map((crd) => [String(crd.metadata?.name), crd] as const))("%s fits into kubectl apply", (_, crd) => {
+  // kubectl apply without --server-side stores the object in an annotation, and annotations have 256 KiB together.
+  expect(JSON.stringify(crd).length).toBeLessThan(256 * 1024);
+});
