@@ -44,7 +44,7 @@ describe("a release of deploy/chart", needs("api-server", "helm"), () => {
     expect(await replicas()).toBe("2");
     const stored = await get("secret", "sh.helm.release.v1.xfn.v1", "-o", "jsonpath={.data.release}");
     // With room for longer descriptions of fields.
-    expect(Buffer.from(stored, "base64").length).toBeLessThan(MAX_SECRET / 4);
+    expect(Buffer.from(stored, "base64").length).toBeLessThan(MAX_SECRET / 2);
   });
 
   test("has roles for people, which aggregate what each of them may do", async () => {
