@@ -1,6 +1,6 @@
 import { codesOf } from "./codes.ts";
 
-/** Where the types of reasons are declared. */
+/** The files that declare the types of reasons. */
 const FILES: Readonly<Record<string, string>> = {
   SelectionErrorCode: "controller/src/revision/selection-error.ts",
   PipelineErrorCode: "pipeline/src/outcome/pipeline-error.ts",

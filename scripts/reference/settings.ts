@@ -24,7 +24,7 @@ ${[...runner].map(([title, rows]) => section(title, rows, new Map())).join("")}
 ${[...controller].map(([title, rows]) => section(title, rows, known)).join("")}`;
 }
 
-/** The settings of a group. Those that another program has with the same text are only named. */
+/** The settings of a group. Settings that another program has with the same text are only named. */
 function section(title: string, rows: readonly Row[], known: ReadonlyMap<string, Row>): string {
   const isKnown = ({ flag, text, standard }: Row): boolean =>
     known.get(flag)?.text === text && known.get(flag)?.standard === standard;

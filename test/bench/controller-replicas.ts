@@ -75,7 +75,7 @@ interface Replica {
   readonly child: ChildProcess;
   /** The port of its metrics. */
   readonly port: number | undefined;
-  /** Where `loop-pauses.ts` writes. */
+  /** The file of `loop-pauses.ts`. */
   readonly pauses: string;
   /** The bytes of it that were read. */
   read: number;

@@ -16,7 +16,7 @@ import {
   targetOf,
 } from "./imports.ts";
 
-// Which of our packages each may import: the way that data flows (docs/contributing/architecture.md).
+// Our packages that each may import: the way that data flows (docs/contributing/architecture.md).
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   units: ["errors"],
   lifetime: [],

@@ -79,13 +79,13 @@ type Transport = "an abstract socket" | "a path socket" | "TCP with a token" | "
 
 /** The settings of both ends for a transport. */
 interface Meeting {
-  /** Where our server listens. */
+  /** The options of our server. */
   readonly ours: Partial<RunnerServerOptions> & { addresses: string[] };
-  /** Where the peer connects, given the address that our server reports. */
+  /** The options of the peer's client, given the address that our server reports. */
   dial(address: string): PeerOptions;
   /** The token that the peer sends. */
   readonly token?: string;
-  /** Where the peer listens. */
+  /** The options of the peer's server. */
   readonly theirs: PeerOptions;
   /** How our client connects, given the address that the peer reports. */
   reach(address: string): RunnerClientOptions;

@@ -37,7 +37,7 @@ export interface LifeOptions {
   readonly known: (kind: ResourceKind) => readonly LiveObject[] | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Which objects this controller reconciles: several runs share a server. */
+  /** Selects the objects that this controller reconciles: several runs share a server. */
   readonly isOurs: (object: LiveObject) => boolean;
 }
 

@@ -77,7 +77,7 @@ export function withoutObjects(folder: string): InputError {
   return new InputError(`no Kubernetes objects in the YAML and JSON files of the folder ${sourceName(folder)}`);
 }
 
-/** The start of a file. That of one that cannot be opened looks like an object, so that the error is reported. */
+/** The start of a file. If the file cannot be opened, returns the start of an object, so that the error is reported. */
 function startOf(path: string): string {
   let file: number;
   try {

@@ -8,7 +8,7 @@ export type SettingsOf<T> = { readonly [K in keyof T]-?: Setting<T[K]> };
 /** The values on the command line, by flag: one text, several, or true for a switch. */
 export type GivenFlags = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
 
-/** Where variables come from. */
+/** The source of variables. */
 export interface Variables {
   /** The prefix of their names: `xfn-runner` for `XFN_RUNNER_...`. */
   readonly program: string;

@@ -84,7 +84,7 @@ export async function runBuild(path: string, flags: BuildFlags, terminal: Output
 }
 
 /**
- * Where the image goes. In a layout it is found by the tag of `--tag` unless `--output` names one: skopeo and umoci
+ * The destination of the image. A layout gets the tag of `--tag` unless `--output` names one, because skopeo and umoci
  * find images by tags. Checked before the build, which may take a minute.
  */
 function imageName({ tag, output }: BuildFlags): string {

@@ -15,7 +15,7 @@ const TEMPLATE_FIELDS = ["patchSets", "resources", "to"];
 /**
  * Converts a Composition of templates to `mode: Pipeline`: its templates become the input of
  * function-patch-and-transform, its EnvironmentConfigs that of function-environment-configs, its functions steps with a
- * container. One of that mode stays as it is.
+ * container. A Composition with `mode: Pipeline` is not changed.
  *
  * @param root the document; changed in place
  */

@@ -12,7 +12,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-/** Where a project gets this repository's packages from: npm specifiers by name. */
+/** The npm specifiers of this repository's packages in a project, by name. */
 export interface PackageSources {
   /** For `devDependencies`. */
   readonly direct: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface PackageSources {
   readonly indirect: Readonly<Record<string, string>>;
 }
 
-/** Where the tarballs are in a project. */
+/** The folder of the tarballs in a project. */
 const FOLDER = "vendor";
 
 /**

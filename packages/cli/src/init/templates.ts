@@ -5,7 +5,7 @@ export type TemplateName = "function" | "composition" | "project";
 export interface Template {
   /** Files of packages/cli/templates, and where each goes in the project. */
   readonly files: Readonly<Record<string, string>>;
-  /** Where the types of the definition go; absent if no code uses them. */
+  /** File for the types of the definition; absent if no code uses them. */
   readonly types?: string;
   readonly scripts: Readonly<Record<string, string>>;
   /** Packages that the tests and functions import. */

@@ -26,7 +26,7 @@ export function mentionsOnlyRunning(file: string): boolean {
   return count(FUNCTION) > 0 && count(RUNNING) >= count(FUNCTION);
 }
 
-/** Guesses whether a render needs containers. Where it is wrong, they are prepared in vain, or later. */
+/** Guesses whether a render needs containers. A wrong guess prepares them in vain, or later. */
 export function needsContainers({ composition, functions }: RenderFiles): boolean {
   return mentionsFunctions(composition) && !(functions !== undefined && mentionsOnlyRunning(functions));
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
 
-/** Where the spec of an XR has the fields that controllers read and write, such as `compositionRef`. */
+/** The place of the fields in an XR's spec that controllers read and write, such as `compositionRef`. */
 export interface Layout {
   /** XRs of Crossplane 1 and of `scope: LegacyCluster` have them in `spec`, others in `spec.crossplane`. */
   readonly isLegacy: boolean;

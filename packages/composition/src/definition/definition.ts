@@ -31,9 +31,9 @@ export const PUBLICATION_KIND = "InfrastructurePublication";
 export const MAX_COMPOSITE_NAME_LENGTH = 63;
 
 /**
- * The scope of a definition's XRs. Those of `LegacyCluster` are cluster-scoped like those of `Cluster`, with the fields
- * of Crossplane 1 in their spec. Only they can be claimed, and publish connection details. Those of `LegacyNamespaced`,
- * which only an ApplicationDefinition has, are namespaced with such fields.
+ * The scope of a definition's XRs. `LegacyCluster` is cluster-scoped like `Cluster`, with the fields of Crossplane 1 in
+ * the spec. Only such XRs can be claimed, and publish connection details. `LegacyNamespaced` is namespaced with the
+ * same fields; only an ApplicationDefinition has it.
  */
 export type DefinitionScope = "Namespaced" | "Cluster" | "LegacyCluster" | "LegacyNamespaced";
 

@@ -69,8 +69,8 @@ function printString(text: string): string {
     // Go 1.20 has no short form for backspace and form feed.
     if (found === "\\b") return "\\u0008";
     if (found === "\\f") return "\\u000c";
-    // JavaScript escapes lone surrogates. Those from U+DC80 stand for bytes of invalid UTF-8, which Go escapes. Go
-    // reads any other as the replacement character.
+    // JavaScript escapes lone surrogates. Surrogates from U+DC80 stand for bytes of invalid UTF-8, which Go
+    // escapes. Go reads any other as the replacement character.
     if (found.startsWith("\\ud")) return /^\\udc[89a-f]/.test(found) ? "\\ufffd" : "\ufffd";
     return found.startsWith("\\") ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

@@ -16,7 +16,7 @@ interface CompositionSpec extends View {
   readonly pipeline: readonly (View & { readonly functionRef: Texts<"name" | "package"> })[];
 }
 
-/** Where a rollout is. All but `Shadow` and `Canary` are final. */
+/** The phase of a rollout. All but `Shadow` and `Canary` are final. */
 export type RolloutPhase =
   /** Some XRs are composed without effect. */
   | "Shadow"

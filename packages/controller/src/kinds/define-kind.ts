@@ -13,7 +13,7 @@ export function isOwnCrd({ kind, metadata }: KubernetesObject): boolean {
 
 /** A kind of our own: what identifies it, its CRD, and typed reads of its objects. */
 export interface Kind<Values> extends ResourceKind {
-  /** The fields of an object. One of another type than the schema's counts as absent. */
+  /** The fields of an object. A field of another type than the schema's counts as absent. */
   of(object: JsonObject | undefined): Values;
   /** Its CRD. @param version the controller's, for a label that `xfn version` reads */
   crd(version?: string): KubernetesObject;

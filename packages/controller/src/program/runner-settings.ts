@@ -21,7 +21,7 @@ export const IN_PROCESS = "in-process";
 
 const RUNNER_TLS = tlsClientSettings("runner-tls");
 
-/** The flags, variables, defaults and readers. Those of a runner are the ones of `xfn-runner serve`. */
+/** The flags, variables, defaults and readers. A runner in this process has the settings of `xfn-runner serve`. */
 export const RUNNER_SETTINGS: SettingsOf<RunnerSettings> = {
   runner: one(
     "runner",

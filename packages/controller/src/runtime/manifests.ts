@@ -37,7 +37,7 @@ export interface Manifests {
 /** The container of a Deployment's template that runs the package, as in Crossplane. */
 const CONTAINER = "package-runtime";
 const USER = 2000;
-/** Where Crossplane's SDKs listen. */
+/** The port on which Crossplane's SDKs listen. */
 export const GRPC_PORT = 9443;
 const METRICS_PORT = 8080;
 /** On the template of pods: restarts them when the content of their Secrets changes. */

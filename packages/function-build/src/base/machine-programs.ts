@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-// Where distributions and administrators install programs. Not the user's PATH, whose first `awk` may be any program,
-// and no path that a script names: a downloaded folder would choose what runs here, and what goes into the image.
+// Folders in which distributions and administrators install programs. The user's PATH is not searched, because its
+// first `awk` may be any program. A path that a script names is not used: a downloaded folder would choose what runs
+// here, and what goes into the image.
 const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"] as const;
 
 /** A program of this machine by its name. */

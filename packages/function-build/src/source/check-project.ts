@@ -8,8 +8,8 @@ import { readSettings } from "../files/typescript-settings.ts";
 const STRICT = { strict: true } as const;
 
 /**
- * Settings that the bundler and Node decide. Those of the folder may be for another compiler or another target. null
- * removes a setting: TypeScript 7 refuses some.
+ * Settings that the bundler and Node decide. The folder's own settings may be for another compiler or target. null
+ * removes a setting, because TypeScript 7 rejects some.
  */
 const DECIDED = {
   target: "esnext",

@@ -53,7 +53,7 @@ export function laidOver(
   return overlayJson(observed, desired) as KubernetesObject;
 }
 
-/** KRM functions expect each item to have a name. One without gets that of its entry. */
+/** KRM functions expect each item to have a name. An item without a name gets that of its entry. */
 function composedItem(entry: string, resource: KubernetesObject): KubernetesObject {
   const annotations = { [TYPE_ANNOTATION]: COMPOSED, [NAME_ANNOTATION]: entry };
   const isNamed = resource.metadata?.name !== undefined;

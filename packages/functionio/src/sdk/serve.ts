@@ -21,7 +21,7 @@ const LINGER_MS = 1000;
 const SOURCE = "stdin";
 const READ = { source: SOURCE, untyped: true } as const;
 
-/** The way out for functions that throw or return something else than a FunctionIO. Those of `compose` do neither. */
+/** Advice to functions that throw, or do not return a FunctionIO. Functions of `compose` do neither. */
 const NOT_COMPOSED = "if it is a handler, write: export default compose(handler)";
 
 let serving = false;

@@ -59,7 +59,7 @@ export interface InformerOptions {
   /** Caches only `apiVersion`, `kind` and `metadata` of each object. */
   readonly metadataOnly?: boolean | undefined;
   /**
-   * Which objects the cache keeps whole. It keeps stubs of the others: apiVersion, kind, name, namespace, UID, resource
+   * Selects objects to cache whole. The cache has stubs of the others: apiVersion, kind, name, namespace, UID, resource
    * version and controller. Users with the same function share an informer. Default: all.
    */
   readonly keepWhole?: ((object: LiveObject) => boolean) | undefined;

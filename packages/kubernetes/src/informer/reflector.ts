@@ -22,7 +22,7 @@ export interface ReflectorOptions extends InformerOptions {
   readonly timeoutSeconds?: number | undefined;
 }
 
-// A server that restarts is unavailable for some seconds. One that is gone gets a request every 15 s.
+// A server that restarts is unavailable for some seconds. A server that stays away gets a request every 15 s.
 const BACKOFF: Backoff = { firstMs: 100, longestMs: 15_000 };
 // A shorter watch counts as a failure, so that the next one does not start at once.
 const SHORT_WATCH_MS = 1_000;

@@ -39,7 +39,7 @@ export async function resolveReferences(
   );
   const [first] = problems;
   if (first === undefined) return resolved;
-  // One that no other object can resolve decides: waiting would not help.
+  // A problem that no other object can resolve decides: waiting would not help.
   const worst = problems.find(({ retryable }) => !retryable) ?? first;
   throw new ReferenceResolutionError(worst.code, problems.map(({ message }) => message).join("; "));
 }

@@ -20,7 +20,7 @@ export class BoundedCache<V> {
     return entry.value;
   }
 
-  /** Adds a value. One that is larger than the whole cache is not added. */
+  /** Adds a value, unless it is larger than the whole cache. */
   set(key: string, value: V): void {
     this.delete(key);
     const bytes = this.#sizeOf(value);

@@ -22,7 +22,7 @@ export type ImageErrorCode =
   | "Unsupported" // the media type or digest algorithm is unknown.
   | "WrongPlatform"; // no image for the requested platform.
 
-/** Where in an image the error occurred, as far as known. */
+/** The location of an error in an image, as far as known. */
 export interface ImageErrorLocation {
   /** The image, as the caller wrote it or normalised. */
   image?: string;

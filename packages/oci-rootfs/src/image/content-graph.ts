@@ -32,7 +32,7 @@ export interface ContentGraph {
   readonly children: readonly CopiedManifest[];
 }
 
-/** All manifests of one index, which stay in memory. Those of the largest official images take about 100 KiB. */
+/** All manifests of one index, which stay in memory. The largest official images have about 100 KiB of manifests. */
 const MAX_ALL_MANIFESTS_BYTES = 64 * 1024 * 1024;
 /** Layers that only their vendor may distribute (OCI image-spec, "Non-Distributable Layers"). */
 const FOREIGN_LAYER = /nondistributable|\.foreign\./;

@@ -56,7 +56,7 @@ export interface StoreName {
   readonly reference: Reference;
 }
 
-/** Where an image is copied from or to. */
+/** The source or destination of a copy. */
 export type ImageLocation = ImageName | StoreName;
 
 export interface ImageNameOptions {

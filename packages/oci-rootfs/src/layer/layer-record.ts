@@ -81,12 +81,12 @@ export function assumedOf({ implied, hollow, whiteouts, named }: LayerPaths): La
 export const IMPLIED_MODE = 0o755;
 
 /**
- * Whether a layer that was unpacked alone is correct on top of `lower`. It is not if
+ * Whether a layer that was unpacked alone is correct on top of `lower`. It is not correct if
  * - a path passes through a lower symbolic link: with `lib -> usr/lib` below, `lib/b` would hide all of `usr/lib`;
  * - an implied directory would hide a lower one's mode, such as that of `/tmp`;
  * - a whiteout deletes nothing: overlayfs shows the device in a directory that it does not merge;
- * - an opaque mark hides nothing.
- * Nor is it if a hard link's target is a lower file (`LayerRecord.lowerLinks`).
+ * - an opaque mark hides nothing;
+ * - a hard link's target is a lower file (`LayerRecord.lowerLinks`).
  */
 export function fitsOn(paths: LayerPaths, lower: LowerTree): boolean {
   for (const path of paths.implied) {

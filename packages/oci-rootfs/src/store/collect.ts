@@ -5,7 +5,7 @@ import { type Candidate, type Entry, type Marked, mark, stampOf } from "./mark.t
 import type { NameStore } from "./name-store.ts";
 import type { StoreDirectory } from "./store-directory.ts";
 
-/** Which images to remove. Without `olderThanMs` and `maxBytes`: images without a name. */
+/** Selects images to remove. Default, without `olderThanMs` and `maxBytes`: images without a name. */
 export interface PruneOptions {
   /** Removes images that were not used for this many milliseconds, named or not. */
   olderThanMs?: number | undefined;

@@ -175,7 +175,7 @@ export class WorkerThreads<Job, Outcome> {
   }
 }
 
-/** Ends a thread. One within a system call ends after it. */
+/** Ends a thread. A thread in a system call ends after the call. */
 function end(worker: Worker): void {
   // It may still run out of memory, and an error without a listener would end this process.
   worker.removeAllListeners().on("error", () => undefined);

@@ -14,7 +14,7 @@ export interface ArtifactFile {
   readonly content: Buffer;
 }
 
-/** Which files of an artifact are read. */
+/** Selects and bounds the files of an artifact to read. */
 export interface ArtifactOptions {
   readonly mediaTypes: ReadonlySet<string>;
   /** More files are an error. */

@@ -43,7 +43,7 @@ export class Replay {
   /**
    * The functions of a run.
    *
-   * @param given finds the Secrets of steps. Those that it does not find have the recorded masks as their values
+   * @param given finds the Secrets of steps. A Secret that it does not find has the recorded masks as its values
    */
   callers(composition: Composition, given?: PipelineInput["credentials"]): ReplayedCallers {
     const call = (step: string, input: Uint8Array): Promise<Uint8Array> =>
