@@ -9,7 +9,12 @@ import {
 } from "../../scripts/release/image-signature.ts";
 import { signed } from "../../scripts/release/signed.ts";
 
-export { attachSignatures, type SignatureFile, simpleSignature } from "../../scripts/release/image-signature.ts";
+export {
+  attachSignatures,
+  type Claim,
+  type SignatureFile,
+  simpleSignature,
+} from "../../scripts/release/image-signature.ts";
 
 // Signatures as cosign writes them, at a real registry.
 
