@@ -43,7 +43,7 @@ const QUANTITIES: ReadonlySet<string> = new Set([
 ]);
 
 const MODULES = new URL("../node_modules/@kubernetes/client-node/dist/gen/models/", import.meta.url);
-const TABLE = new URL("../packages/kubernetes/src/builtin-kinds/generated/models.ts", import.meta.url);
+const TABLE = new URL("../packages/kubernetes/src/builtin-kinds/generated/models.json", import.meta.url);
 
 const table = new Map<string, string>();
 
@@ -89,8 +89,8 @@ async function code(type: string, format: string): Promise<string> {
 const names = new Set(readdirSync(MODULES).flatMap((name) => /^(\w+)\.js$/.exec(name)?.[1] ?? []));
 for (const name of [...names].toSorted()) if (/^V\d/.test(name) && isKind(await attributesOf(name))) await add(name);
 
-const lines = [...table].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, fields]) => `  ${name}: "${fields}",`);
-const text = `// scripts/builtin-models.ts writes this file.\n\nexport const MODELS: Readonly<Record<string, string>> = {\n${lines.join("\n")}\n};\n`;
+const sorted = Object.fromEntries([...table].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+const text = `${JSON.stringify(sorted, undefined, 2)}\n`;
 if (!process.argv.includes("--check")) writeFileSync(TABLE, text);
 else if (readFileSync(TABLE, "utf8") !== text) {
   process.stderr.write("the table of Kubernetes' own kinds is out of date: run npm run models\n");

@@ -16,8 +16,8 @@ export async function builtinSchema(apiVersion: string, kind: string): Promise<J
   const model = modelOf(apiVersion, kind);
   if (model === undefined) return undefined;
   // 100 kB that few programs need.
-  const { MODELS } = await import("./generated/models.ts");
-  const schema = schemaOfModel(MODELS, model, new Set());
+  const { default: models } = await import("./generated/models.json", { with: { type: "json" } });
+  const schema = schemaOfModel(models, model, new Set());
   if (schema === undefined) return undefined;
   const { apiVersion: _, kind: __, ...properties } = schema["properties"] as JsonObject;
   // The metadata of the object itself is checked like that of every object.
