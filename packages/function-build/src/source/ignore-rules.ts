@@ -12,11 +12,13 @@ const MAX_BYTES = 256 * 1024;
 // A name with a dot first: .env, .npmrc, .ssh, .aws and .docker have credentials.
 const HIDDEN = ["**/.*"];
 // Not part of a function: installed packages, tests, files of Python and of editors.
-const DEFAULTS = [
-  ...["node_modules", "test", "tests", "__tests__", "testdata", "__pycache__"],
-  ...["test", "spec"].flatMap((word) => ["js", "ts"].flatMap((end) => [`*.${word}.${end}`, `*.${word}.[cm]${end}`])),
-  ...["*_test.go", "*_test.py", "test_*.py", "*.pyc", "*~", ".DS_Store", ".gitignore", ".dockerignore"],
-].map((pattern) => `**/${pattern}`);
+const TESTS = ["test", "spec"].flatMap((word) =>
+  ["js", "ts"].flatMap((end) => [`*.${word}.${end}`, `*.${word}.[cm]${end}`]),
+);
+const NAMES =
+  "node_modules test tests __tests__ testdata __pycache__ *_test.go *_test.py test_*.py *.pyc *~ " +
+  ".DS_Store .gitignore .dockerignore";
+const DEFAULTS = [...NAMES.split(" "), ...TESTS].map((pattern) => `**/${pattern}`);
 
 const byDefault = dockerIgnore.default().add(DEFAULTS);
 
