@@ -1,6 +1,6 @@
-// Bundles two modules of packages/runner/dist into a file beside each. The sandbox host, host/main.js: one file instead
-// of 25, because the first call waits for the start of this process. And service/tracing.js with the libraries of
-// OpenTelemetry, which have 20 MB as packages.
+// Bundles two modules of packages/runner/dist, each into a file in its folder. The sandbox host, host/main.js, is one
+// file instead of 25, because the first call waits for the start of this process. service/tracing.js contains the
+// libraries of OpenTelemetry, which have 20 MB as packages.
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 

@@ -1,5 +1,5 @@
 // The programs in the images: bundles at the places of their modules, below one folder. Modules find workers, programs
-// and package.json beside themselves, as in an installation.
+// and package.json by paths relative to themselves, as in an installation.
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ const SEPARATE = [
   "packages/wasm/dist/guest/main.js",
 ];
 
-/** Packages of gRPC that read .proto files beside themselves. */
+/** Packages of gRPC that read .proto files in their own folder. */
 const PROTO_READERS = ["grpc-health-check", "@grpc/reflection"];
 /** Modules find these by `require`, which a bundler does not see. */
 const INSTALLED = ["re2js", "koffi"];

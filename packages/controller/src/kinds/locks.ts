@@ -4,7 +4,7 @@ import { status } from "./status.ts";
 
 const TYPES = ["Configuration", "Provider", "Function"] as const;
 
-/** The Lock has its fields beside `metadata`, as in Crossplane. */
+/** The Lock has its fields next to `metadata`, as in Crossplane. */
 export const LOCKS: Kind<object> = defineKind({
   group: "pkg.crossplane.io",
   kind: "Lock",

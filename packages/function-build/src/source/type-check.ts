@@ -17,8 +17,9 @@ const UNTYPED_JSON = 'declare module "*.json";\n';
 const SETTINGS_ERROR = /^(?:[^()]*\.json\(\d+,\d+\): )?error TS/;
 
 /**
- * Checks a function's types with the TypeScript beside xfn: a compiler in the folder would be code of the folder, which
- * a build must not run. Uses the folder's `tsconfig.json` as far as that compiler accepts it, else `strict`.
+ * Checks a function's types with the TypeScript of xfn's installation: a compiler in the folder would be code of the
+ * folder, which a build must not run. Uses the folder's `tsconfig.json` as far as that compiler accepts it, else
+ * `strict`.
  *
  * @returns a note for a person
  * @throws InputError with `file:line:column` lines
@@ -83,7 +84,7 @@ function withoutJson(project: CheckProject, declaration: string): CheckProject {
   return { ...project, compilerOptions, files: [...project.files, declaration] };
 }
 
-/** The program of the TypeScript beside xfn, an optional peer dependency of 31 MB; undefined if there is none. */
+/** The TypeScript compiler, an optional peer dependency of 31 MB; undefined if it is not installed. */
 function compiler(): string | undefined {
   let manifest: string;
   try {

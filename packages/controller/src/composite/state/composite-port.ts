@@ -43,7 +43,7 @@ export type CompositeLimits = Pick<
   | "serviceAccount"
 >;
 
-/** Everything that one reconcile uses, beside its XR. */
+/** Everything that one reconcile uses, except its XR. */
 export interface CompositePort {
   readonly actors: CompositeActors;
   /** The caches of watched kinds. */
