@@ -13,5 +13,6 @@ test("each file of each template exists, and each file belongs to a template", (
 
 test("projects use the versions of tools that this repository uses", () => {
   const root = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8"));
-  for (const [name, range] of Object.entries(TOOLS)) expect(range).toBe(`^${root.devDependencies[name]}`);
+  const versions = { ...root.dependencies, ...root.devDependencies };
+  for (const [name, range] of Object.entries(TOOLS)) expect(range).toBe(`^${versions[name]}`);
 });

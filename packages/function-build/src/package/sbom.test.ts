@@ -196,6 +196,7 @@ export default compose(({ results }) => results.normal(String(value + other)));
     { name: "@xfn/function-grpc", ofSdk: true },
     { name: "@xfn/functionio", ofSdk: true },
     { name: "@xfn/json", ofSdk: true },
+    { name: "@xfn/protobuf", ofSdk: true },
     { name: "js-yaml", ofSdk: true },
     { name: "left-pad", version: "1.0.0", ofSdk: false },
   ]);
