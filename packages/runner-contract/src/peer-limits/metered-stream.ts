@@ -17,8 +17,8 @@ const MEMORY: Buffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
  * A connection to an HTTP/2 server, for `node:http2`. It ends with a {@link PeerLimitError} before `node:http2` reads
- * bytes that exceed the budget. Given the socket itself, `node:http2` would read in native code, where nothing counts
- * the bytes.
+ * bytes that exceed the budget. Given the socket itself, `node:http2` would read in native code. A timer that checks
+ * the socket's `bytesRead` runs too late then: a server kept the process busy for 600 ms.
  *
  * It has no queues in addition to those of the socket, because they would take as much time as everything else. A chunk
  * is therefore valid only during its event.
