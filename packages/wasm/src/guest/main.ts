@@ -12,7 +12,8 @@ import {
   STDERR,
   WAITING,
 } from "../protocol/frames.ts";
-import { InvalidModuleError, loadModule } from "./load-module.ts";
+import { InvalidModuleError, type LoadedModule, loadModule } from "./load-module.ts";
+import type { MemoryPages } from "./memory-pages.ts";
 import { receive, send } from "./pipes.ts";
 import { runInstance } from "./run-instance.ts";
 import { StandardStreams, type StreamsHost } from "./standard-streams.ts";
@@ -27,17 +28,20 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const maxOutputBytes = Number(process.argv[2]);
-const filtered = await confine(receive(FILTER));
+const memoryBytes = Number(process.argv[3]);
+const { filtered, pages } = await confine(receive(FILTER));
 serve(receive(MODULE));
 
-async function confine(program: Buffer): Promise<boolean> {
-  if (program.length === 0) return false;
+async function confine(program: Buffer): Promise<Ready & { readonly pages?: MemoryPages }> {
+  if (program.length === 0) return { filtered: false };
   const { filterCalls } = await import("./filter-calls.ts");
-  return filterCalls(program);
+  const { MemoryPages } = await import("./memory-pages.ts");
+  const pages = new MemoryPages(memoryBytes);
+  return { filtered: filterCalls(program), pages };
 }
 
 function serve(bytes: Buffer): void {
-  let module: WebAssembly.Module;
+  let module: LoadedModule;
   try {
     module = loadModule(bytes);
   } catch (error) {
@@ -57,7 +61,7 @@ function serve(bytes: Buffer): void {
 }
 
 /** Runs one call. Returns the size of the instance's memory, in bytes. */
-function runCall(module: WebAssembly.Module): number {
+function runCall(module: LoadedModule): number {
   const host: StreamsHost = {
     nextInput() {
       send(WAITING);
@@ -66,7 +70,7 @@ function runCall(module: WebAssembly.Module): number {
     reportError: (part) => send(STDERR, part),
   };
   const streams = new StandardStreams(host, maxOutputBytes);
-  const { failure, memoryBytes: used } = runInstance(module, streams);
+  const { failure, memoryBytes: used } = runInstance(module, streams, pages);
   // A function that did not read its input ended before its call arrived.
   streams.takeInput();
   streams.reportError();

@@ -50,6 +50,7 @@ export function processCommand(memoryBytes: number, maxOutputBytes: number, filt
     "--v8-pool-size=2",
     MAIN,
     String(maxOutputBytes),
+    String(memoryBytes),
   ];
   const node: Command = [process.execPath, ...flags];
   if (!existsSync(SHELL)) return node;

@@ -1,9 +1,13 @@
 import { MAX_TABLES } from "../protocol/limits.ts";
+import { readUnsigned } from "./leb128.ts";
 
 /** Section ids (WebAssembly specification, "Binary Format", "Sections"). */
-const IMPORTS = 2;
+export const CUSTOM = 0;
+export const IMPORTS = 2;
 const TABLES = 4;
-const MEMORIES = 5;
+export const MEMORIES = 5;
+export const DATA = 11;
+export const DATA_COUNT = 12;
 
 const HEADER_BYTES = 8;
 const MAGIC = 0x6d73_6100;
@@ -17,11 +21,30 @@ const MAX_IMPORTS = 64;
 /** Longer lengths are not valid 32-bit numbers. */
 const MAX_LENGTH_BYTES = 5;
 
-/** A section of a module: its id, and the indexes of its content and its end. */
-interface Section {
+/** A section of a module: its id, and the indexes of its id, its content and its end. */
+export interface Section {
   readonly id: number;
+  readonly start: number;
   readonly content: number;
   readonly end: number;
+}
+
+/** The sections of a module; undefined if they are malformed. */
+export function sectionsOf(bytes: Buffer): Section[] | undefined {
+  const sections: Section[] = [];
+  for (let at = HEADER_BYTES; at < bytes.length; ) {
+    const section = sectionAt(bytes, at);
+    if (section === undefined || section.end > bytes.length) return undefined;
+    sections.push(section);
+    at = section.end;
+  }
+  return sections;
+}
+
+/** The only section with an id; undefined if there is none, if there are several, or if the sections are malformed. */
+export function onlySection(bytes: Buffer, id: number): Section | undefined {
+  const found = sectionsOf(bytes)?.filter((section) => section.id === id) ?? [];
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /**
@@ -55,23 +78,5 @@ function sectionAt(bytes: Buffer, start: number): Section | undefined {
   const id = bytes[start];
   const size = readUnsigned(bytes, start + 1);
   if (id === undefined || size === undefined) return undefined;
-  return { id, content: size.next, end: size.next + size.value };
-}
-
-/** A number, and the index after its last byte. */
-interface Integer {
-  readonly value: number;
-  readonly next: number;
-}
-
-/** Reads an unsigned 32-bit number; undefined for encodings that V8 rejects: too long, too large, or cut off. */
-function readUnsigned(bytes: Uint8Array, from: number): Integer | undefined {
-  let value = 0;
-  for (let index = 0; index < MAX_LENGTH_BYTES; index++) {
-    const byte = bytes[from + index];
-    if (byte === undefined || (index === MAX_LENGTH_BYTES - 1 && byte > 0x0f)) return undefined;
-    value += (byte & 0x7f) * 2 ** (7 * index);
-    if (byte < 0x80) return { value, next: from + index + 1 };
-  }
-  return undefined;
+  return { id, start, content: size.next, end: size.next + size.value };
 }
