@@ -3,7 +3,7 @@ import type { Client, ResourceKind } from "@xfn/kubernetes";
 import { hasElapsed } from "../objects/elapsed.ts";
 
 /** The path of access reviews. A POST to it answers a question and stores nothing. */
-export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** A withdrawn right is noticed after this time. */
 const FRESH_MS = 10_000;
 /** Rights that no reconcile has requested for this long are no longer reviewed. */

@@ -19,15 +19,15 @@ import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { applyRun } from "./apply/apply-run.ts";
 import { writeStatus } from "./apply/composite-status.ts";
+import { planRun } from "./apply/plan-run.ts";
 import { PlanWriter } from "./apply/plan-writer.ts";
-import { type ComposedRun, compose } from "./compose.ts";
 import { deleteComposite } from "./delete-composite.ts";
 import { observeComposed } from "./observe/observe-composed.ts";
 import { ReconcileReader } from "./observe/reconcile-reader.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
 import { planPin } from "./plan/plan-composite.ts";
 import { planReuse } from "./plan/plan-reuse.ts";
-import { planRun } from "./plan-run.ts";
+import { type ComposedRun, compose } from "./run/compose.ts";
 import { completedRun, isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
 import {

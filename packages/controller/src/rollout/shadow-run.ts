@@ -3,10 +3,10 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import type { LiveObject } from "@xfn/kubernetes";
 import { actorsOf } from "../account/actors.ts";
 import { ComposingAccounts } from "../account/composing-accounts.ts";
-import { compose } from "../composite/compose.ts";
+import { planRun } from "../composite/apply/plan-run.ts";
 import { observeComposed } from "../composite/observe/observe-composed.ts";
 import { ReconcileReader } from "../composite/observe/reconcile-reader.ts";
-import { planRun } from "../composite/plan-run.ts";
+import { compose } from "../composite/run/compose.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { type CompositePort, callersOf, type Subject } from "../composite/state/composite-port.ts";
 import { Shown } from "../composite/state/shown.ts";

@@ -3,12 +3,12 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
-import type { ComposedRun } from "../compose.ts";
 import { asObserved } from "../observe/observe-composed.ts";
-import type { RunPlan } from "../plan-run.ts";
+import type { ComposedRun } from "../run/compose.ts";
 import type { CompositeLimits, CompositePort, Subject } from "../state/composite-port.ts";
 import { carryOut } from "./carry-out.ts";
 import { brokenContract } from "./connection-contract.ts";
+import type { RunPlan } from "./plan-run.ts";
 import { publishDetails } from "./publish-details.ts";
 import { readyCondition, statedReadiness } from "./ready-condition.ts";
 

@@ -1,8 +1,8 @@
 import { type Composition, callsFunctions } from "@xfn/composition";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
+import type { Actor } from "../../account/actor.ts";
 import type { ComposedWatches } from "../../objects/context.ts";
 import { isNewer } from "../../objects/own-writes.ts";
-import type { CompositePort } from "./composite-port.ts";
 
 /**
  * The state after a reconcile that called functions, wrote, and left the XR Ready. Its own writes cause another run,
@@ -13,6 +13,13 @@ export interface CompletedRun {
   readonly at: number;
   readonly xr: LiveObject;
   readonly composed: readonly { readonly kind: ResourceKind; readonly object: LiveObject }[];
+}
+
+/** The part of a reconcile's port that is read here. */
+interface CompletedPort {
+  readonly actors: { readonly xr: Pick<Actor, "client"> };
+  readonly clock: { readonly now: () => number; readonly signal: AbortSignal };
+  readonly shown: { readonly hasWritten: boolean };
 }
 
 /** The result of a reconcile. */
@@ -30,7 +37,7 @@ interface Ended {
  * takes less time than a run would be postponed.
  */
 export async function completedRun(
-  { actors, clock, shown }: Pick<CompositePort, "actors" | "clock" | "shown">,
+  { actors, clock, shown }: CompletedPort,
   { applied, before, composition, xr }: Ended,
 ): Promise<CompletedRun | undefined> {
   const isUnchanged = !shown.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;

@@ -2,18 +2,18 @@ import { type Composition, isComplete } from "@xfn/composition";
 import type { KubernetesObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import type { CompositeError } from "../objects/composite-error.ts";
-import { objectKey, referenceTo } from "../objects/references.ts";
-import type { ComposedRun } from "./compose.ts";
-import { discoverKinds } from "./observe/discover-kinds.ts";
-import { locate } from "./observe/locate.ts";
-import type { ObservedComposed } from "./observe/observe-composed.ts";
-import { ReconcileReader } from "./observe/reconcile-reader.ts";
-import { type Applicable, applicables } from "./plan/applicable.ts";
-import { type CompositePlan, planComposite } from "./plan/plan-composite.ts";
-import { refuseOutside } from "./plan/refuse-outside.ts";
-import { refuseUnnamed } from "./plan/refuse-unnamed.ts";
-import type { CompositePort, Subject } from "./state/composite-port.ts";
+import type { CompositeError } from "../../objects/composite-error.ts";
+import { objectKey, referenceTo } from "../../objects/references.ts";
+import { discoverKinds } from "../observe/discover-kinds.ts";
+import { locate } from "../observe/locate.ts";
+import type { ObservedComposed } from "../observe/observe-composed.ts";
+import { ReconcileReader } from "../observe/reconcile-reader.ts";
+import { type Applicable, applicables } from "../plan/applicable.ts";
+import { type CompositePlan, planComposite } from "../plan/plan-composite.ts";
+import { refuseOutside } from "../plan/refuse-outside.ts";
+import { refuseUnnamed } from "../plan/refuse-unnamed.ts";
+import type { ComposedRun } from "../run/compose.ts";
+import type { CompositePort, Subject } from "../state/composite-port.ts";
 
 /** The writes of a run. */
 export interface RunPlan extends CompositePlan {

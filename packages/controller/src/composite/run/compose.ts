@@ -3,12 +3,12 @@ import type { ObservedResource } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
-import type { SelectedRevision } from "../revision/select-revision.ts";
-import { type ObservedComposed, observedEntries, readConnectionSecret } from "./observe/observe-composed.ts";
-import { ReconcileReader } from "./observe/reconcile-reader.ts";
-import { requireSupported, runComposition } from "./run/run-composition.ts";
-import { runEnvironment } from "./run/run-environment.ts";
-import type { CompositePort, Subject } from "./state/composite-port.ts";
+import type { SelectedRevision } from "../../revision/select-revision.ts";
+import { type ObservedComposed, observedEntries, readConnectionSecret } from "../observe/observe-composed.ts";
+import { ReconcileReader } from "../observe/reconcile-reader.ts";
+import type { CompositePort, Subject } from "../state/composite-port.ts";
+import { requireSupported, runComposition } from "./run-composition.ts";
+import { runEnvironment } from "./run-environment.ts";
 
 /** The result of an XR's templates and functions, and the state that they observed. */
 export interface ComposedRun {
