@@ -286,10 +286,13 @@ function literalType(value: Value): Type {
   }
 }
 
-/** `a.b.c` of a chain of fields. Undefined for any other expression. */
-function qualifiedName(expression: Expression): string | undefined {
+/** The most parts of a declared name: `google.protobuf.Timestamp`. Without it, long chains take quadratic time. */
+const MAX_NAME_PARTS = 3;
+
+/** `a.b.c` of a chain of fields. Undefined for a chain longer than any declared name, and for any other expression. */
+function qualifiedName(expression: Expression, maxParts: number = MAX_NAME_PARTS): string | undefined {
   if (expression.kind === "ident") return expression.name;
-  if (expression.kind !== "select" || expression.testOnly) return undefined;
-  const prefix = qualifiedName(expression.operand);
+  if (expression.kind !== "select" || expression.testOnly || maxParts === 1) return undefined;
+  const prefix = qualifiedName(expression.operand, maxParts - 1);
   return prefix === undefined ? undefined : `${prefix}.${expression.field}`;
 }
