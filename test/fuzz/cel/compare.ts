@@ -21,6 +21,9 @@ const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /** After one of these, the server runs no rules. */
 const BLOCKING: ReadonlySet<string> = new Set(["Required", "Type", "Format", "TooLong", "TooMany"]);
 
+/** Our problem of a rule at which the server panics. It would close the connection without an answer for the batch. */
+const PANIC = "an optional element has the type 'dyn'";
+
 /** Compares batches of cases with an API server, each batch as the properties of one CRD. */
 export class Comparison {
   readonly #server: Server;
@@ -42,8 +45,9 @@ export class Comparison {
   /** Compares which cases are refused. Returns those that both accept. */
   async #compareSchemas(cases: readonly Case[]): Promise<Case[]> {
     const ours = new Map(cases.map((one) => [one, problemOf(one.schema)]));
-    const theirs = new Map<Case, string>();
-    let open = cases;
+    const panics = cases.filter((one) => ours.get(one)?.includes(PANIC) === true);
+    const theirs = new Map(panics.map((one) => [one, "panic"]));
+    let open = cases.filter((one) => !theirs.has(one));
     // Problems of one kind hide others: the server estimates no costs while a default is invalid.
     for (let round = 0; round < 6; round++) {
       const answer = await this.#server.send("POST", `${CRDS}?dryRun=All`, this.#crd("Probe", open));

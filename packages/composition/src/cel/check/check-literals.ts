@@ -46,7 +46,7 @@ function checkAggregates(expression: Expression, isExempt: boolean, problems: st
   const inner = isExempt || (expression.kind === "call" && expression.name === "format");
   if (!isExempt && expression.kind === "list") {
     requireOne(
-      expression.items.map(({ type }, index) => unwrapped(type, expression.optional.has(index))),
+      expression.items.map(({ type }, index) => unwrapped(type, expression.optional.has(index), problems)),
       problems,
     );
   } else if (!isExempt && expression.kind === "map") {
@@ -56,15 +56,19 @@ function checkAggregates(expression: Expression, isExempt: boolean, problems: st
       problems,
     );
     requireOne(
-      entries.map(({ value, optional }) => unwrapped(value.type, optional)),
+      entries.map(({ value, optional }) => unwrapped(value.type, optional, problems)),
       problems,
     );
   }
   for (const part of partsOf(expression)) checkAggregates(part, inner, problems);
 }
 
-function unwrapped(type: Type | undefined, optional: boolean): Type | undefined {
-  return optional && type !== undefined ? (insideOptional(type) ?? type) : type;
+function unwrapped(type: Type | undefined, optional: boolean, problems: string[]): Type | undefined {
+  if (!optional || type === undefined) return type;
+  const inner = insideOptional(type);
+  // An API server of Kubernetes 1.34 panics (cel-go 0.26). Any other problem comes second.
+  if (inner === undefined) problems.unshift("an optional element has the type 'dyn': wrap it in optional.of()");
+  return inner ?? type;
 }
 
 function requireOne(types: readonly (Type | undefined)[], problems: string[]): void {

@@ -85,6 +85,19 @@ describe("an API server refuses", () => {
     ],
     ["optionalOldSelf without oldSelf", "true", { optionalOldSelf: true }, /optionalOldSelf: may not be set/],
     ["oldSelf as an optional that is not set", "oldSelf.hasValue()", {}, /rule: is not valid CEL/],
+    [
+      "a map's optional value of a dynamic type",
+      "{?'a': dyn(self.a)}.size() == 1",
+      {},
+      /optional element has the type 'dyn'/,
+    ],
+    [
+      "a list's optional item of a dynamic type",
+      "[?dyn(self.a)].size() == 1",
+      {},
+      /optional element has the type 'dyn'/,
+    ],
+    ["no optional item of an optional type", "[?optional.of(dyn(self.a))].size() == 1", {}, undefined],
     ["no oldSelf as an optional", "oldSelf.hasValue() || has(self.a)", { optionalOldSelf: true }, undefined],
   ])("%s", (_, rule, more, message) => {
     const problems = problemsOf({ o: ruled(object, rule, more) });
