@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import process from "node:process";
+import { dockerCredentials } from "@xfn/oci-rootfs";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import type { BuiltImage } from "../image/build-images.ts";
 import { run } from "../image/downloads.ts";
@@ -13,7 +14,10 @@ export async function publish(
   images: readonly BuiltImage[],
 ): Promise<void> {
   const { output, registry, version, insecure, key } = settings;
-  const options = { insecureRegistries: insecure ? [registry.split("/")[0] ?? ""] : [] };
+  const options = {
+    credentials: dockerCredentials(),
+    insecureRegistries: insecure ? [registry.split("/")[0] ?? ""] : [],
+  };
   for (const { name, digest } of images) {
     const to = `${registry}/${name}`;
     await copyImage({ from: `oci:${join(output, "images", name)}:${version}`, to: `${to}:v${version}`, ...options });

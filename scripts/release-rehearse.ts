@@ -1,0 +1,118 @@
+// Rehearses a release on this machine: publishes it to registries on loopback, and uses it as a user would, in an empty
+// home: npm run release:rehearse. It needs Debian, docker-registry, crun and npm's registry, and takes some minutes.
+import { generateKeyPairSync } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { installedSize } from "./rehearsal/installed-size.ts";
+import { readLayoutDigests } from "./rehearsal/layout-digests.ts";
+import { startRegistries } from "./rehearsal/registries.ts";
+import { expectOutput, runAs, tryAs } from "./rehearsal/run-as.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const VERSION = "0.0.0-rehearsal.1";
+const MEBIBYTE = 2 ** 20;
+
+const LIMITS = {
+  cli: { packages: ["@xfn/cli"], mebibytes: 80, count: 150 },
+  all: { packages: ["@xfn/cli", "@xfn/runner", "@xfn/controller"], mebibytes: 130, count: 150 },
+} as const;
+
+const folder = mkdtempSync(join(tmpdir(), "xfn-rehearsal-"));
+const registries = await startRegistries(folder);
+try {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const key = join(folder, "key.pem");
+  writeFileSync(key, privateKey.export({ type: "pkcs8", format: "pem" }));
+  const release = join(folder, "release");
+  const env = registries.env;
+  step("publish the release");
+  const images = `${registries.images}/xfn`;
+  const flags = [
+    "--version",
+    VERSION,
+    "--repository",
+    "https://git.example.org/xfn",
+    "--registry",
+    images,
+    "--insecure",
+  ];
+  const program = join(ROOT, "scripts/release.ts");
+  await runAs(env, ROOT, process.execPath, [program, ...flags, "--key", key, "--output", release]);
+  for (const [name, { packages, mebibytes, count }] of Object.entries(LIMITS)) {
+    step(`install ${packages.join(", ")} in an empty home`);
+    const home = emptyHome(name);
+    await runAs(home.env, home.app, "npm", [
+      "install",
+      "--no-audit",
+      "--no-fund",
+      ...packages.map((one) => `${one}@${VERSION}`),
+    ]);
+    const size = installedSize(join(home.app, "node_modules"));
+    say(`${Math.ceil(size.bytes / MEBIBYTE)} MiB, ${size.packages} packages`);
+    if (size.bytes > mebibytes * MEBIBYTE || size.packages > count)
+      throw new Error(`${packages.join(", ")}: the limits are ${mebibytes} MiB and ${count} packages`);
+    if (name === "cli") await story(home);
+    else
+      for (const program of ["xfn-runner", "xfn-controller"]) await expectOutput(home, program, ["--version"], VERSION);
+  }
+  step("run it by npx");
+  const { env: npxEnv, app } = emptyHome("npx");
+  await expectOutput({ env: npxEnv, app }, "npx", ["--yes", `@xfn/cli@${VERSION}`, "--version"], VERSION);
+  step("pull the images");
+  for (const [name, digest] of readLayoutDigests(join(release, "images"), VERSION)) {
+    const accept = ["index", "manifest"].map((type) => `application/vnd.oci.image.${type}.v1+json`).join();
+    const manifestOf = (tag: string): Promise<Response> =>
+      fetch(`http://${registries.images}/v2/xfn/${name}/manifests/${tag}`, { headers: { accept } });
+    const manifest = await manifestOf(`v${VERSION}`);
+    const signature = await manifestOf(`${digest.replace(":", "-")}.sig`);
+    if (manifest.headers.get("docker-content-digest") !== digest || !signature.ok)
+      throw new Error(`${name}: the registry lacks the digest ${digest}, or its signature`);
+    say(`${name}@${digest}`);
+  }
+  say("the rehearsal passed");
+} finally {
+  await registries[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The README's story, and the refusal of an old Node. */
+async function story(home: { readonly env: NodeJS.ProcessEnv; readonly app: string }): Promise<void> {
+  step("the README's story");
+  for (const name of ["quickstart", "templates"])
+    cpSync(join(ROOT, "examples", name), join(home.app, name), { recursive: true });
+  const xfn = join(home.app, "node_modules/.bin/xfn");
+  // In a checkout, ./xfn builds these by itself.
+  for (const name of ["backup", "database", "network-policy"])
+    await runAs(home.env, home.app, xfn, ["build", `quickstart/functions/${name}`, "-t", `quickstart/${name}:v1`]);
+  const inputs = ["xr", "composition", "functions"].map((name) => `quickstart/${name}.yaml`);
+  await expectOutput(home, xfn, ["render", ...inputs], "kind: ScheduledBackup");
+  const files = "templates/xr.yaml,templates/composition.yaml";
+  await expectOutput(home, xfn, ["validate", "templates/definition.yaml", files], "2 success cases, 0 failure cases");
+  step("the refusal of an old Node");
+  const old = `node-linux-${process.arch}`;
+  await runAs(home.env, home.app, "npm", ["install", "--no-audit", "--no-fund", `${old}@20`]);
+  const node = join(home.app, "node_modules", old, "bin/node");
+  const main = join(home.app, "node_modules/@xfn/cli/dist/xfn.js");
+  const { code, stderr } = await tryAs(home.env, home.app, node, [main, "--version"]);
+  if (code !== 1 || !/^xfn: .*Node.*24.*\n$/.test(stderr))
+    throw new Error(`Node 20: expected one line, got:\n${stderr}`);
+  say(stderr.trim());
+}
+
+function emptyHome(name: string): { readonly env: NodeJS.ProcessEnv; readonly app: string } {
+  const home = join(folder, `home-${name}`);
+  const app = join(home, "app");
+  mkdirSync(app, { recursive: true });
+  return { env: { ...registries.env, HOME: home, XDG_CACHE_HOME: join(home, ".cache") }, app };
+}
+
+function step(title: string): void {
+  say(`--- ${title}`);
+}
+
+function say(text: string): void {
+  process.stderr.write(`rehearsal: ${text}\n`);
+}
