@@ -1,3 +1,4 @@
+import type { Context } from "@xfn/controller";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
@@ -20,8 +21,12 @@ const credentials: LiveObject = {
 };
 
 /** An XR whose only step is a webhook with credentials. @param answer changes the FunctionIO that it gets */
-function webhookWorld(answer: (token: string) => Pick<FunctionIO, "desired"> | Pick<FunctionIO, "results">): World {
+function webhookWorld(
+  answer: (token: string) => Pick<FunctionIO, "desired"> | Pick<FunctionIO, "results">,
+  how: Partial<Context> = {},
+): World {
   const w = world([xr(), credentials], {
+    ...how,
     runner: inProcessRunner({}),
     credentialsSecretNamespaces: ["team"],
     webhooks: {
@@ -130,6 +135,22 @@ describe("a credential of a step is masked", () => {
     expectMasked(text);
     expect(text).toContain('spec.copy: Invalid value: \\"(hidden)');
   });
+});
+
+test("the log has every planned write with its reason, and no value of a Secret", async () => {
+  const lines: string[] = [];
+  const ignored = (): void => undefined;
+  const debug = (fields: object, message: string): void => void lines.push(`${message}: ${JSON.stringify(fields)}`);
+  const resources = (token: string): Pick<FunctionIO, "desired"> => ({
+    desired: { resources: [{ name: `entry-${token}`, resource: { ...WIDGET, metadata: { name: "w" } } }] },
+  });
+  const w = webhookWorld(resources, { log: { debug, info: ignored, warn: ignored, error: ignored } });
+  await w.reconcile();
+  expect(lines.map((line) => line.replace(/"kind":"XDatabase","key":"xr",/, ""))).toEqual([
+    'planned write: {"verb":"apply","object":"XDatabase xr","as":"xr","why":"the XR records what it composes"}',
+    'planned write: {"verb":"apply","object":"Widget w","as":"composition","why":"entry-(hidden) does not exist"}',
+    'planned write: {"verb":"apply","object":"XDatabase xr","part":"status","as":"xr","why":"the status or a condition differs"}',
+  ]);
 });
 
 test("a pull secret that a registry quotes is masked", async () => {

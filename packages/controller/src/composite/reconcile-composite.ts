@@ -14,7 +14,6 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
 import type { PolledOutcome, PolledReconcile } from "../objects/requeue-after.ts";
-import { execute } from "../plan/execute.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { applyRun } from "./apply/apply-run.ts";
@@ -107,7 +106,10 @@ class CompositeReconciler {
       caches: this.#context.informers,
       callers: this.#callers,
       limits: this.#context,
-      shown: new Shown((types) => this.#showOnClaim(memory.uid, types)),
+      shown: new Shown({
+        logWrite: (fields) => this.#context.log.debug({ kind: this.#kind.kind, key, ...fields }, "planned write"),
+        showOnClaim: (types) => this.#showOnClaim(memory.uid, types),
+      }),
       clock: { now: this.#context.now, signal },
     };
     const subject: Subject = {
@@ -244,7 +246,7 @@ async function composeSelected(port: CompositePort, subject: Subject): Promise<C
     return await compose(port, subject, selected, observed);
   } catch (error) {
     // A failure of this write is harmless: the next poll of the revision also detects the use.
-    await execute(planReuse(revision, explainFailure(error)), { actors, signal: clock.signal });
+    await writer.executeOnce(planReuse(revision, explainFailure(error)));
     throw error;
   }
 }

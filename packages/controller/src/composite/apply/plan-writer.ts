@@ -2,7 +2,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { isBeingDeleted } from "../../objects/owner.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
-import { execute } from "../../plan/execute.ts";
+import { type Execution, execute } from "../../plan/execute.ts";
 import { firstFailure, type Outcome, type Result } from "../../plan/outcome.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { CompositeMemory } from "../state/composite-memory.ts";
@@ -22,15 +22,17 @@ export class PlanWriter {
   }
 
   async execute(plan: Plan<ActorName>): Promise<Outcome<ActorName>> {
-    const { actors, clock, shown } = this.#port;
-    return await execute(plan, {
-      actors,
-      signal: clock.signal,
-      onResult: (action, result) => {
-        this.#remember(action, result);
-        shown.hasWritten ||= result.is === "done" && action.do !== "confirm" && action.part === undefined;
-      },
+    return await this.executeOnce(plan, (action, result) => {
+      this.#remember(action, result);
+      this.#port.shown.hasWritten ||= result.is === "done" && action.do !== "confirm" && action.part === undefined;
     });
+  }
+
+  /** Executes a plan, and does not retain the answers. */
+  async executeOnce<As extends ActorName>(plan: Plan<As>, onResult?: Execution<As>["onResult"]): Promise<Outcome<As>> {
+    const { actors, clock, shown } = this.#port;
+    shown.logPlan(plan);
+    return await execute(plan, { actors, signal: clock.signal, onResult });
   }
 
   /**

@@ -2,10 +2,10 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import { secretReferenceOf, unsupportedPublishing } from "../../objects/connection-secrets.ts";
 import { controllerOf } from "../../objects/owner.ts";
-import { execute } from "../../plan/execute.ts";
 import { firstFailure } from "../../plan/outcome.ts";
 import { planSecret, secretFailure } from "../plan/plan-secret.ts";
 import type { CompositePort, Subject } from "../state/composite-port.ts";
+import { PlanWriter } from "./plan-writer.ts";
 
 /**
  * Writes the XR's connection details to its connection secret, if it has one.
@@ -14,11 +14,12 @@ import type { CompositePort, Subject } from "../state/composite-port.ts";
  * @returns whether it wrote
  */
 export async function publishDetails(
-  { actors, clock, shown }: CompositePort,
+  port: CompositePort,
   { definition, layout, memory, xr }: Subject,
   { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
   observed: LiveObject | undefined,
 ): Promise<boolean> {
+  const { shown } = port;
   const unsupported = unsupportedPublishing(xr, layout);
   if (unsupported !== undefined) shown.warn(unsupported, "PublishConnectionSecret");
   const secret = secretReferenceOf(xr, layout);
@@ -29,7 +30,7 @@ export async function publishDetails(
   const { connectionSecretKeys: keys } = definition.spec;
   const details = [...connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
   const plan = planSecret({ xr, secret, details, observed, applies: memory.applies });
-  const outcome = await execute(plan, { actors, signal: clock.signal });
+  const outcome = await new PlanWriter(port, memory).executeOnce(plan);
   const failed = firstFailure(outcome);
   if (failed !== undefined) throw secretFailure(failed.error, secret);
   if (observed !== undefined && controllerOf(observed) === undefined)

@@ -2,6 +2,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { StepCondition, StepResult } from "@xfn/pipeline";
 import type { Condition } from "../../objects/conditions.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
+import type { Plan } from "../../plan/plan.ts";
 import { RunSecrets } from "./run-secrets.ts";
 
 /**
@@ -18,6 +19,17 @@ export interface Note {
   /** The object that the event is about: the XR, its claim if it has one, or an adopted object. */
   readonly about: "composite" | "claim" | LiveObject;
 }
+
+/** The places of what a reconcile shows before its end. */
+export interface Outlets {
+  /** Logs a planned write. */
+  readonly logWrite: (fields: Readonly<Record<string, string>>) => void;
+  /** Lets the claim copy conditions of these types. */
+  readonly showOnClaim: (types: readonly string[]) => void;
+}
+
+/** Shows nothing. */
+export const NOWHERE: Outlets = { logWrite: () => undefined, showOnClaim: () => undefined };
 
 /** Everything that one reconcile shows to users, and the values that it must not show. */
 export class Shown {
@@ -37,11 +49,18 @@ export class Shown {
   hasWritten = false;
   /** The time in milliseconds until a delayed write or another attempt; undefined if nothing waits. */
   slowedMs: number | undefined;
-  readonly #showOnClaim: (types: readonly string[]) => void;
+  readonly #outlets: Outlets;
 
-  /** @param showOnClaim called with the types of conditions that the claim copies */
-  constructor(showOnClaim: (types: readonly string[]) => void) {
-    this.#showOnClaim = showOnClaim;
+  constructor(outlets: Outlets) {
+    this.#outlets = outlets;
+  }
+
+  /** Logs the writes of a plan, without values of Secrets. */
+  logPlan({ stages }: Plan<string>): void {
+    for (const { do: verb, on, part, as, why } of stages.flatMap(({ actions }) => actions)) {
+      const object = this.secrets.scrub(describeReference(on));
+      this.#outlets.logWrite({ verb, object, ...(part && { part }), as, why: this.secrets.scrub(why) });
+    }
   }
 
   warn(message: string, reason?: string): void {
@@ -83,7 +102,7 @@ export class Shown {
   addConditions(conditions: readonly StepCondition[], undetermined: readonly Condition[]): void {
     const shown = this.shownConditions(conditions);
     this.conditions = [...undetermined, ...shown];
-    this.#showOnClaim(shown.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type));
+    this.#outlets.showOnClaim(shown.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type));
   }
 
   /** The conditions that functions set, without values of Secrets: see {@link RunSecrets.scrubConditions}. */
