@@ -127,6 +127,8 @@ class Planner {
     const [left, right] = args;
     if (name === "@in" && right?.kind === "list" && right.items.every(isPrimitive) && overloads[0] !== undefined) {
       const [overload] = overloads;
+      // cel-go replaces this by a constant, so that the item is not evaluated.
+      if (right.items.length === 0) return () => false;
       return (frame) => {
         const value = first(frame);
         return value instanceof Failure ? value : overload.call(value, second(frame));

@@ -1,6 +1,5 @@
 import { formatFloat, SHORTEST } from "../../transform/text/go-float.ts";
 import {
-  duration,
   floorDivide,
   NANOS_PER_SECOND,
   parseGoDuration,
@@ -28,7 +27,8 @@ export function defineConversions(define: Define): void {
   define("double", "(int) double", (value: bigint) => Number(value));
   define("double", "(uint) double", ({ value }: Uint) => Number(value));
   define("double", "(string) double", doubleOf);
-  define("duration", "(int) duration", (value: bigint) => duration(value));
+  // cel-go declares it, and refuses every value: google/cel-go, common/types/int.go.
+  define("duration", "(int) duration", () => wrong("int", "google.protobuf.Duration"));
   define("duration", "(string) duration", (text: string) => parseGoDuration(text) ?? wrong("string", "duration"));
   define("int", "(double) int", (value: number) => whole(value, int));
   define("int", "(duration) int", ({ nanos }: Duration) => nanos);

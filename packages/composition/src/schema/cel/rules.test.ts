@@ -111,6 +111,7 @@ test.each([
   "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.1.2.3/8').prefixLength() == 8 && cidr('10.1.2.3/8').ip() == ip('10.1.2.3')",
   "self.?o.?x.orValue('z') == 'q' && self.?m.?y.orValue('z') == 'z'",
   "self.a in [1, 5] && self.l + [4] == [1, 2, 3, 4]",
+  "!(self.m['absent'] in [])",
 ])("%s holds", (rule) => {
   expect(validate({ rule })).toEqual([]);
 });
@@ -123,6 +124,7 @@ test.each([
   ["self.m.k9 == 'x'", /^no such key: k9 evaluating rule/],
   ["self.s.matches(self.s + '(')", /^invalid regular expression evaluating rule/],
   ["sign(quantity(self.s)) == 1", /^not a quantity evaluating rule/],
+  ["duration(self.a) > duration('1s')", /^type conversion error from int to google.protobuf.Duration evaluating rule/],
 ])("%s fails in Kubernetes' words", (rule, message) => {
   const [issue, ...more] = validate({ rule });
   expect(more).toEqual([]);
