@@ -225,9 +225,10 @@ listed_state() {
   cd "$root" && find $source_paths "$recorded_node" $product_paths ! -name '*.test.ts' -type f -printf "$properties"
 }
 
-# Only complete installations count: npm writes its record last, and the state has the record's time.
+# Only complete installations count: npm writes its record last, and the state has the record's time. npm installs vitest
+# without its dependencies even if tools of development are omitted, because it is a peer of @xfn/pipeline.
 has_development_tools() {
-  [ -e "$root/node_modules/vitest/package.json" ]
+  [ -e "$root/node_modules/@biomejs/biome/package.json" ]
 }
 
 # A Node that was installed into the checkout is recorded relative to it.

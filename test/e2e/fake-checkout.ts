@@ -30,7 +30,7 @@ case $PWD in
     mkdir -p node_modules/esbuild node_modules/commander
     cp "$TOOLS/esbuild" node_modules/esbuild/index.js
     : >node_modules/commander/index.js
-    case "$*" in *--include=dev*) mkdir -p node_modules/vitest && echo {} >node_modules/vitest/package.json ;; esac
+    case "$*" in *--include=dev*) mkdir -p node_modules/@biomejs/biome && echo {} >node_modules/@biomejs/biome/package.json ;; esac
     cp package-lock.json node_modules/.package-lock.json ;;
 esac
 `;

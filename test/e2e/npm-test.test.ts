@@ -38,7 +38,7 @@ beforeEach(async () => {
   checkout.write("scripts/api-server.ts", SERVER);
   // The stand-in for npm keeps what is in node_modules.
   checkout.write("node_modules/vitest/vitest.mjs", VITEST);
-  checkout.write("node_modules/vitest/package.json", "{}");
+  checkout.write("node_modules/@biomejs/biome/package.json", "{}");
   rmSync(join(checkout.tools, "crun"));
   mkdirSync(join(checkout.root, "databases"));
   // Set up, as after `./xfn`.
@@ -67,7 +67,7 @@ describe("the development tools", () => {
 
   test("are installed by npm test, once, and kept by ./xfn", async () => {
     checkout.write("server", "");
-    rmSync(join(checkout.root, "node_modules/vitest/package.json"));
+    rmSync(join(checkout.root, "node_modules/@biomejs/biome/package.json"));
     const { code, stderr } = await npmTest();
     expect(code, stderr).toBe(0);
     expect(installs()).toEqual([expect.stringContaining("--include=dev")]);
