@@ -1,10 +1,10 @@
 // Pins the newest Debian packages of the images' base in debian.json: for each architecture the path in the archive and
 // the hash of each package. A private apt configuration leaves the machine's packages and lists alone.
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ARCHITECTURES, debianMirror, LOCK, type LockedPackage, PACKAGES } from "./debian.ts";
+import { run } from "./downloads.ts";
 
 /** Its crun has the security fixes that older releases lack. */
 const SUITE = "trixie";
@@ -27,11 +27,16 @@ try {
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
   for (const architecture of ARCHITECTURES) options.push("-o", `APT::Architectures::=${architecture}`);
-  apt([...options, "update"]);
+  run("apt-get", [...options, "update"]);
   const lock: Record<string, LockedPackage[]> = {};
   for (const architecture of ARCHITECTURES) {
     const names = PACKAGES.toSorted();
-    const lines = apt([...options, "download", "--print-uris", ...names.map((name) => `${name}:${architecture}`)]);
+    const lines = run("apt-get", [
+      ...options,
+      "download",
+      "--print-uris",
+      ...names.map((name) => `${name}:${architecture}`),
+    ]);
     lock[architecture] = lines
       .trim()
       .split("\n")
@@ -41,12 +46,6 @@ try {
   writeFileSync(LOCK, `${JSON.stringify(lock, undefined, 2)}\n`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
-}
-
-function apt(args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync("apt-get", args, { encoding: "utf8" });
-  if (status !== 0) throw new Error(`apt-get failed:\n${stderr}`);
-  return stdout;
 }
 
 /** @param line such as `'http://HOST/debian/pool/main/c/crun/crun_1.21-1_amd64.deb' crun_1.21-1_amd64.deb 368640 SHA256:…` */

@@ -1,4 +1,4 @@
-// The programs in the images: bundles at the places of their modules, below one folder. Modules find workers, programs
+// The programs in the images: bundles at the paths of their modules, below one folder. Modules find workers, programs
 // and package.json by paths relative to themselves, as in an installation.
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";

@@ -1,5 +1,6 @@
 import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
+import { unbracketed } from "./unbracketed.ts";
 
 /**
  * Opens a tunnel through an HTTP proxy (RFC 9110, CONNECT).
@@ -19,7 +20,7 @@ export function openTunnel(proxy: string, host: string, port: number, timeoutMs:
   }
   return new Promise((resolve, reject) => {
     const request = httpRequest({
-      host: hostname.replace(/^\[|\]$/g, ""),
+      host: unbracketed(hostname),
       port: proxyPort === "" ? 80 : Number(proxyPort),
       method: "CONNECT",
       path: `${host}:${port}`,

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { unbracketed } from "./unbracketed.ts";
 
 /** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,7 +14,7 @@ export function proxyOf(url: string, env: Environment): string | undefined {
   if (protocol !== "https:") return undefined;
   const proxy = env["HTTPS_PROXY"] ?? env["https_proxy"] ?? "";
   if (proxy === "") return undefined;
-  const host = hostname.replace(/^\[|\]$/g, "");
+  const host = unbracketed(hostname);
   if (host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))) return undefined;
   const exceptions = (env["NO_PROXY"] ?? env["no_proxy"] ?? "").split(",").map((text) => text.trim());
   const isException = exceptions.some((exception) => matches(exception, host, port === "" ? "443" : port));

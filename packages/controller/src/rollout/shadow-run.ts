@@ -9,7 +9,7 @@ import { ReconcileReader } from "../composite/observe/reconcile-reader.ts";
 import { compose } from "../composite/run/compose.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import { type CompositePort, callersOf, type Subject } from "../composite/state/composite-port.ts";
-import { NOWHERE, Shown } from "../composite/state/shown.ts";
+import { NO_CALLBACKS, Shown } from "../composite/state/shown.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
 import type { Context } from "../objects/context.ts";
 import { isSecret } from "../objects/kinds.ts";
@@ -46,7 +46,7 @@ export async function shadowRun(
     // A response of an earlier run would hide the function's current answer, and a recording has the XR's own revision.
     callers: callersOf({ ...base, responses: undefined, recordings: undefined }),
     limits: base,
-    shown: new Shown(NOWHERE),
+    shown: new Shown(NO_CALLBACKS),
     clock: { now: base.now, signal },
   };
   const layout = layoutOfDefinition(definition);

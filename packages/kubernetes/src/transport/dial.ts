@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { messageOf } from "@xfn/errors";
-import { openTunnel } from "@xfn/proxy";
+import { openTunnel, unbracketed } from "@xfn/proxy";
 import type { ClusterAccess } from "../auth/access.ts";
 import { TransportError } from "./transport-error.ts";
 
@@ -43,11 +43,6 @@ export async function dialTls(access: ClusterAccess, protocols: readonly string[
     if (cause instanceof TransportError) throw cause;
     throw new TransportError("NotSent", `${access.server} cannot be reached: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** A hostname of a URL, as `node:net` takes it: IPv6 addresses without brackets. */
-export function unbracketed(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, "");
 }
 
 function handshake(socket: TLSSocket): Promise<void> {

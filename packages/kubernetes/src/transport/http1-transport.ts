@@ -2,8 +2,9 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { messageOf } from "@xfn/errors";
+import { unbracketed } from "@xfn/proxy";
 import type { ClusterAccess } from "../auth/access.ts";
-import { dialTls, unbracketed } from "./dial.ts";
+import { dialTls } from "./dial.ts";
 import { RequestGuard } from "./request-guard.ts";
 import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
 import { abortedRequest, closedTransport, TransportError } from "./transport-error.ts";

@@ -3,7 +3,7 @@ import type { PipelineResult } from "@xfn/pipeline";
 import { expect, test } from "vitest";
 import { emptyMemory } from "../state/composite-memory.ts";
 import type { Subject } from "../state/composite-port.ts";
-import { NOWHERE, Shown } from "../state/shown.ts";
+import { NO_CALLBACKS, Shown } from "../state/shown.ts";
 import { brokenContract } from "./connection-contract.ts";
 
 const { composition: COMPOSITION } = checkComposition(
@@ -29,7 +29,7 @@ test("an XR waits longer each time for details that do not come, and begins anew
   const composition = COMPOSITION;
   const memory = emptyMemory("x", () => 0);
   const check = (...details: [string, string][]): { readonly reason?: string; readonly waitMs?: number } => {
-    const shown = new Shown(NOWHERE);
+    const shown = new Shown(NO_CALLBACKS);
     const definition = { kind: "InfrastructureDefinition", spec: { connectionSecretKeys: ["password"] } };
     const subject = { definition, memory, xr: {} } as unknown as Subject;
     const connectionDetails = details as unknown as PipelineResult["connectionDetails"];

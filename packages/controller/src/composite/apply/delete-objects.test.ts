@@ -4,7 +4,7 @@ import type { Actor } from "../../account/actor.ts";
 import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { emptyMemory } from "../state/composite-memory.ts";
 import type { CompositePort } from "../state/composite-port.ts";
-import { NOWHERE, Shown } from "../state/shown.ts";
+import { NO_CALLBACKS, Shown } from "../state/shown.ts";
 import { deleteObjects } from "./delete-objects.ts";
 import { PlanWriter } from "./plan-writer.ts";
 
@@ -38,7 +38,7 @@ test.each(["at once", "after its finalizers"])(
     const actor = { client } as Actor;
     const port = {
       actors: { composition: actor },
-      shown: new Shown(NOWHERE),
+      shown: new Shown(NO_CALLBACKS),
       clock: { now: () => 0, signal: new AbortController().signal },
     } as unknown as CompositePort;
     const deleting = {

@@ -20,16 +20,16 @@ export interface Note {
   readonly about: "composite" | "claim" | LiveObject;
 }
 
-/** The places of what a reconcile shows before its end. */
-export interface Outlets {
+/** Callbacks of a reconcile before its end. */
+export interface ShownCallbacks {
   /** Logs a planned write. */
   readonly logWrite: (fields: Readonly<Record<string, string>>) => void;
   /** Lets the claim copy conditions of these types. */
   readonly showOnClaim: (types: readonly string[]) => void;
 }
 
-/** Shows nothing. */
-export const NOWHERE: Outlets = { logWrite: () => undefined, showOnClaim: () => undefined };
+/** Callbacks that do nothing. */
+export const NO_CALLBACKS: ShownCallbacks = { logWrite: () => undefined, showOnClaim: () => undefined };
 
 /** Everything that one reconcile shows to users, and the values that it must not show. */
 export class Shown {
@@ -49,17 +49,17 @@ export class Shown {
   hasWritten = false;
   /** The time in milliseconds until a delayed write or another attempt; undefined if nothing waits. */
   slowedMs: number | undefined;
-  readonly #outlets: Outlets;
+  readonly #callbacks: ShownCallbacks;
 
-  constructor(outlets: Outlets) {
-    this.#outlets = outlets;
+  constructor(callbacks: ShownCallbacks) {
+    this.#callbacks = callbacks;
   }
 
   /** Logs the writes of a plan, without values of Secrets. */
   logPlan({ stages }: Plan<string>): void {
     for (const { do: verb, on, part, as, why } of stages.flatMap(({ actions }) => actions)) {
       const object = this.secrets.scrub(describeReference(on));
-      this.#outlets.logWrite({ verb, object, ...(part && { part }), as, why: this.secrets.scrub(why) });
+      this.#callbacks.logWrite({ verb, object, ...(part && { part }), as, why: this.secrets.scrub(why) });
     }
   }
 
@@ -102,7 +102,7 @@ export class Shown {
   addConditions(conditions: readonly StepCondition[], undetermined: readonly Condition[]): void {
     const shown = this.shownConditions(conditions);
     this.conditions = [...undetermined, ...shown];
-    this.#outlets.showOnClaim(shown.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type));
+    this.#callbacks.showOnClaim(shown.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type));
   }
 
   /** The conditions that functions set, without values of Secrets: see {@link RunSecrets.scrubConditions}. */
