@@ -33,10 +33,16 @@ export function transcriptOf(writes: readonly Write[], replace: (text: string) =
     if (verb === "delete") deletions.push(line);
     else {
       endDeletions();
-      // How many passes see a new status depends on the speed of the server.
-      if (subresource !== "status" || lines.at(-1) !== line) lines.push(line);
+      lines.push(line);
     }
   }
   endDeletions();
-  return lines;
+  // Packages are reconciled at the same time as what they install, so that the order depends on the server's speed.
+  const ordered = [...lines.filter(isOfPackage), ...lines.filter((line) => !isOfPackage(line))];
+  // How many passes see a new status depends on the speed of the server.
+  return ordered.filter((line, index) => !line.includes(", status") || ordered[index - 1] !== line);
+}
+
+function isOfPackage(line: string): boolean {
+  return line.includes(", manager pkg.crossplane.io/");
 }
