@@ -7,6 +7,7 @@ import { MissingKey } from "./evaluate/read-value.ts";
 import { allFunctions } from "./library/functions.ts";
 import { allParts, CelSyntaxError } from "./syntax/expression.ts";
 import { parse } from "./syntax/parse.ts";
+import { UNHASHABLE } from "./values/equality.ts";
 import { BOOL, STRING, type Type } from "./values/type.ts";
 import { Failure, type Value } from "./values/value.ts";
 import { allowVisits, EXCEEDED, MAX_VISITS } from "./values/visit.ts";
@@ -81,9 +82,14 @@ function compiled(
         budget,
         values: Array.from({ length: places }, (_, at) => (at < names.length ? values[names[at] ?? ""] : undefined)),
       };
-      const value = budget.run(() => step(frame));
-      if (value === undefined) return undefined;
-      return value instanceof Failure ? { failure: messageOf(value, text) } : { value };
+      try {
+        const value = budget.run(() => step(frame));
+        if (value === undefined) return undefined;
+        return value instanceof Failure ? { failure: messageOf(value, text) } : { value };
+      } catch (error) {
+        if (error === UNHASHABLE) return { failure: UNHASHABLE.message };
+        throw error;
+      }
     },
   };
 }

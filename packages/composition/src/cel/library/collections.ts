@@ -32,22 +32,29 @@ export function defineCollections(define: Define): void {
 }
 
 function defineSets(define: Define): void {
-  const contains = (list: List, part: List): boolean => {
-    const known = new ValueSet(list.items);
-    return part.items.every((item) => known.has(item));
+  const contains = (list: List, part: List): boolean | Failure => {
+    const known = new ValueSet(list);
+    for (const item of part.items) {
+      const found = known.find(item);
+      if (found !== true) return found;
+    }
+    return true;
   };
   define("sets.contains", "(list<T>, list<T>) bool", contains, "sets_contains");
   define(
     "sets.equivalent",
     "(list<T>, list<T>) bool",
-    (a: List, b: List) => contains(a, b) && contains(b, a),
+    (a: List, b: List) => {
+      const first = contains(a, b);
+      return first === true ? contains(b, a) : first;
+    },
     "sets_equivalent",
   );
   define(
     "sets.intersects",
     "(list<T>, list<T>) bool",
     (a: List, b: List) => {
-      const known = new ValueSet(b.items);
+      const known = new ValueSet(b);
       return a.items.some((item) => known.has(item));
     },
     "sets_intersects",

@@ -1,4 +1,4 @@
-import { compareNumbers, equal, identity, type Numeric, ValueSet } from "../values/equality.ts";
+import { compareNumbers, equal, equality, identity, type Numeric, ValueSet } from "../values/equality.ts";
 import { duration, timestamp } from "../values/time.ts";
 import { typeOfValue } from "../values/type-of-value.ts";
 import {
@@ -27,12 +27,14 @@ export function defineOperators(define: Define): void {
   define("_||_", "(bool, bool) bool", special, "logical_or");
   define("@not_strictly_false", "(bool) bool", special);
   define("!_", "(bool) bool", (value: boolean) => !value);
-  define("_==_", "(A, A) bool", (a: Value, b: Value) => misfit(a, b) ?? equal(a, b), "equals");
+  define("_==_", "(A, A) bool", equality, "equals");
   define("_!=_", "(A, A) bool", (a: Value, b: Value) => !equal(a, b), "not_equals");
   define("_[_]", "(list<A>, int) A", special, "index_list");
   define("_[_]", "(map<A, B>, A) B", special, "index_map");
-  define("@in", "(A, list<A>) bool", (item: Value, { items }: List) => new ValueSet(items).has(item), "in_list");
+  define("@in", "(A, list<A>) bool", (item: Value, list: List) => new ValueSet(list).find(item), "in_list");
   define("@in", "(A, map<A, B>) bool", (key: Value, map: CelMap | CelObject) => {
+    const isData = map instanceof CelObject || map.isData;
+    if (isData && typeof key !== "string") return new Failure("no such overload");
     const name = keyOf(key);
     if (name === undefined) return false;
     return map instanceof CelMap ? map.entries.has(name) : typeof name === "string" && map.fields.has(name);
@@ -55,14 +57,6 @@ export function defineOperators(define: Define): void {
     visitText(value);
     return BigInt(lengthOf(value));
   }, "string");
-}
-
-/** Kubernetes fails to compare lists and objects of the data with others by `==`, unlike by `!=`. */
-function misfit(a: Value, b: Value): Failure | undefined {
-  const fits =
-    (!(a instanceof List) || !a.isData || b instanceof List) &&
-    (!(a instanceof CelObject) || b instanceof CelObject || b instanceof CelMap);
-  return fits ? undefined : new Failure("no such overload");
 }
 
 /** The number of code points of a text. */
@@ -113,18 +107,22 @@ function addTexts(a: string, b: string): string | Failure {
   return boundedLength(a.length + b.length) ?? a + b;
 }
 
-/** Adds lists as Kubernetes does: sets have no duplicates, and items of maps replace those of the same key. */
+/** Adds to a list of the data as Kubernetes does: sets have no duplicates, items of maps replace those of their key. */
 function addLists(a: List, b: List): List | Failure {
   const failure = boundedLength(a.items.length + b.items.length);
   if (failure !== undefined) return failure;
-  if (a.kind === "atomic") return new List([...a.items, ...b.items]);
+  if (!a.isData) {
+    if (a.items.length === 0) return b;
+    return b.items.length === 0 ? a : new List([...a.items, ...b.items], "atomic", [], false, [a, b]);
+  }
+  if (a.kind === "atomic") return new List([...a.items, ...b.items], "atomic", [], true);
   if (a.kind === "set") {
-    const known = new ValueSet(a.items);
-    return new List([...a.items, ...b.items.filter((item) => !known.has(item))], "set");
+    const known = new ValueSet(a);
+    return new List([...a.items, ...b.items.filter((item) => !known.has(item))], "set", [], true);
   }
   const items = new Map(a.items.map((item) => [identity(item, a.keys), item]));
   for (const item of b.items) items.set(identity(item, a.keys), item);
-  return new List([...items.values()], "map", a.keys);
+  return new List([...items.values()], "map", a.keys, true);
 }
 
 const NUMBERS = ["int", "uint", "double"];

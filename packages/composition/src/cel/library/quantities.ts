@@ -9,10 +9,12 @@ const NANOS = 1_000_000_000n;
 class Quantity extends Extension {
   readonly type: Type = QUANTITY;
   readonly nanos: bigint;
+  override readonly isRightOperand: boolean;
 
-  constructor(nanos: bigint) {
+  constructor(nanos: bigint, isRightOperand = true) {
     super();
     this.nanos = nanos;
+    this.isRightOperand = isRightOperand;
   }
 
   equals(other: Extension): boolean {
@@ -34,10 +36,12 @@ export function defineQuantities(define: Define): void {
   define("compareTo", "Quantity.(Quantity) int", (a: Quantity, b: Quantity) =>
     a.nanos > b.nanos ? 1n : a.nanos < b.nanos ? -1n : 0n,
   );
-  define("add", "Quantity.(Quantity) Quantity", (a: Quantity, b: Quantity) => new Quantity(a.nanos + b.nanos));
-  define("add", "Quantity.(int) Quantity", (a: Quantity, b: bigint) => new Quantity(a.nanos + b * NANOS));
-  define("sub", "Quantity.(Quantity) Quantity", (a: Quantity, b: Quantity) => new Quantity(a.nanos - b.nanos));
-  define("sub", "Quantity.(int) Quantity", (a: Quantity, b: bigint) => new Quantity(a.nanos - b * NANOS));
+  // Kubernetes returns pointers here, and its `==` fails for a pointer on the right: pkg/cel/quantity.go, Equal.
+  const result = (nanos: bigint): Quantity => new Quantity(nanos, false);
+  define("add", "Quantity.(Quantity) Quantity", (a: Quantity, b: Quantity) => result(a.nanos + b.nanos));
+  define("add", "Quantity.(int) Quantity", (a: Quantity, b: bigint) => result(a.nanos + b * NANOS));
+  define("sub", "Quantity.(Quantity) Quantity", (a: Quantity, b: Quantity) => result(a.nanos - b.nanos));
+  define("sub", "Quantity.(int) Quantity", (a: Quantity, b: bigint) => result(a.nanos - b * NANOS));
 }
 
 function parsed(text: string): Quantity | undefined {

@@ -65,12 +65,21 @@ export class List {
   readonly keys: readonly string[];
   /** Whether it is a part of the data, and not made by the expression. */
   readonly isData: boolean;
+  /** The lists of which it is the sum. */
+  readonly parts: readonly List[];
 
-  constructor(items: readonly Value[], kind: ListKind = "atomic", keys: readonly string[] = [], isData = false) {
+  constructor(
+    items: readonly Value[],
+    kind: ListKind = "atomic",
+    keys: readonly string[] = [],
+    isData = false,
+    parts: readonly List[] = [],
+  ) {
     this.items = items;
     this.kind = kind;
     this.keys = keys;
     this.isData = isData;
+    this.parts = parts;
   }
 }
 
@@ -87,9 +96,12 @@ export interface Entries {
 
 export class CelMap {
   readonly entries: Entries;
+  /** Whether it is a part of the data, and not made by the expression. */
+  readonly isData: boolean;
 
-  constructor(entries: Entries) {
+  constructor(entries: Entries, isData = false) {
     this.entries = entries;
+    this.isData = isData;
   }
 }
 
@@ -108,6 +120,8 @@ export class CelObject {
 /** A value of a type of Kubernetes, such as a quantity. */
 export abstract class Extension {
   abstract readonly type: Type;
+  /** Whether `==` accepts it as its right operand. */
+  readonly isRightOperand: boolean = true;
   abstract equals(other: Extension): boolean;
 }
 

@@ -21,6 +21,8 @@ const PROPERTIES: JsonObject = {
   du: { type: "string", format: "duration" },
   by: { type: "string", format: "byte" },
   big: { type: "integer", format: "int64" },
+  z: { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "set" },
+  one: { type: "object", additionalProperties: { type: "integer" } },
   list: { type: "array", items: { type: "object", properties: { v: { type: "integer" } } } },
   open: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
 };
@@ -39,6 +41,8 @@ const VALUE: JsonObject = {
   du: "1h30m",
   by: "aGk=",
   big: 9007199254740993n,
+  z: ["a", "b"],
+  one: { other: 1 },
   open: { any: [1, 2.5] },
 };
 
@@ -112,6 +116,11 @@ test.each([
   "self.?o.?x.orValue('z') == 'q' && self.?m.?y.orValue('z') == 'z'",
   "self.a in [1, 5] && self.l + [4] == [1, 2, 3, 4]",
   "!(self.m['absent'] in [])",
+  "quantity('2').sub(1) == quantity('1') && quantity('1') != quantity('2').sub(1) && !(quantity('1') in [quantity('2').sub(1)])",
+  "dyn(self.l) != 1 && [dyn(self.l)] == [dyn(1)] && [dyn(quantity('1'))].indexOf(dyn(1)) == -1",
+  "self.z == ['b', 'a'] && [] + self.z == ['b', 'a'] && self.z in [['b', 'a']] && self.z + ['a'] == self.z",
+  "dyn(self.open) == dyn(self.one)",
+  "[] + self.l == self.l && self.l + [] == [1, 2, 3]",
 ])("%s holds", (rule) => {
   expect(validate({ rule })).toEqual([]);
 });
@@ -124,6 +133,17 @@ test.each([
   ["self.m.k9 == 'x'", /^no such key: k9 evaluating rule/],
   ["self.s.matches(self.s + '(')", /^invalid regular expression evaluating rule/],
   ["sign(quantity(self.s)) == 1", /^not a quantity evaluating rule/],
+  ["quantity('1') == quantity('2').sub(1)", /^no such overload evaluating rule/],
+  ["[quantity('0').add(1)].all(x, x == x)", /^no such overload evaluating rule/],
+  ["optional.of(quantity('1')) == optional.of(quantity('0').add(1))", /^no such overload evaluating rule/],
+  ["dyn(quantity('1')) == dyn(ip('::1'))", /^no such overload evaluating rule/],
+  ["dyn(self.l + []) == dyn(1)", /^no such overload evaluating rule/],
+  ["dyn([] + self.l) == dyn('a')", /^no such overload evaluating rule/],
+  ["[dyn(1)] + [dyn(self.l)] == [dyn(1), dyn(2)]", /^no such overload evaluating rule/],
+  ["dyn(self.m) == dyn(1)", /^no such overload evaluating rule/],
+  ["dyn(1) in dyn(self.m)", /^no such overload evaluating rule/],
+  ["dyn(self.open) == dyn({'any': 1})", /^no such overload evaluating rule/],
+  ["dyn(self.z) != dyn([self.m, self.m]) || true", /^hash of unhashable type evaluating rule/],
   ["duration(self.a) > duration('1s')", /^type conversion error from int to google.protobuf.Duration evaluating rule/],
 ])("%s fails in Kubernetes' words", (rule, message) => {
   const [issue, ...more] = validate({ rule });

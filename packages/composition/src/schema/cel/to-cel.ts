@@ -116,7 +116,7 @@ function objectToCel(
     for (const key of Object.keys(value)) {
       entries.set(key, toCel(additional, value[key] as JsonValue, converted, depth + 1));
     }
-    return new CelMap(entries);
+    return new CelMap(entries, true);
   }
   const isOpen = properties.size === 0;
   const fields = new Map<string, Value>();
