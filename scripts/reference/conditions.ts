@@ -6,6 +6,7 @@ const FILES: Readonly<Record<string, string>> = {
   PipelineErrorCode: "pipeline/src/outcome/pipeline-error.ts",
   CompositeErrorCode: "controller/src/objects/composite-error.ts",
   ClaimErrorCode: "controller/src/claim/claim-error.ts",
+  UsageErrorCode: "controller/src/usage/usage-error.ts",
 };
 
 /** Fills the lists of the page between `<!-- generated: TYPE -->` and `<!-- end -->`. Its other text stays. */

@@ -5,7 +5,13 @@ import { readDocuments } from "@xfn/json/document";
 import { PROGRAMS } from "./help.ts";
 
 // All kinds: options add CRDs and change none.
-const CRDS = ["crds", "--enable-packages", "--enable-function-runtimes", "--enable-resource-composition"];
+const CRDS = [
+  "crds",
+  "--enable-packages",
+  "--enable-function-runtimes",
+  "--enable-resource-composition",
+  "--enable-usages",
+];
 
 // Deeper fields have pages of their own: `kubectl explain` and docs/reference/composition.md.
 const DEPTH = 2;

@@ -3,9 +3,9 @@
 
 export { type CommandLine, commandLine } from "./command-line.ts";
 export { ExitCode, signalExitCode, UsageError } from "./exit-code.ts";
+export type { ListenAddress } from "./listen-address.ts";
 export { bounded, createLog, type Log } from "./log.ts";
 export type { LogFormat, LogLevel } from "./log-levels.ts";
-export type { MetricsAddress } from "./metrics-address.ts";
 export { type ProbeServer, type Probes, startProbeServer } from "./probe-server.ts";
 export { PROCESS_METRICS } from "./process-metrics.ts";
 export * from "./settings.ts";

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { MetricsAddress } from "./metrics-address.ts";
+import type { ListenAddress } from "./listen-address.ts";
 
 /** The answers of the server. */
 export interface Probes {
@@ -22,7 +22,7 @@ const MAX_CONNECTIONS = 64;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Serves only `/livez` (the process answers), `/readyz` (it can do its work) and `/metrics`. */
-export async function startProbeServer(address: MetricsAddress, probes: Probes): Promise<ProbeServer> {
+export async function startProbeServer(address: ListenAddress, probes: Probes): Promise<ProbeServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
     (request, response) => {
@@ -67,7 +67,7 @@ export async function startProbeServer(address: MetricsAddress, probes: Probes):
   };
 }
 
-function listen(server: Server, { host, port }: MetricsAddress): Promise<void> {
+function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error) =>
       reject(

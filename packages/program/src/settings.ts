@@ -1,6 +1,7 @@
 // The settings of a command. This entry loads neither logs nor servers, so that `xfn` starts fast.
 
 export { declareSettings, givenFlags, type HelpGroups } from "./declare-settings.ts";
+export { type ListenAddress, listenAddress } from "./listen-address.ts";
 export { type GivenFlags, readSettings, type SettingsOf } from "./read-settings.ts";
 export {
   age,

@@ -1,5 +1,5 @@
+import { type ListenAddress, listenAddress } from "./listen-address.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log-levels.ts";
-import { type MetricsAddress, metricsAddress } from "./metrics-address.ts";
 import type { SettingsOf } from "./read-settings.ts";
 import {
   anyText,
@@ -130,7 +130,7 @@ export function tlsClientSettings(prefix: string, extras: { variable?: false } =
 
 /** Settings of a long-running program. */
 export interface OperationSettings {
-  readonly metricsAddress: MetricsAddress | undefined;
+  readonly metricsAddress: ListenAddress | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** Milliseconds. */
@@ -149,8 +149,8 @@ export function operationSettings(defaults: {
       "metrics-address",
       "<[host:]port>",
       "HTTP for /metrics, /livez and /readyz, or off",
-      metricsAddress,
-      metricsAddress(defaults.metricsAddress),
+      listenAddress,
+      listenAddress(defaults.metricsAddress),
       defaults.metricsAddress,
     ),
     logLevel: one("log-level", "<level>", LOG_LEVELS.join(", "), choice(...LOG_LEVELS), "info", "info"),

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from "@xfn/json";
 import type { Kind } from "../kinds/define-kind.ts";
+import { USAGE_KINDS } from "../kinds/usages.ts";
 import {
   COMPOSITIONS,
   DEFINITIONS,
@@ -20,6 +21,8 @@ export interface ServedKinds {
   readonly functionRuntimes?: boolean | undefined;
   /** InfrastructureDefinition, ApplicationDefinition, InfrastructurePublication (`--enable-resource-composition`). */
   readonly resourceComposition?: boolean | undefined;
+  /** Usage and ClusterUsage (`--enable-usages`). */
+  readonly usages?: boolean | undefined;
   /** The controller's version, for a label that `xfn version` reads. */
   readonly version?: string | undefined;
 }
@@ -35,7 +38,7 @@ export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
 
 /** The kinds of these CRDs. */
 export function kindsOf(served: ServedKinds): Kind<unknown>[] {
-  const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
+  const { packages = false, functionRuntimes = false, resourceComposition = false, usages = false } = served;
   return [
     DEFINITIONS,
     COMPOSITIONS,
@@ -45,5 +48,6 @@ export function kindsOf(served: ServedKinds): Kind<unknown>[] {
     ...(functionRuntimes ? [FUNCTION_RUNTIMES, PROVIDER_RUNTIMES] : []),
     ...(functionRuntimes && !packages ? [RUNTIME_CONFIGS] : []),
     ...(resourceComposition ? RESOURCE_COMPOSITION_KINDS : []),
+    ...(usages ? USAGE_KINDS : []),
   ];
 }

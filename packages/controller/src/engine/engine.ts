@@ -44,6 +44,8 @@ export interface Reconcilers extends InstanceReconcilers {
   readonly revision: Reconcile;
   /** Absent: packages are disabled. */
   readonly packages?: PackageReconcilers | undefined;
+  /** Absent: usages are disabled. */
+  readonly usages?: readonly Pick<KindControllerOptions, "kind" | "reconcile">[] | undefined;
 }
 
 export interface EngineOptions {
@@ -107,6 +109,7 @@ class ControllerEngine implements Engine {
   /** The controllers of definitions, by kind, and the controller of publications. */
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
+  readonly #usages: readonly KindController[];
   readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
     const { kind, name } = parseDefinitionKey(key);
     this.#definitions.get(kind)?.enqueue(name);
@@ -170,6 +173,7 @@ class ControllerEngine implements Engine {
       new PackageControllers({ ...shared, reconcilers: reconcilers.packages }, (revision) =>
         this.#instances.enqueueUsersOf(revision),
       );
+    this.#usages = (reconcilers.usages ?? []).map((one) => new KindController({ ...shared, ...one }));
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
     const definitions = (
@@ -257,6 +261,7 @@ class ControllerEngine implements Engine {
       ...[...this.#definitions.values()].map((controller) => controller.stop(graceMs)),
       this.#compositions.stop(graceMs),
       this.#packages?.stop(graceMs),
+      ...this.#usages.map((controller) => controller.stop(graceMs)),
       this.#instances.stop(graceMs),
     ]);
     this.#composed.stop();

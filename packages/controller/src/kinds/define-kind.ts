@@ -37,11 +37,13 @@ interface Declaration<F extends Fields> {
   readonly more?: JsonObject;
   /** Whether its objects have no separate status: not even an empty one. */
   readonly hasNoStatus?: true;
+  /** Default: cluster-scoped. */
+  readonly namespaced?: true;
 }
 
-/** Declares a cluster-scoped kind. */
+/** Declares a kind. */
 export function defineKind<F extends Fields>(declaration: Declaration<F>): Kind<ValuesOf<F>> {
-  const { group, kind, versions, fields, about, more } = declaration;
+  const { group, kind, versions, fields, about, more, namespaced = false } = declaration;
   const [stored] = versions;
   const schemaIn = (version: string): JsonObject => {
     const own = typeof fields === "function" ? fields(version) : fields;
@@ -53,7 +55,7 @@ export function defineKind<F extends Fields>(declaration: Declaration<F>): Kind<
     version: stored,
     kind,
     plural: pluralOf(kind),
-    namespaced: false,
+    namespaced,
     of: (object) => read(object) as ValuesOf<F>,
     crd: (version) => crdOf(declaration, schemaIn, version),
   };
@@ -80,7 +82,7 @@ const STANDARD_FIELDS: Fields = {
 export const AGE: JsonObject = { name: "AGE", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
 function crdOf<F extends Fields>(
-  { group, kind, shortNames, categories = [], versions, columns = [AGE], hasNoStatus }: Declaration<F>,
+  { group, kind, shortNames, categories = [], versions, columns = [AGE], hasNoStatus, namespaced }: Declaration<F>,
   schemaIn: (version: string) => JsonObject,
   version: string | undefined,
 ): KubernetesObject {
@@ -98,7 +100,7 @@ function crdOf<F extends Fields>(
         ...(shortNames && { shortNames: [...shortNames] }),
         categories: ["crossplane", ...categories],
       },
-      scope: "Cluster",
+      scope: namespaced ? "Namespaced" : "Cluster",
       versions: versions.map((name, index) => ({
         name,
         served: true,

@@ -86,6 +86,8 @@ export type CompositeErrorCode =
    * impersonate. The message names the controller or the service account that needs it.
    */
   | "Forbidden"
+  /** A usage protects a composed resource from deletion. The message names it: delete the usage, or what uses it. */
+  | "InUse"
   /**
    * The service account of the definition or of the Composition does not exist, so nothing was written. Create it
    * again, or name another one.
@@ -153,6 +155,8 @@ export function compositeErrorCode({ code }: ApiError): CompositeErrorCode {
       return "Forbidden";
     case "KindNotServed":
       return "KindNotServed";
+    case "Denied":
+      return "InUse";
     case "Invalid":
     // The namespace of a new object does not exist.
     case "NotFound":

@@ -19,6 +19,8 @@ export const FIELD_MANAGERS = {
   packageRevision: "pkg.crossplane.io/revision",
   /** The objects that run functions and providers. */
   runtime: "pkg.crossplane.io/runtime",
+  /** Usages, and the label of the objects that they protect. */
+  usage: "protection.crossplane.io/usage",
   connectionSecret: "apiextensions.crossplane.io/connection",
   /** The CRDs that the controller installs at start. */
   install: "apiextensions.crossplane.io/install",

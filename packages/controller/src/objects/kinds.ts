@@ -92,6 +92,11 @@ function builtIn(apiVersion: string, kind: string, namespaced: boolean): Resourc
 export const CRDS: ResourceKind = builtIn("apiextensions.k8s.io/v1", "CustomResourceDefinition", false);
 export const CLUSTER_ROLES: ResourceKind = builtIn("rbac.authorization.k8s.io/v1", "ClusterRole", false);
 export const CLUSTER_ROLE_BINDINGS: ResourceKind = builtIn("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", false);
+export const VALIDATING_WEBHOOKS: ResourceKind = builtIn(
+  "admissionregistration.k8s.io/v1",
+  "ValidatingWebhookConfiguration",
+  false,
+);
 export const NAMESPACES: ResourceKind = builtIn("v1", "Namespace", false);
 export const SECRETS: ResourceKind = builtIn("v1", "Secret", true);
 export const SERVICE_ACCOUNTS: ResourceKind = builtIn("v1", "ServiceAccount", true);

@@ -17,6 +17,8 @@ export const REQUEUE_AFTER_MS = {
   compositeDeletion: 2_000,
   /** Composed resources are being deleted, perhaps of a kind that cannot be watched. */
   composedDeletion: 10_000,
+  /** The object that uses another is being deleted, and its usage after it. */
+  usingDeletion: 5_000,
   /** The lower bound for the time for which a function lets its response be used. */
   shortestTtl: 1_000,
   /** A user must act first, and not all actions of users are watched. */

@@ -34,7 +34,7 @@ export type Change =
       readonly do: "delete";
       readonly seen: LiveObject;
       readonly guard: Guard;
-      readonly propagation?: "Background" | "Foreground" | undefined;
+      readonly propagation?: "Background" | "Foreground" | "Orphan" | undefined;
     }
   /** Writes nothing: requires that the object on the server is unchanged. */
   | { readonly do: "confirm"; readonly seen: LiveObject };

@@ -64,8 +64,8 @@ export async function main(args: readonly string[]): Promise<number> {
       const { config } = readSettings(CRDS_SETTINGS, givenFlags(crds));
       const { printCrds } = await import("./print-crds.ts");
       const { enablePackages: packages, enableFunctionRuntimes: functionRuntimes } = config;
-      const { enableResourceComposition: resourceComposition } = config;
-      process.stdout.write(printCrds({ packages, functionRuntimes, resourceComposition, version }));
+      const { enableResourceComposition: resourceComposition, enableUsages: usages } = config;
+      process.stdout.write(printCrds({ packages, functionRuntimes, resourceComposition, usages, version }));
     });
   program
     .command("roles")

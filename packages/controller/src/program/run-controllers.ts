@@ -19,7 +19,7 @@ import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
-import { type Engine, startEngine } from "../engine/engine.ts";
+import { type Engine, type Reconcilers, startEngine } from "../engine/engine.ts";
 import { BurstOrder } from "../engine/run-order.ts";
 import type { CallableRunner } from "../functions/allowed-runners.ts";
 import type {
@@ -155,8 +155,13 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const rollouts = config.enableRollouts
     ? (await import("../rollout/reconcile-rollout.ts")).rolloutReconciler
     : undefined;
-  const { enableResourceComposition } = config;
-  const engine = startEngine(context, (full) => allReconcilers(full, packages, rollouts, enableResourceComposition), {
+  const { enableResourceComposition, admissionWebhook } = config;
+  const usages = config.enableUsages ? await import("../usage/reconcile-usage.ts") : undefined;
+  const reconcilers = (full: Context): Reconcilers => ({
+    ...allReconcilers(full, packages, rollouts, enableResourceComposition),
+    usages: usages?.usageReconcilers(full, admissionWebhook !== undefined),
+  });
+  const engine = startEngine(context, reconcilers, {
     concurrency,
     observer: (...ended) => {
       metrics.reconciled(...ended);
@@ -165,12 +170,17 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     onStopped,
   });
   running.engine = engine;
+  const stopWebhook =
+    usages &&
+    admissionWebhook &&
+    (await import("../admission/keep-webhook.ts")).keepWebhook({ ...context, address: admissionWebhook });
   readiness.check(() => stuckProblem(engine));
   metrics.watch({ levels: () => engine.levels(), conditions: () => engine.conditions() }, () => !end.aborted);
   void reportStart(engine, readiness, log);
   await aborted(end);
   // Without the lease nothing may be written, so running reconciles get no time.
   await stopRestoring?.();
+  await stopWebhook?.();
   await engine.stop(signal.aborted ? config.shutdownGrace : 0);
   await events.flush();
   await informers.stop();
@@ -233,6 +243,7 @@ function servedKinds(config: StartConfig, version: string): ServedKinds {
     packages: config.enablePackages,
     functionRuntimes: config.enableFunctionRuntimes,
     resourceComposition: config.enableResourceComposition,
+    usages: config.enableUsages,
   };
 }
 

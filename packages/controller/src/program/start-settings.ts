@@ -5,6 +5,8 @@ import {
   durationWithin,
   type HelpGroups,
   integer,
+  type ListenAddress,
+  listenAddress,
   many,
   memory,
   type OperationSettings,
@@ -14,6 +16,7 @@ import {
   type SettingsOf,
   toggle,
 } from "@xfn/program/settings";
+import { type WebhookAddress, webhookAddress } from "../admission/webhook-address.ts";
 import type { NamedFunction } from "../functions/function-directory.ts";
 import type { FunctionSubstrate } from "../objects/context.ts";
 import { IN_PROCESS_KEYS, RUNNER_SETTINGS, type RunnerSettings } from "./runner-settings.ts";
@@ -33,6 +36,9 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   /** Milliseconds. */
   readonly runtimeGrace: number;
   readonly enableResourceComposition: boolean;
+  readonly enableUsages: boolean;
+  readonly admissionWebhook: WebhookAddress | undefined;
+  readonly admissionAddress: ListenAddress | undefined;
   /** The Functions that steps can name. */
   readonly function: readonly NamedFunction[];
   readonly functionTlsCa: string | undefined;
@@ -72,6 +78,9 @@ const DEFAULT_RUNTIME_GRACE_MS = 600_000;
 
 // A tenth of the memory that the controller may have in deploy/: some 12,000 responses of 4 kB.
 const DEFAULT_RESPONSE_BYTES = 48 * 1024 * 1024;
+
+// The API server connects from another machine.
+const DEFAULT_ADMISSION_ADDRESS = "0.0.0.0:9443";
 
 const DEFAULT_LEASE_MS = 15_000;
 const MIN_LEASE_MS = 3_000;
@@ -140,6 +149,25 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
   enableResourceComposition: toggle(
     "enable-resource-composition",
     "also serve InfrastructureDefinition, InfrastructurePublication and ApplicationDefinition",
+  ),
+  enableUsages: toggle(
+    "enable-usages",
+    "serve Usage and ClusterUsage, which protect objects from deletion; requires --admission-webhook to take effect",
+  ),
+  admissionWebhook: optional(
+    "admission-webhook",
+    "<service|url>",
+    "how the API server reaches the admission webhook of --enable-usages: a Service of the controller's namespace with " +
+      "port 9443, or https://HOST:PORT",
+    webhookAddress,
+  ),
+  admissionAddress: one(
+    "admission-address",
+    "<[host:]port>",
+    "HTTPS for the admission webhook",
+    listenAddress,
+    listenAddress(DEFAULT_ADMISSION_ADDRESS),
+    DEFAULT_ADMISSION_ADDRESS,
   ),
   ...RUNNER_SETTINGS,
   function: many(
@@ -246,7 +274,7 @@ export const START_SETTINGS: SettingsOf<StartConfig> = {
 
 /** Settings of `xfn-controller crds`. */
 export const CRDS_SETTINGS: SettingsOf<
-  Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes" | "enableResourceComposition">
+  Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes" | "enableResourceComposition" | "enableUsages">
 > = {
   enablePackages: toggle("enable-packages", "also those of packages and their revisions", { variable: false }),
   enableFunctionRuntimes: toggle("enable-function-runtimes", "also those of FunctionRuntimes and ProviderRuntimes", {
@@ -257,6 +285,7 @@ export const CRDS_SETTINGS: SettingsOf<
     "also those of InfrastructureDefinition, InfrastructurePublication and ApplicationDefinition",
     { variable: false },
   ),
+  enableUsages: toggle("enable-usages", "also those of Usage and ClusterUsage", { variable: false }),
 };
 
 /** The settings as the help shows them. */
@@ -297,6 +326,9 @@ export const START_GROUPS: HelpGroups<StartConfig> = {
     "pollInterval",
     "responseCache",
     "enableResourceComposition",
+    "enableUsages",
+    "admissionWebhook",
+    "admissionAddress",
     "allowComposedSecrets",
     "enableRollouts",
     "debugRecordings",

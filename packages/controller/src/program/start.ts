@@ -78,6 +78,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       (endpoint) => grpc.createRunnerClient(allowedRunnerOptions(config, endpoint)),
     );
   let probes: Awaited<ReturnType<typeof startProbeServer>> | undefined;
+  let admission: { close(): Promise<void> } | undefined;
   try {
     if (config.metricsAddress !== undefined) {
       const notReady = (): string | undefined => readiness.problem;
@@ -89,6 +90,10 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     log.info({ version, server: access.server, metrics: probes?.url, runner: runner && config.runner }, "started");
     const namespace = config.namespace ?? access.namespace ?? DEFAULT_NAMESPACE;
     const { signal } = stopped;
+    if (config.admissionWebhook !== undefined && config.admissionAddress !== undefined) {
+      const { openAdmission } = await import("../admission/open-admission.ts");
+      admission = await openAdmission({ client, namespace, log }, config.admissionAddress);
+    }
     return await runControllers({
       version,
       config,
@@ -115,6 +120,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     remote?.close();
     // Reconciles have ended, or had their time.
     await hosted?.stop(0);
+    await admission?.close();
     await Promise.all([probes?.close(), client.close()]);
     memory.stop();
     stopListening();

@@ -29,6 +29,9 @@ export function usableAuthority(secret: LiveObject | undefined, now: number): Ke
   return pair !== undefined && !isDue(pair.cert, now) ? pair : undefined;
 }
 
+/** The needs of {@link ensureAuthority}. */
+export type AuthorityPort = Pick<Context, "client" | "namespace" | "now">;
+
 /**
  * The authority of all runtimes. Creates its Secret if there is none, and replaces the authority before it expires.
  * Runtimes trust the previous one until all their certificates are of the new one.
@@ -36,7 +39,7 @@ export function usableAuthority(secret: LiveObject | undefined, now: number): Ke
  * @throws {PackageInstallError} `NameTaken` if another program's Secret has the name
  * @throws {ApiError} `Conflict` if another controller replaces it at the same time
  */
-export async function ensureAuthority(context: Context, signal: AbortSignal): Promise<KeyPair> {
+export async function ensureAuthority(context: AuthorityPort, signal: AbortSignal): Promise<KeyPair> {
   const { client, namespace, now } = context;
   const reference = referenceOf(SECRETS, AUTHORITY_SECRET, namespace);
   const secret = await findLive(context, reference, signal);

@@ -1,4 +1,5 @@
 import { createPrivateKey, KeyObject, randomBytes, webcrypto, X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 
 // Certificates of runtimes. node:crypto reads X.509 and cannot sign it; @peculiar/x509 does, and is loaded only then.
 
@@ -11,7 +12,7 @@ export interface KeyPair {
 /** The usage and the names of a new certificate. */
 export interface CertificateRequest {
   readonly usage: "server" | "client";
-  /** The first is the common name. A server has all of them as DNS names. */
+  /** DNS names and IP addresses. The first is the common name. */
   readonly names: readonly [string, ...string[]];
 }
 
@@ -78,7 +79,9 @@ export async function issueCertificate(
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([USAGES[usage]]),
-      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: "dns", value }))),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value })),
+      ),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
@@ -117,10 +120,11 @@ export function isPair({ cert, key }: KeyPair): boolean {
   }
 }
 
-/** Whether a certificate is valid for each of these DNS names. */
+/** Whether a certificate is valid for each of these DNS names and IP addresses. */
 export function hasNames(cert: string, names: readonly string[]): boolean {
   const parsed = parse(cert);
-  return parsed !== undefined && names.every((name) => parsed.checkHost(name) !== undefined);
+  if (parsed === undefined) return false;
+  return names.every((name) => (isIP(name) === 0 ? parsed.checkHost(name) : parsed.checkIP(name)) !== undefined);
 }
 
 /** The certificates of a bundle, in PEM. */

@@ -8,6 +8,8 @@ export type ApiErrorCode =
   | "AlreadyExists"
   /** 409: another resource version or UID, or a field of another manager in an apply without force. */
   | "Conflict"
+  /** 409 of an admission webhook, such as that of usages: the object is in use. A retry succeeds once it is not. */
+  | "Denied"
   /** 400, 405, 413, 415, 422, and 500 for an apply that violates the schema; also a name that no URL can contain. */
   | "Invalid"
   | "Unauthorized"

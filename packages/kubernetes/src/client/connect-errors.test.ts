@@ -66,6 +66,8 @@ test.each([
   [404, "NotFound", { message: "the server could not find the requested resource", details: {} }, "KindNotServed"],
   [409, "AlreadyExists", {}, "AlreadyExists"],
   [409, "Conflict", {}, "Conflict"],
+  [409, "Conflict", { message: 'admission webhook "a.b" denied the request: in use' }, "Denied"],
+  [409, "the object is in use", { message: 'admission webhook "a.b" denied the request: in use' }, "Denied"],
   [400, "BadRequest", {}, "Invalid"],
   [422, "Invalid", {}, "Invalid"],
   [413, "RequestEntityTooLarge", {}, "Invalid"],

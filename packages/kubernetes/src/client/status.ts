@@ -33,17 +33,23 @@ export function statusError(what: string, response: FailedResponse): ApiError {
   const message = text(status?.["message"]) ?? text(response.text?.trim()) ?? "no reason given";
   const seconds = details?.["retryAfterSeconds"];
   const asked = response.retryAfter ?? (typeof seconds === "number" && seconds > 0 ? String(seconds) : undefined);
-  return new ApiError(codeOf(number, reason, details, response.apply === true), `${what}: ${shorten(message)}`, {
-    status: number,
-    reason,
-    causes: causesOf(details),
-    retryAfterMs: retryAfterMs(asked),
-  });
+  return new ApiError(
+    codeOf({ status: number, reason, message }, details, response.apply === true),
+    `${what}: ${shorten(message)}`,
+    {
+      status: number,
+      reason,
+      causes: causesOf(details),
+      retryAfterMs: retryAfterMs(asked),
+    },
+  );
 }
 
+/** How the API server begins the answer of an admission webhook. */
+const DENIAL = /^admission webhook "[^"]*" denied the request/;
+
 function codeOf(
-  status: number,
-  reason: string | undefined,
+  { status, reason, message }: { status: number; reason: string | undefined; message: string },
   details: JsonObject | undefined,
   apply: boolean,
 ): ApiErrorCode {
@@ -63,7 +69,8 @@ function codeOf(
       // For a missing object, the server returns its name; for an unknown path, it returns none.
       return text(details?.["name"]) === undefined ? "KindNotServed" : "NotFound";
     case 409:
-      return reason === "AlreadyExists" ? "AlreadyExists" : "Conflict";
+      if (reason === "AlreadyExists") return "AlreadyExists";
+      return DENIAL.test(message) ? "Denied" : "Conflict";
     case 410:
       return "Expired";
     case 429:

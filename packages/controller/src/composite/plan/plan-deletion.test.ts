@@ -30,6 +30,18 @@ describe("the deletion of composed resources", () => {
     expect([plan.deleting, plan.retained]).toEqual([[going], [foreign, free]]);
   });
 
+  test("leaves a usage until the object that uses another is gone", () => {
+    const [reference] = controlledBy("uid-xr")["ownerReferences"] as [JsonObject];
+    const usage = {
+      ...object("Usage", "usage", {
+        ownerReferences: [reference, { kind: "Widget", name: "going", uid: "uid-going" }],
+      }),
+      apiVersion: "protection.crossplane.io/v1beta1",
+    };
+    expect(actionsOf(planDeletion(xr, [usage, going]))).toEqual([]);
+    expect(actionsOf(planDeletion(xr, [usage]))).toEqual(["delete Usage usage as composition"]);
+  });
+
   test("requires the UID and the version that were seen, and collects failures", () => {
     const [stage] = planDeletion(xr, [own], "Foreground").stages;
     expect(stage).toMatchObject({ onFailure: "collect", actions: [{ guard: "version", propagation: "Foreground" }] });

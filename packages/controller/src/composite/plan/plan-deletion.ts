@@ -1,7 +1,8 @@
 import type { LiveObject } from "@xfn/kubernetes";
+import { isUsage } from "../../kinds/usages.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE, finalizersOf } from "../../objects/finalizers.ts";
-import { isBeingDeleted, isControlledBy } from "../../objects/owner.ts";
+import { isBeingDeleted, isControlledBy, ownerReferencesOf } from "../../objects/owner.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import type { Plan, Stage } from "../../plan/plan.ts";
@@ -30,8 +31,9 @@ export function planDeletion(
 ): DeletionPlan {
   const deleting = objects.filter(isBeingDeleted);
   const rest = objects.filter((object) => !isBeingDeleted(object));
+  const present = new Set(objects.map(({ metadata }) => metadata.uid));
   const actions = rest
-    .filter((object) => isControlledBy(object, xr))
+    .filter((object) => isControlledBy(object, xr) && !(isUsage(object) && hasOwnerOf(object, present)))
     .map((object) => deletionOf(object, "composition", propagation));
   return {
     stages: [{ name: "delete", actions, onFailure: "collect" }],
@@ -39,6 +41,11 @@ export function planDeletion(
     deleting,
     retained: rest.filter((object) => !isControlledBy(object, xr)),
   };
+}
+
+/** Whether the object that uses another still exists: its usage is deleted after it. */
+function hasOwnerOf(usage: LiveObject, present: ReadonlySet<string>): boolean {
+  return ownerReferencesOf(usage).some(({ uid, controller }) => controller !== true && present.has(String(uid)));
 }
 
 /**

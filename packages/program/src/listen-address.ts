@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 
-/** The address of metrics and probes. */
-export interface MetricsAddress {
+/** An address on which a server listens. */
+export interface ListenAddress {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -10,7 +10,7 @@ export interface MetricsAddress {
 /**
  * Reads `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT` (both on loopback), or `off`. @throws Error with the expected form
  */
-export function metricsAddress(text: string): MetricsAddress | undefined {
+export function listenAddress(text: string): ListenAddress | undefined {
   if (text === "off") return undefined;
   const [, v6, name = "", digits = ""] =
     /^(?:(?:\[([^\]]{2,45})\]|([A-Za-z0-9.-]{0,253})):)?(\d{1,5})$/.exec(text) ?? [];

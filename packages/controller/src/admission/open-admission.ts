@@ -1,0 +1,99 @@
+import { type Client, startInformers } from "@xfn/kubernetes";
+import type { ListenAddress } from "@xfn/program/settings";
+import { USAGE_KINDS } from "../kinds/usages.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { SECRETS } from "../objects/kinds.ts";
+import type { Logger } from "../objects/logger.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { objectKey } from "../objects/references.ts";
+import { execute } from "../plan/execute.ts";
+import { firstFailure } from "../plan/outcome.ts";
+import { indexUsages } from "../usage/usage-index.ts";
+import { ANNOTATION_ATTEMPT, usedKeys } from "../usage/used-object.ts";
+import { serveAdmission } from "./admission-server.ts";
+import { answerTo, type ReviewedDeletion, readReview } from "./review-deletion.ts";
+import { identityIn, WEBHOOK_SECRET } from "./webhook-identity.ts";
+
+/** The needs of {@link openAdmission}. */
+export interface AdmissionPort {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly log: Logger;
+}
+
+// The API server waits ten seconds for an answer.
+const REVIEW_MS = 8_000;
+
+/**
+ * Serves the webhook that denies deletions of objects in use, also while another replica leads. It serves with the
+ * identity that the leader stores in a Secret.
+ *
+ * @throws {Error} if the address is in use
+ */
+export async function openAdmission(
+  port: AdmissionPort,
+  address: ListenAddress,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const { client, log, namespace } = port;
+  const informers = startInformers(client, { onError: () => undefined });
+  const usages = indexUsages(informers);
+  const server = await serveAdmission(address, async (body) => {
+    const deletion = readReview(body);
+    if (deletion === undefined) return undefined;
+    const signal = AbortSignal.timeout(REVIEW_MS);
+    const known = usages.of(deletion.object) ?? [];
+    // The cache of this replica may lag behind the leader, which has labelled the object.
+    const found = known.length > 0 ? known : await listUsages(client, deletion, signal);
+    if (found.length > 0 && !deletion.isDryRun)
+      await noteAttempt(client, deletion, signal).catch((error: unknown) =>
+        log.warn({ error: String(error) }, "the attempt to delete an object in use was not recorded"),
+      );
+    return answerTo(deletion.uid, found);
+  });
+  const secret = informers.acquire(SECRETS, { namespace, fieldSelector: `metadata.name=${WEBHOOK_SECRET}` });
+  const use = (object: Parameters<typeof identityIn>[0]): void => {
+    const identity = identityIn(object);
+    if (identity !== undefined) server.use(identity);
+  };
+  secret.informer.subscribe({ added: use, updated: use });
+  return {
+    port: server.port,
+    close: async () => {
+      await server.close();
+      usages.stop();
+      secret.release();
+      await informers.stop();
+    },
+  };
+}
+
+async function listUsages(client: Client, { object }: ReviewedDeletion, signal: AbortSignal) {
+  const key = objectKey(object);
+  const lists = await Promise.all(USAGE_KINDS.map((kind) => client.list(kind, { signal })));
+  return lists.flatMap(({ items }) => items.filter((usage) => usedKeys(usage).includes(key)));
+}
+
+/** Records a denied deletion on the object, for usages that repeat it. */
+async function noteAttempt(
+  client: Client,
+  { object, propagation }: ReviewedDeletion,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen = await findLive({ client }, object, signal);
+  if (seen === undefined || seen.metadata.annotations?.[ANNOTATION_ATTEMPT] === propagation) return;
+  const body = { metadata: { annotations: { [ANNOTATION_ATTEMPT]: propagation } } };
+  const why = "its deletion was denied";
+  const action = {
+    do: "patch",
+    as: "own",
+    on: object,
+    manager: FIELD_MANAGERS.usage,
+    body,
+    seen,
+    guard: "uid",
+    why,
+  } as const;
+  const plan = { stages: [{ name: "attempt", actions: [action], onFailure: "stop" as const }] };
+  const failure = firstFailure(await execute(plan, { actors: { own: { client } }, signal }));
+  if (failure !== undefined) throw failure.error;
+}

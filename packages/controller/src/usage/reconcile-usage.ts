@@ -1,0 +1,166 @@
+import type { Client, EventRecorder, Informers, LiveObject, Outcome, ResourceKind } from "@xfn/kubernetes";
+import { USAGE_KINDS } from "../kinds/usages.ts";
+import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FINALIZER_USAGE, finalizersOf } from "../objects/finalizers.ts";
+import { typeMeta } from "../objects/kinds.ts";
+import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
+import { describeReference, parseQueueKey, referenceTo } from "../objects/references.ts";
+import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
+import { execute } from "../plan/execute.ts";
+import { firstFailure } from "../plan/outcome.ts";
+import type { Plan } from "../plan/plan.ts";
+import { type FoundEnd, findEnd } from "./find-end.ts";
+import { planEnd, planUsage } from "./plan-usage.ts";
+import { UsageError } from "./usage-error.ts";
+import { indexUsages, type UsageIndex } from "./usage-index.ts";
+import { referenceOfEnd, specOf } from "./used-object.ts";
+
+/** The needs of the reconcilers of usages. */
+export interface UsagePort {
+  readonly client: Client;
+  readonly events: EventRecorder;
+  readonly usages: UsageIndex;
+  /** Why the webhook cannot deny deletions; undefined if it can. */
+  readonly unprotected: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * The reconcilers of usages of all kinds.
+ *
+ * @param denies whether the API server asks the controller's webhook about deletions
+ */
+export function usageReconcilers(
+  { client, events, informers, now }: Pick<UsagePort, "client" | "events" | "now"> & { readonly informers: Informers },
+  denies: boolean,
+): { readonly kind: ResourceKind; readonly reconcile: PolledReconcile }[] {
+  const usages = indexUsages(informers);
+  const unprotected = denies
+    ? undefined
+    : "deletions are not denied, because the controller has no admission webhook: start it with --admission-webhook";
+  const port = { client, events, usages, unprotected, now };
+  return USAGE_KINDS.map((kind) => ({ kind, reconcile: usageReconciler(port, kind) }));
+}
+
+/**
+ * Reconciles usages of one kind: labels the used object, so that the API server asks the webhook about its deletion,
+ * and removes the label when the usage ends. The using object owns the usage.
+ */
+export function usageReconciler(port: UsagePort, kind: ResourceKind): PolledReconcile {
+  return async (key, signal) => {
+    const usage = await findLive(port, { ...typeMeta(kind), ...parseQueueKey(key) }, signal);
+    if (usage === undefined) return undefined;
+    if (isBeingDeleted(usage)) return await endUsage(port, usage, signal);
+    await protect(port, usage, signal);
+    return undefined;
+  };
+}
+
+async function protect(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<void> {
+  const { of, by } = specOf(usage);
+  const found: Partial<Record<"of" | "by", FoundEnd>> = {};
+  for (const [name, end] of Object.entries({ of, by }) as ["of" | "by", typeof of][]) {
+    if (end.kind === undefined) continue;
+    try {
+      found[name] = await findEnd(port.client, usage, end, signal);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      const reason = error.code === "NotFound" ? MISSING[name] : "ResolveSelectors";
+      const message = `spec.${name}: ${error.message}`;
+      port.events.record(usage, { type: "Warning", reason, message });
+      await setReady(port, usage, { status: "False", reason: error.code, message }, signal);
+      throw error;
+    }
+  }
+  const used = found.of?.object;
+  if (used === undefined) return;
+  const chosen = (["of", "by"] as const).filter((end) => found[end]?.isChosen);
+  const plan = planUsage({ usage, chosen, used, using: found.by?.object });
+  const current = await carryOut(port, usage, plan, signal);
+  const isNew = plan.stages.some(({ actions }) => actions.length > 0);
+  if (isNew)
+    port.events.record(usage, { type: "Normal", reason: "UsageConfigured", message: "the object is protected" });
+  const { unprotected } = port;
+  const ready: Omit<Condition, "type"> =
+    unprotected === undefined
+      ? { status: "True", reason: "Available" }
+      : { status: "False", reason: "NoWebhook", message: unprotected };
+  await setReady(port, current, ready, signal);
+}
+
+/** Crossplane's reasons of events. */
+const MISSING = { of: "GetUsedResource", by: "GetUsingResource" } as const;
+
+async function endUsage(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
+  if (!finalizersOf(usage).includes(FINALIZER_USAGE)) return undefined;
+  const { of, by } = specOf(usage);
+  const using = referenceOfEnd(usage, by);
+  if (using !== undefined && (await isComposedUntilGone(port, usage, signal))) {
+    const isThere = (await findLive(port, using, signal)) !== undefined;
+    if (isThere) {
+      const message = `waits until ${describeReference(using)} is deleted`;
+      port.events.record(usage, { type: "Normal", reason: "WaitingUsingDeleted", message });
+      await setReady(port, usage, { status: "False", reason: "WaitingUsingDeleted", message }, signal);
+      return { requeueAfterMs: REQUEUE_AFTER_MS.usingDeletion };
+    }
+  }
+  const reference = referenceOfEnd(usage, of);
+  const used = reference && (await findLive(port, reference, signal));
+  const others = reference === undefined ? [] : (port.usages.of(reference) ?? [usage]);
+  const isStillUsed = others.some((one) => one.metadata.uid !== usage.metadata.uid && isProtecting(one));
+  await carryOut(port, usage, planEnd({ usage, used, isStillUsed }), signal);
+  return undefined;
+}
+
+/** Usages that are being deleted count only if they may wait for the using object. */
+function isProtecting(usage: LiveObject): boolean {
+  return !isBeingDeleted(usage) || specOf(usage).by.kind !== undefined;
+}
+
+/** Whether an XR composes the usage, and is being deleted or gone: then the usage outlives the using object. */
+async function isComposedUntilGone(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<boolean> {
+  if (usage.metadata.labels?.["crossplane.io/composite"] === undefined) return false;
+  const controller = controllerOf(usage);
+  if (controller === undefined) return true;
+  const { uid, ...reference } = controller;
+  const xr = await findLive(port, { ...reference, namespace: usage.metadata.namespace }, signal);
+  return xr?.metadata.uid !== uid || isBeingDeleted(xr);
+}
+
+/** @throws {ApiError} */
+async function carryOut(port: UsagePort, usage: LiveObject, plan: Plan, signal: AbortSignal): Promise<LiveObject> {
+  const outcome = await execute(plan, { actors: { own: port }, signal });
+  const failure = firstFailure(outcome);
+  if (failure !== undefined) throw failure.error;
+  return outcome.latest(referenceTo(usage)) ?? usage;
+}
+
+async function setReady(
+  port: UsagePort,
+  usage: LiveObject,
+  ready: Omit<Condition, "type">,
+  signal: AbortSignal,
+): Promise<void> {
+  const condition = { type: "Ready", ...ready };
+  if (hasCondition(usage, condition)) return;
+  const conditions = withConditions(usage, [condition], port.now());
+  if (conditions === undefined) return;
+  const on = referenceTo(usage);
+  const body = { status: { conditions } };
+  const common = {
+    as: "own",
+    on,
+    manager: FIELD_MANAGERS.usage,
+    why: "its condition changed",
+    part: "status",
+  } as const;
+  const plan: Plan = {
+    stages: [
+      { name: "status", actions: [{ ...common, do: "patch", body, seen: usage, guard: "uid" }], onFailure: "stop" },
+    ],
+  };
+  await carryOut(port, usage, plan, signal);
+}
