@@ -88,19 +88,19 @@ function usageKind(
       conditionColumn("READY", "Ready"),
       AGE,
     ],
-  }) as unknown as Kind<Usage>;
+  });
 }
 
 export const USAGES: Kind<Usage> = usageKind(
   { group: "protection.crossplane.io", kind: "Usage", versions: ["v1beta1"], namespaced: true },
   "A Usage protects an object of a namespace from deletion while it is in use.",
 );
-export const CLUSTER_USAGES: Kind<Usage> = usageKind(
+const CLUSTER_USAGES: Kind<Usage> = usageKind(
   { group: "protection.crossplane.io", kind: "ClusterUsage", versions: ["v1beta1"] },
   "A ClusterUsage protects a cluster-scoped object from deletion while it is in use.",
 );
 /** The form of Crossplane before 2.0. */
-export const LEGACY_USAGES: Kind<Usage> = usageKind(
+const LEGACY_USAGES: Kind<Usage> = usageKind(
   { group: "apiextensions.crossplane.io", kind: "Usage", versions: ["v1beta1", "v1alpha1"] },
   "A Usage protects a cluster-scoped object from deletion while it is in use. ClusterUsage replaces it.",
 );

@@ -80,13 +80,13 @@ test.each<[string, LiveObject | undefined, boolean, unknown[]]>([
   ["its object does not exist", undefined, false, []],
   ["another usage protects the object", object("used", PROTECTED), true, []],
   [
-    "nobody tried to delete the object",
+    "no deletion was denied",
     object("used", PROTECTED),
     false,
     [["patch", "used", { metadata: { labels: { "crossplane.io/in-use": null } } }]],
   ],
   [
-    "somebody tried to delete the object",
+    "a deletion was denied",
     object("used", { ...PROTECTED, annotations: { [ATTEMPT]: "Foreground" } }),
     false,
     [

@@ -4,7 +4,7 @@ import { objectKey } from "../objects/references.ts";
 
 /** On objects in use: the API server asks the webhook only about the deletion of these. */
 export const LABEL_IN_USE = "crossplane.io/in-use";
-/** On an object in use: the propagation policy with which somebody tried to delete it. */
+/** On an object in use: the propagation policy of a deletion that was denied. */
 export const ANNOTATION_ATTEMPT = "usage.crossplane.io/deletion-attempt-with-policy";
 
 /** The spec of a usage. */
