@@ -31,7 +31,7 @@ export function planDeletion(
 ): DeletionPlan {
   const deleting = objects.filter(isBeingDeleted);
   const rest = objects.filter((object) => !isBeingDeleted(object));
-  const present = new Set(objects.map(({ metadata }) => metadata.uid));
+  const present = new Set<unknown>(objects.map(({ metadata }) => metadata.uid));
   const actions = rest
     .filter((object) => isControlledBy(object, xr) && !(isUsage(object) && hasOwnerOf(object, present)))
     .map((object) => deletionOf(object, "composition", propagation));
@@ -44,8 +44,8 @@ export function planDeletion(
 }
 
 /** Whether the object that uses another still exists: its usage is deleted after it. */
-function hasOwnerOf(usage: LiveObject, present: ReadonlySet<string>): boolean {
-  return ownerReferencesOf(usage).some(({ uid, controller }) => controller !== true && present.has(String(uid)));
+function hasOwnerOf(usage: LiveObject, present: ReadonlySet<unknown>): boolean {
+  return ownerReferencesOf(usage).some(({ uid, controller }) => controller !== true && present.has(uid));
 }
 
 /**
