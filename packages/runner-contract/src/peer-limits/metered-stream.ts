@@ -19,6 +19,8 @@ const MEMORY: Buffer = Buffer.allocUnsafeSlow(256 * 1024);
  * A connection to an HTTP/2 server, for `node:http2`. It ends with a {@link PeerLimitError} before `node:http2` reads
  * bytes that exceed the budget. Given the socket itself, `node:http2` would read in native code. A timer that checks
  * the socket's `bytesRead` runs too late then: a server kept the process busy for 600 ms.
+ * That costs small calls: one of 1.5 kB takes about 1.3 times the processor time of native reading. Some 1.2 remain
+ * without the meter, because each read and write of `node:http2` then crosses from native code to JavaScript.
  *
  * It has no queues in addition to those of the socket, because they would take as much time as everything else. A chunk
  * is therefore valid only during its event.
