@@ -106,6 +106,10 @@ const ALL_FLAGS = `            - --enable-rollouts
             - --enable-resource-composition
 `;
 
+const USAGE_FLAGS = `            - --enable-usages
+            - --admission-webhook=xfn-webhook
+`;
+
 const CONTROLLER_ARGUMENTS: Edit = [
   `            - --enable-composition-functions
             - --runner=unix:/run/xfn/runner.sock
@@ -116,8 +120,11 @@ const CONTROLLER_ARGUMENTS: Edit = [
     "            - --metrics-address=0.0.0.0:9465\n" +
     when(12, FUNCTIONS, PACKAGE_FLAGS) +
     when(12, 'eq .Values.profile "all"', ALL_FLAGS) +
+    when(12, ".Values.usages", USAGE_FLAGS) +
     argumentsAndEnvironment(""),
 ];
+
+const METRICS_PORT = "            - { name: metrics, containerPort: 9465 }\n";
 
 const SCHEDULING =
   ["topologySpreadConstraints", "nodeSelector", "tolerations", "affinity"].map((name) => set(6, name, name)).join("") +
@@ -178,6 +185,7 @@ ${set(2, "strategy", "strategy")}`,
     ],
     [spread, SCHEDULING],
     CONTROLLER_ARGUMENTS,
+    [METRICS_PORT, METRICS_PORT + when(12, ".Values.usages", "            - { name: webhook, containerPort: 9443 }\n")],
     [resources, "          resources:\n            {{- toYaml .Values.resources | nindent 12 }}\n"],
     [
       `            - { name: socket, mountPath: /run/xfn }
@@ -234,6 +242,7 @@ export function templatesOf(manifest: Manifests): Readonly<Record<string, string
       FUNCTIONS,
       edited(packages, [[runtimes, when(0, 'ne .Values.substrate "none"', runtimes)]]),
     ),
+    "usages.yaml": when(0, ".Values.usages", `${of("usages/rbac.yaml")}---\n${of("usages/service.yaml")}`),
     "rbac-providers.yaml": when(0, ".Values.grantProviderRights", of("providers/rbac.yaml")),
     "user-roles.yaml": when(0, ".Values.userRoles.create", of("base/user-roles.yaml")),
   };

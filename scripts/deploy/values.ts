@@ -88,6 +88,11 @@ export function valuesOf(manifests: Defaults): Values {
         "demand; needs Kubernetes 1.33 and a namespace of the level privileged. none: webhooks and endpoints only.",
     ),
     wasm: flag(false, "Also run WebAssembly modules, in a sidecar without further privileges."),
+    usages: flag(
+      false,
+      "Serve Usage and ClusterUsage, which protect objects from deletion. Grant the controller get, list and patch on the\n" +
+        "kinds that they name: docs/tasks/usages.md.",
+    ),
     grantProviderRights: flag(
       false,
       "Let the controller grant providers the rights that they ask for, as Crossplane's RBAC manager does. The\n" +

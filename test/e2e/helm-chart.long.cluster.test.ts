@@ -43,7 +43,7 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
   });
 
   test.each<[string, JsonObject]>([
-    ["restricted", {}],
+    [".", {}],
     ["wasm", { wasm: true }],
     ["packages", { substrate: "Runner" }],
     ["providers", { substrate: "Runner", grantProviderRights: true }],

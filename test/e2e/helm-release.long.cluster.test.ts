@@ -151,7 +151,7 @@ describe("a release of deploy/chart", needs("api-server", "helm"), () => {
   });
 
   test("takes over from kubectl apply -k, if Helm is allowed to", async () => {
-    const overlay = join(CHECKOUT, "deploy/restricted");
+    const overlay = join(CHECKOUT, "deploy");
     await server.kubectl(["apply", "--server-side", "--force-conflicts", "-k", overlay]);
     expect(run("install", "xfn", CHART).stderr).toContain("invalid ownership metadata");
     install({ replicas: 1 }, "--take-ownership");

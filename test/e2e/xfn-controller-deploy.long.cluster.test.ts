@@ -17,6 +17,7 @@ import { Workspace } from "../harness/workspace.ts";
 
 const DEPLOY = join(CHECKOUT, "deploy");
 const BASE = join(DEPLOY, "base");
+const SIDECAR = join(DEPLOY, "sidecar");
 const USER = "controller";
 const CLAIMS = "postgresqlinstances.database.example.org";
 
@@ -71,7 +72,7 @@ describe("deploy/", needs("api-server", "openssl"), () => {
   };
 
   test("is accepted by the API server, pod security admission included", async () => {
-    const dryRun = await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", DEPLOY]);
+    const dryRun = await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", SIDECAR]);
     for (const object of [
       "deployment.apps/xfn-controller",
       "clusterrole.rbac.authorization.k8s.io/xfn-controller",
@@ -114,7 +115,7 @@ describe("deploy/", needs("api-server", "openssl"), () => {
     for (const part of ["initContainers", "runner.sock", "name: socket"]) expect(rendered).not.toContain(part);
     const podOf = (text: string): JsonObject | undefined =>
       readDocuments(text).flatMap(({ value }) => (isDeployment(value) ? [value.spec.template.spec] : []))[0];
-    const [own, base] = [podOf(rendered), podOf(await server.kubectl(["kustomize", DEPLOY]))];
+    const [own, base] = [podOf(rendered), podOf(await server.kubectl(["kustomize", SIDECAR]))];
     const securityOf = (pod: JsonObject | undefined, list: string): unknown => {
       const containers = pod?.[list];
       return Array.isArray(containers) && isObject(containers[0]) ? containers[0]["securityContext"] : undefined;
@@ -134,7 +135,7 @@ describe("deploy/", needs("api-server", "openssl"), () => {
       return objectAt(deployment, "spec", "template", "spec");
     };
     const [own, runners] = [podOf(rendered, "xfn-controller"), podOf(rendered, "xfn-runner")];
-    const plain = readDocuments(await server.kubectl(["kustomize", DEPLOY])).map(({ value }) => value);
+    const plain = readDocuments(await server.kubectl(["kustomize", SIDECAR])).map(({ value }) => value);
     const containerOf = (pod: JsonObject, list = "containers"): JsonObject => objectsAt(pod, list)[0] ?? {};
     expect(own["initContainers"]).toBeUndefined();
     const sidecar = containerOf(podOf(plain, "xfn-controller"), "initContainers");
@@ -199,7 +200,7 @@ describe("deploy/", needs("api-server", "openssl"), () => {
   test("has monitors for the Prometheus operator as a component", async () => {
     const rendered = await server.kubectl(["kustomize", join(DEPLOY, "monitoring")]);
     for (const kind of ["PodMonitor", "PrometheusRule", "ConfigMap"]) expect(rendered).toContain(`kind: ${kind}\n`);
-    expect(await server.kubectl(["kustomize", DEPLOY])).not.toContain("PodMonitor");
+    expect(await server.kubectl(["kustomize", SIDECAR])).not.toContain("PodMonitor");
   });
 
   test("with packages starts with the flag, and grants what their kinds need", async () => {
@@ -208,12 +209,23 @@ describe("deploy/", needs("api-server", "openssl"), () => {
     const rendered = await server.kubectl(["kustomize", folder]);
     expect(rendered).toContain("- --enable-packages");
     // Descriptions of fields mention packages.
-    expect(await server.kubectl(["kustomize", DEPLOY])).not.toMatch(/--enable-packages|xfn-controller-packages/);
+    expect(await server.kubectl(["kustomize", SIDECAR])).not.toMatch(/--enable-packages|xfn-controller-packages/);
     const documents = readDocuments(rendered).map(({ value }) => value);
     const role = documents.find((value) => isObject(value) && textOf(value, "name") === "xfn-controller-packages");
     const granted = isObject(role) ? JSON.stringify(role["rules"]) : "";
     for (const part of ["functions", "configurations", "providerrevisions/status", "functions/finalizers", "locks"])
       expect(granted).toContain(`"${part}"`);
+  });
+
+  test("with usages starts with the flags, and serves the webhook through a Service", async () => {
+    await using workspace = await Workspace.create();
+    const overlay = await workspace.makeFolder("work/overlay");
+    const [resource, component] = [DEPLOY, join(DEPLOY, "usages")].map((path) => relative(overlay, path));
+    await workspace.write("overlay/kustomization.yaml", `resources: [${resource}]\ncomponents: [${component}]\n`);
+    await server.kubectl(["apply", "--server-side", "--dry-run=server", "-k", overlay]);
+    const rendered = await server.kubectl(["kustomize", overlay]);
+    for (const part of ["- --admission-webhook=xfn-webhook", "name: xfn-webhook", "containerPort: 9443"])
+      expect(rendered).toContain(part);
   });
 
   test("with providers lets the controller grant rights, and adds nothing else", async () => {
