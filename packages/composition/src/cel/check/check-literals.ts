@@ -1,11 +1,22 @@
+import { NO_OVERLOAD } from "../evaluate/step.ts";
 import { type FormatPart, partsOfFormat, type Verb } from "../library/format-text.ts";
 import { patternOf } from "../library/patterns.ts";
-import { allParts, type Call, type Expression, partsOf } from "../syntax/expression.ts";
+import {
+  allParts,
+  type Call,
+  type Expression,
+  type ListLiteral,
+  type MapLiteral,
+  partsOf,
+} from "../syntax/expression.ts";
 import { DYN, insideOptional, printType, sameType, type Type } from "../values/type.ts";
-import { Failure, type Value } from "../values/value.ts";
+import { fitsType } from "../values/type-of-value.ts";
+import { Failure, List, type Value } from "../values/value.ts";
 
-/** The conversions that an API server evaluates for literals when it reads a rule. */
-const CONVERSIONS: ReadonlySet<string> = new Set("bool bytes double duration int string timestamp uint".split(" "));
+/** The conversions that an API server evaluates for constants when it reads a rule. */
+const CONVERSIONS: ReadonlySet<string> = new Set(
+  "bool bytes double duration dyn int string timestamp type uint".split(" "),
+);
 
 /** The functions with a pattern as their argument. */
 const PATTERNS: ReadonlySet<string> = new Set(["matches", "find", "findAll"]);
@@ -30,9 +41,21 @@ function checkConversion(call: Call, problems: string[]): void {
 /** The value of a literal, or of conversions of one. Undefined for other expressions. */
 function constantOf(expression: Expression): Value | undefined {
   if (expression.kind === "literal") return expression.value;
+  if (expression.kind === "list" || expression.kind === "map") return isConstant(expression) ? AGGREGATE : undefined;
   if (expression.kind !== "call" || !CONVERSIONS.has(expression.name) || expression.args.length !== 1) return undefined;
   const value = expression.args[0] && constantOf(expression.args[0]);
-  return value === undefined || value instanceof Failure ? value : expression.overloads?.[0]?.call(value);
+  if (value === undefined || value instanceof Failure) return value;
+  const overload = expression.overloads?.find(({ params: [type = DYN] }) => fitsType(value, type));
+  return overload === undefined ? NO_OVERLOAD : overload.call(value);
+}
+
+/** Stands for any list or map of constants: each conversion takes either both or neither, and reads no items. */
+const AGGREGATE: List = new List([]);
+
+function isConstant(expression: ListLiteral | MapLiteral): boolean {
+  const hasOptional =
+    expression.kind === "list" ? expression.optional.size > 0 : expression.entries.some(({ optional }) => optional);
+  return !hasOptional && partsOf(expression).every((part) => constantOf(part) !== undefined);
 }
 
 function checkPattern({ name, target, args }: Call, problems: string[]): void {

@@ -309,6 +309,8 @@ test.each([
   ["self.a.nope()", /undeclared reference to 'nope'/],
   ["self.nope == 1", /undefined field 'nope'/],
   ["duration(string('x')) > self.du", /invalid duration argument/],
+  ["duration(dyn('x')) > self.du", /invalid duration argument/],
+  ["int(dyn([1])) > self.a || int(dyn({})) > 0", /invalid int argument/],
   ["self.a == 'x'", /no matching overload for '_==_' applied to '\(int, string\)'/],
   ["!has(self.o.namespce)", /undefined field 'namespce'; did you mean namespace\?/],
   ["self.m.all(x, true) || self.m.all(k, self.o.z == k)", /undefined field 'z'/],
