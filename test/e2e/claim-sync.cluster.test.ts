@@ -130,7 +130,7 @@ describe("a claim", needs("api-server"), () => {
     const compose = (spec: JsonObject): Promise<unknown> =>
       world.client.apply(
         { apiVersion: "example.org/v1", kind: "XThing", metadata: { name }, spec },
-        { fieldManager: "apiextensions.crossplane.io/composite" },
+        { fieldManager: "xfn-controller/composite" },
       );
     await compose({ address: "composed", options: { a: "composed" }, compositionRef: { name: "c" } });
     world.writes();
@@ -163,7 +163,7 @@ describe("a claim", needs("api-server"), () => {
     const compose = (metadata: JsonObject): Promise<unknown> =>
       world.client.apply(
         { apiVersion: "example.org/v1", kind: "XThing", metadata: { ...metadata, name } },
-        { fieldManager: "apiextensions.crossplane.io/composite" },
+        { fieldManager: "xfn-controller/composite" },
       );
     await compose({ labels: composed, annotations: { "example.org/x": "composed" } });
     await world.reconcileClaim("labels");

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { allowedWebhooks, debugRecordings } from "@xfn/controller";
+import { allowedWebhooks, debugRecordings, FIELD_MANAGERS } from "@xfn/controller";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
@@ -181,7 +181,7 @@ describe("functions of a composite resource", needs("api-server"), () => {
     expect(after["status"]).toEqual(before["status"]);
     expect(after.metadata.labels).toEqual(before.metadata.labels);
     const ours = (after.metadata["managedFields"] as JsonObject[]).filter(
-      (entry) => entry["manager"] === "apiextensions.crossplane.io/composite",
+      ({ manager }) => manager === FIELD_MANAGERS.xr || manager === FIELD_MANAGERS.composite,
     );
     expect(ours.map((entry) => entry["apiVersion"])).toEqual(["example.org/v1", "example.org/v1"]);
     await world.reconcile("versions");

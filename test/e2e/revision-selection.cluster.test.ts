@@ -42,7 +42,7 @@ describe("the revision of a composite", needs("api-server"), () => {
   });
 
   // The writer of the composite's compositionRevisionRef.
-  let chosenBy = "apiextensions.crossplane.io/composite";
+  let chosenBy = "xfn-controller/composite";
   const nameOf = (key: string): string => revisionOf[key]?.metadata.name ?? key;
   const select = async (spec: JsonObject, definition: JsonObject = {}): Promise<[string, JsonObject]> => {
     const xr: LiveObject = {
@@ -130,7 +130,7 @@ describe("the revision of a composite", needs("api-server"), () => {
     chosenBy = "kubectl";
     expect(await codeOf(pinned, { enforcedCompositionRef: { name: "b" } })).toBe("Incompatible");
     expect(await codeOf({ ...pinned, compositionRef: { name: "b" } })).toBe("Incompatible");
-    chosenBy = "apiextensions.crossplane.io/composite";
+    chosenBy = "xfn-controller/composite";
     expect((await select({ ...pinned, compositionRef: { name: "b" } }))[0]).toBe(nameOf("b1"));
   });
 

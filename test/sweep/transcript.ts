@@ -5,6 +5,9 @@ export type Transcript = readonly { readonly step: string; readonly writes: read
 
 const UID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
+/** Of the name of an XR, in the field manager of its composed resources. */
+const HASH = /[0-9a-f]{64}/g;
+
 /**
  * Stored writes as texts: verb, object, part, field manager and user. Refused ones are left out: whether a write meets
  * an object that is being deleted depends on the speed of the server.
@@ -29,7 +32,7 @@ export function transcriptOf(writes: readonly Write[], replace: (text: string) =
     // speed of the server.
     if (subresource === "status" && (replace(kind) !== kind || deleted.has(title))) continue;
     const parts = [`${verb} ${title}`, subresource, manager && `manager ${manager}`, as && `as ${as}`];
-    const line = replace(parts.filter((part) => part !== undefined).join(", ")).replaceAll(UID, "(uid)");
+    const line = replace(parts.filter((part) => part !== undefined).join(", ")).replaceAll(UID, "(uid)").replaceAll(HASH, "(hash)");
     if (verb === "delete") deletions.push(line);
     else {
       endDeletions();

@@ -13,6 +13,7 @@ export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "
 export { allowedWebhooks } from "./functions/allowed-webhooks.ts";
 export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";
 export type { ComposedWatches, Context, FunctionHost, PackageRegistry } from "./objects/context.ts";
+export { composedManager, FIELD_MANAGERS } from "./objects/field-managers.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";
 export { PACKAGES, type PackageKinds } from "./package/package-kinds.ts";

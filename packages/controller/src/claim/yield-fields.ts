@@ -21,7 +21,7 @@ export function yieldFields(
 ): { own: JsonObject; yielded: string[] } {
   if (composite === undefined) return { own: all, yielded: [] };
   const composedFields = objectAt(
-    fieldsOf(composite, (manager) => manager === FIELD_MANAGERS.composite),
+    fieldsOf(composite, (manager) => manager === FIELD_MANAGERS.xr || manager === FIELD_MANAGERS.composite),
     ...within.map((step) => `f:${step}`),
   );
   const yielded: string[] = [];

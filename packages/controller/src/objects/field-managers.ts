@@ -1,12 +1,17 @@
+import { createHash } from "node:crypto";
+import type { LiveObject } from "@xfn/kubernetes";
+
 /**
  * The field managers of the controllers (Kubernetes, "Server-Side Apply"): one for each writer of an object.
- * Crossplane v1.13 uses these names, so that its objects can be taken over without a conflict.
+ * Crossplane uses these names, so that objects pass from one to the other without a change.
  */
 export const FIELD_MANAGERS = {
   /** Leases, events, and all other writes without a specific manager. */
   program: "xfn-controller",
-  composed: "apiextensions.crossplane.io/composed",
+  /** The status of XRs. Crossplane removes all fields of an XR that have this owner except its references. */
   composite: "apiextensions.crossplane.io/composite",
+  /** XRs without their status. */
+  xr: "xfn-controller/composite",
   /** Writes composites from claims, and claims from composites. */
   claim: "apiextensions.crossplane.io/claim",
   /** CRDs and roles of definitions, and the status of definitions. */
@@ -25,3 +30,16 @@ export const FIELD_MANAGERS = {
   /** The CRDs that the controller installs at start. */
   install: "apiextensions.crossplane.io/install",
 } as const;
+
+/** The owner of fields of composed resources before version 0.2: one name for all XRs. */
+export const FORMER_COMPOSED_MANAGER = "apiextensions.crossplane.io/composed";
+
+/**
+ * The field manager of the composed resources of an XR, as Crossplane names it since v1.14: an object of another XR of
+ * this name and kind has the same one.
+ */
+export function composedManager({ apiVersion, kind, metadata }: LiveObject): string {
+  const [, group = ""] = /^(?:(.*)\/)/.exec(apiVersion) ?? [];
+  const text = `${metadata.name}${kind}${group === "" ? "" : `.${group}`}`;
+  return `${FORMER_COMPOSED_MANAGER}/${createHash("sha256").update(text).digest("hex")}`;
+}

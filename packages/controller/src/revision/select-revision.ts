@@ -99,7 +99,7 @@ async function pinnedRevision(
  * revision that the controller selected itself is left from an earlier Composition and can be replaced.
  */
 function refuseChosen(xr: LiveObject, layout: Layout, revision: LiveObject, composition: string): void {
-  const others = fieldsOf(xr, (manager) => manager !== FIELD_MANAGERS.composite);
+  const others = fieldsOf(xr, (manager) => !SELECTING.includes(manager));
   const path = machineryPath(layout).map((step) => `f:${step}`);
   if (objectAt(others, ...path)["f:compositionRevisionRef"] === undefined) return;
   throw new SelectionError(
@@ -108,6 +108,9 @@ function refuseChosen(xr: LiveObject, layout: Layout, revision: LiveObject, comp
       "which this composite uses; name one that is, or none",
   );
 }
+
+/** Crossplane's controllers select revisions as `crossplane`. */
+const SELECTING: readonly string[] = [FIELD_MANAGERS.xr, FIELD_MANAGERS.composite, "crossplane"];
 
 /** A revision that was restored from a backup may lack its owner, so its label counts too. */
 function belongsTo(revision: LiveObject, composition: string): boolean {

@@ -27,7 +27,7 @@ function xr(fields: JsonObject, owned: JsonObject = {}, subresource = ""): LiveO
       resourceVersion: "1",
       managedFields: [
         {
-          manager: FIELD_MANAGERS.composite,
+          manager: subresource === "" ? FIELD_MANAGERS.xr : FIELD_MANAGERS.composite,
           operation: "Apply",
           apiVersion: "example.org/v1",
           fieldsV1: owned,

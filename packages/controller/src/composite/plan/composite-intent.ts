@@ -22,6 +22,7 @@ import { appliedFields, owns, project } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { FINALIZER_COMPOSITE } from "../../objects/finalizers.ts";
 import { recordOf } from "../../objects/references.ts";
+import { takeOverXr } from "./take-over-xr.ts";
 
 /** Fields of an XR's spec that functions cannot set, in the layout of Crossplane 1. */
 const LEGACY_RESERVED: readonly string[] = ["resourceRefs", "claimRef"];
@@ -56,7 +57,7 @@ export interface CompositeIntentInput {
  */
 export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
   const { xr, desired, layout } = input;
-  const owned = appliedFields(xr, FIELD_MANAGERS.composite, "");
+  const owned = ownedFields(xr);
   const ownSpec = ownedPart(xr, owned, "spec");
   const reserved = reservedSpec(layout);
   const composed =
@@ -110,10 +111,15 @@ export function statusIntent(xr: LiveObject, desired: KubernetesObject | undefin
   return without(status, reserved);
 }
 
+/** The fields of an XR, except its status, that the controller owns, also those that {@link takeOverXr} takes over. */
+function ownedFields(xr: LiveObject): JsonObject | undefined {
+  return appliedFields(takeOverXr(xr)?.object ?? xr, FIELD_MANAGERS.xr, "");
+}
+
 /** The fields of an XR that functions and templates set in earlier reconciles. */
 export function appliedByRuns(xr: LiveObject, layout: Layout): JsonObject {
   const { isLegacy } = layout;
-  const owned = appliedFields(xr, FIELD_MANAGERS.composite, "");
+  const owned = ownedFields(xr);
   const status = ownedPart(xr, appliedFields(xr, FIELD_MANAGERS.composite, "status"), "status");
   const { labels = {}, annotations = {} } = ownedPart(xr, owned, "metadata");
   return {

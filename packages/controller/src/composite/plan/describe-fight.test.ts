@@ -1,9 +1,9 @@
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { describeFight } from "./describe-fight.ts";
 
+const OWN = "the-controller";
 const KIND = { apiVersion: "v1", kind: "Service" };
 
 function live(spec: JsonObject, ...managers: string[]): LiveObject {
@@ -14,18 +14,20 @@ function live(spec: JsonObject, ...managers: string[]): LiveObject {
 
 test("names at most three fields, and no values", () => {
   const changed = live({ a: "s3cret", b: 2, c: 3, d: 4, same: 5 }, "provider");
-  const message = describeFight({ ...KIND, spec: { a: 1, b: 1, c: 1, d: 1, same: 5 } }, changed);
+  const message = describeFight({ ...KIND, spec: { a: 1, b: 1, c: 1, d: 1, same: 5 } }, changed, OWN);
   expect(message).toContain("provider changes spec.a, spec.b, spec.c back");
   expect(message).not.toContain("s3cret");
 });
 
 // A list that merges by key has several owners: each owns its items.
 test("names the writers other than the controller, each once", () => {
-  const changed = live({ ports: [{ port: 1 }], size: 2 }, FIELD_MANAGERS.composed, "provider", "kubectl");
-  const message = describeFight({ ...KIND, spec: { ports: [{ port: 2 }], size: 1 } }, changed);
+  const changed = live({ ports: [{ port: 1 }], size: 2 }, OWN, "provider", "kubectl");
+  const message = describeFight({ ...KIND, spec: { ports: [{ port: 2 }], size: 1 } }, changed, OWN);
   expect(message).toContain("Service a: provider and kubectl changes spec.ports, spec.size back");
 });
 
 test("names another writer if no manager owns the field", () => {
-  expect(describeFight({ ...KIND, spec: { size: 1 } }, live({}))).toContain("another writer changes spec.size back");
+  expect(describeFight({ ...KIND, spec: { size: 1 } }, live({}), OWN)).toContain(
+    "another writer changes spec.size back",
+  );
 });

@@ -8,7 +8,6 @@ import {
   sameJson,
 } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import { COOLDOWN_MS } from "../state/fight-breaker.ts";
 
@@ -19,9 +18,9 @@ const MAX_FIELDS = 3;
  * Describes which fields of an object another writer changes back, and their current owners. Omits values, which may be
  * secrets.
  */
-export function describeFight(intent: KubernetesObject, live: LiveObject): string {
+export function describeFight(intent: KubernetesObject, live: LiveObject, manager: string): string {
   const paths = differences(intent, live, []).slice(0, MAX_FIELDS);
-  const managers = [...new Set(paths.flatMap((path) => ownersOf(live, path)))];
+  const managers = [...new Set(paths.flatMap((path) => ownersOf(live, path, manager)))];
   const who = managers.length === 0 ? "another writer" : managers.join(" and ");
   const fields = paths.length === 0 ? "its fields" : paths.map((path) => formatPath(path)).join(", ");
   return (
@@ -43,12 +42,12 @@ function differences(wanted: JsonObject, live: JsonObject, at: readonly string[]
 }
 
 /** The field managers other than the controller that own a field, or a field within it. */
-function ownersOf({ metadata }: LiveObject, path: readonly string[]): string[] {
+function ownersOf({ metadata }: LiveObject, path: readonly string[], own: string): string[] {
   const entries = metadata["managedFields"];
   return (Array.isArray(entries) ? entries : []).flatMap((entry) => {
     if (!isObject(entry)) return [];
     const { manager } = entry;
-    if (typeof manager !== "string" || manager === FIELD_MANAGERS.composed) return [];
+    if (typeof manager !== "string" || manager === own) return [];
     const inner = objectAt(entry, "fieldsV1", ...path.slice(0, -1).map((key) => `f:${key}`));
     return Object.hasOwn(inner, `f:${path.at(-1) ?? ""}`) ? [manager] : [];
   });

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { digestOf } from "../../objects/apply-cache.ts";
-import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { composedManager, FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectKey } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import { emptyMemory } from "../state/composite-memory.ts";
@@ -185,5 +185,5 @@ function fought(
 
 test("each write has its field manager", () => {
   const managers = plan({ desired: ["a"] }).stages.flatMap(({ actions }) => actions.map(({ manager }) => manager));
-  expect(managers).toEqual([FIELD_MANAGERS.composite, FIELD_MANAGERS.composed]);
+  expect(managers).toEqual([FIELD_MANAGERS.xr, composedManager(xr)]);
 });

@@ -12,6 +12,7 @@ import type { Applicables } from "./applicable.ts";
 import { type CompositeIntentInput, compositeIntent } from "./composite-intent.ts";
 import { type DeletionPlan, planDeletion } from "./plan-deletion.ts";
 import { type PlannedEntry, planEntry } from "./plan-entry.ts";
+import { takeOverXr } from "./take-over-xr.ts";
 
 /** The input that determines the writes of a reconcile after its run. */
 export interface CompositeInput extends Omit<CompositeIntentInput, "references"> {
@@ -80,9 +81,13 @@ function recordActions(
 ): Action<ActorName>[] {
   const { xr } = input;
   const intent = compositeIntent(input);
-  const manager = FIELD_MANAGERS.composite;
+  const manager = FIELD_MANAGERS.xr;
   const common = { as: "xr", on: referenceTo(xr), manager, seen: xr } as const;
-  if (!memory.applies.isApplied(intent, xr, { fieldManager: manager }))
-    return [{ ...common, do: "apply", intent, guard: "version", why: "the XR records what it composes" }];
-  return needsRecord ? [{ ...common, do: "confirm", why: "objects are created or deleted" }] : [];
+  const taken = takeOverXr(xr);
+  const before = taken === undefined ? [] : [taken.action];
+  if (!memory.applies.isApplied(intent, taken?.object ?? xr, { fieldManager: manager }))
+    return [...before, { ...common, do: "apply", intent, guard: "version", why: "the XR records what it composes" }];
+  return needsRecord && before.length === 0
+    ? [{ ...common, do: "confirm", why: "objects are created or deleted" }]
+    : before;
 }

@@ -77,7 +77,7 @@ interface ReleaseOptions {
 function deletionOf(object: LiveObject, as: ActorName, propagation?: Propagation): Action<ActorName> {
   const on = referenceTo(object);
   const why = "the XR controls it, and no longer desires it";
-  return { do: "delete", as, on, manager: FIELD_MANAGERS.composite, why, seen: object, guard: "version", propagation };
+  return { do: "delete", as, on, manager: FIELD_MANAGERS.xr, why, seen: object, guard: "version", propagation };
 }
 
 function releaseOf(xr: LiveObject, as: ActorName): Action<ActorName> {
@@ -86,7 +86,7 @@ function releaseOf(xr: LiveObject, as: ActorName): Action<ActorName> {
     do: "patch",
     as,
     on: referenceTo(xr),
-    manager: FIELD_MANAGERS.composite,
+    manager: FIELD_MANAGERS.xr,
     why: "everything that it composed is deleted",
     body: { metadata: { finalizers } },
     seen: xr,

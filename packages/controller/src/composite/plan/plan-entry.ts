@@ -1,7 +1,7 @@
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { digestOf } from "../../objects/apply-cache.ts";
 import type { CompositeError } from "../../objects/composite-error.ts";
-import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { composedManager } from "../../objects/field-managers.ts";
 import { controllerOf } from "../../objects/owner.ts";
 import { objectKey, referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
@@ -49,12 +49,15 @@ export function planEntry(
   const taken = located && takeOver(xr, located);
   const current = taken?.object ?? located;
   const actions = taken === undefined ? [] : [taken.action];
-  const isApplied =
-    current !== undefined && applies.isApplied(intent, current, { fieldManager: FIELD_MANAGERS.composed });
+  const manager = composedManager(xr);
+  const isApplied = current !== undefined && applies.isApplied(intent, current, { fieldManager: manager });
   const key = objectKey(referenceTo(intent));
-  const message = fights.describe(key, current && !isApplied ? () => describeFight(intent, current) : undefined);
+  const message = fights.describe(
+    key,
+    current && !isApplied ? () => describeFight(intent, current, manager) : undefined,
+  );
   const waitMs = isApplied || current === undefined ? 0 : fights.waitMs(key, digestOf(intent));
-  if (!isApplied && waitMs === 0) actions.push(applyOf(resource, located));
+  if (!isApplied && waitMs === 0) actions.push(applyOf(resource, located, manager));
   return { ...resource, existing: located, actions, fight: { message, waitMs: waitMs === 0 ? undefined : waitMs } };
 }
 
@@ -64,12 +67,12 @@ export function isAdoption({ existing }: PlannedEntry, after: LiveObject): boole
 }
 
 /** The UID prevents the apply from recreating a deleted object, and from changing another object with the same name. */
-function applyOf({ entry, intent }: Applicable, seen: LiveObject | undefined): Action<ActorName> {
+function applyOf({ entry, intent }: Applicable, seen: LiveObject | undefined, manager: string): Action<ActorName> {
   return {
     do: "apply",
     as: "composition",
     on: referenceTo(intent),
-    manager: FIELD_MANAGERS.composed,
+    manager,
     why: seen === undefined ? `${entry} does not exist` : `${entry} differs from what is desired`,
     intent,
     seen,

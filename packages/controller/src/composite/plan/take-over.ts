@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { lastApplied } from "../../objects/applied-fields.ts";
-import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { composedManager, FORMER_COMPOSED_MANAGER } from "../../objects/field-managers.ts";
 import { mergeFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import { referenceTo } from "../../objects/references.ts";
@@ -10,7 +10,7 @@ import type { ActorName } from "../state/composite-port.ts";
 
 /**
  * The field managers of Crossplane's controllers for composed resources: `crossplane` until v1.13, and
- * `apiextensions.crossplane.io/composed/HASH` since v1.14.
+ * `apiextensions.crossplane.io/composed/HASH` since v1.14, where the hash is that of an XR.
  */
 const CROSSPLANE = /^(?:crossplane|apiextensions\.crossplane\.io\/composed\/[0-9a-f]+)$/;
 
@@ -27,15 +27,14 @@ export interface TakeOver {
 }
 
 /**
- * Plans to take over the fields that Crossplane wrote to a composed resource. Otherwise a field that a template no
- * longer has would stay forever, because Crossplane still owns it.
- *
- * Leaves nested composites unchanged: Crossplane uses one field manager for their templates' fields and their own.
+ * Plans to take over the fields of a composed resource that older versions of Crossplane or of this controller, or
+ * another XR, wrote. Otherwise a field that a template no longer has would stay forever, because they still own it.
  *
  * @returns undefined if there is nothing to take over
  */
 export function takeOver(xr: LiveObject, object: LiveObject): TakeOver | undefined {
-  const managedFields = isControlledBy(object, xr) ? takenOver(object) : undefined;
+  const manager = composedManager(xr);
+  const managedFields = isControlledBy(object, xr) ? takenOver(object, manager) : undefined;
   if (managedFields === undefined) return undefined;
   return {
     object: { ...object, metadata: { ...object.metadata, managedFields } },
@@ -43,8 +42,8 @@ export function takeOver(xr: LiveObject, object: LiveObject): TakeOver | undefin
       do: "patch",
       as: "composition",
       on: referenceTo(object),
-      manager: FIELD_MANAGERS.composed,
-      why: "Crossplane owns fields that templates write",
+      manager,
+      why: "another owner has fields that templates write",
       body: { metadata: { managedFields } },
       seen: object,
       guard: "version",
@@ -52,42 +51,47 @@ export function takeOver(xr: LiveObject, object: LiveObject): TakeOver | undefin
   };
 }
 
-/** `metadata.managedFields` with Crossplane's fields assigned to the controller; undefined if Crossplane owns none. */
-function takenOver(object: LiveObject): JsonObject[] | undefined {
+/** `metadata.managedFields` with the fields of former owners assigned to this one; undefined if there are none. */
+function takenOver(object: LiveObject, manager: string): JsonObject[] | undefined {
   const entries = object.metadata["managedFields"];
-  const spec = objectAt(object, "spec");
-  if (!Array.isArray(entries) || OF_COMPOSITES.some((field) => spec[field] !== undefined)) return undefined;
+  if (!Array.isArray(entries)) return undefined;
   const taken: JsonObject = {};
   const rest: JsonObject[] = [];
   for (const entry of entries.filter(isObject)) {
-    const [ours, theirs] = isCrossplanes(entry, object) ? split(objectAt(entry, "fieldsV1")) : [{}, undefined];
+    const [ours, theirs] = splitEntry(entry, object, manager);
     mergeFields(taken, ours);
     if (Object.keys(ours).length === 0) rest.push(entry);
-    else if (theirs !== undefined && Object.keys(theirs).length > 0) rest.push({ ...entry, fieldsV1: theirs });
+    else if (Object.keys(theirs).length > 0) rest.push({ ...entry, fieldsV1: theirs });
   }
   if (Object.keys(taken).length === 0) return undefined;
-  mergeFields(taken, lastApplied(object, FIELD_MANAGERS.composed, "")?.fields ?? {});
+  mergeFields(taken, lastApplied(object, manager, "")?.fields ?? {});
   return [
-    ...rest.filter((entry) => entry["manager"] !== FIELD_MANAGERS.composed || entry["operation"] !== "Apply"),
-    {
-      manager: FIELD_MANAGERS.composed,
-      operation: "Apply",
-      apiVersion: object.apiVersion,
-      fieldsType: "FieldsV1",
-      fieldsV1: taken,
-    },
+    ...rest.filter((entry) => entry["manager"] !== manager || entry["operation"] !== "Apply"),
+    { manager, operation: "Apply", apiVersion: object.apiVersion, fieldsType: "FieldsV1", fieldsV1: taken },
   ];
 }
 
-function isCrossplanes(entry: JsonObject, { apiVersion }: LiveObject): boolean {
-  const { manager, subresource = "" } = entry;
+type Split = readonly [ours: JsonObject, theirs: JsonObject];
+
+/** The fields of an entry that the owner takes over, and those that stay. */
+function splitEntry(entry: JsonObject, object: LiveObject, own: string): Split {
+  const { apiVersion, manager, operation, subresource = "" } = entry;
+  const fields = objectAt(entry, "fieldsV1");
   // Fields of another version may have other names.
-  if (entry["apiVersion"] !== apiVersion || subresource !== "") return false;
-  return typeof manager === "string" && CROSSPLANE.test(manager);
+  if (typeof manager !== "string" || manager === own || apiVersion !== object.apiVersion || subresource !== "")
+    return [{}, fields];
+  if (manager === FORMER_COMPOSED_MANAGER && operation === "Apply") return [fields, {}];
+  return CROSSPLANE.test(manager) && !isComposite(object) ? split(fields) : [{}, fields];
+}
+
+/** Crossplane used one field manager for the fields of a nested composite's template and for its own. */
+function isComposite(object: LiveObject): boolean {
+  const spec = objectAt(object, "spec");
+  return OF_COMPOSITES.some((field) => spec[field] !== undefined);
 }
 
 /** Splits fields into those that templates write and all others. */
-function split(fields: JsonObject): [ours: JsonObject, theirs: JsonObject] {
+function split(fields: JsonObject): Split {
   const ours: JsonObject = {};
   const theirs: JsonObject = {};
   for (const key of Object.keys(fields)) {
