@@ -45,7 +45,7 @@ describe("the owners of fields", needs("api-server"), () => {
   /** `manager operation subresource` of each entry. */
   const owners = ({ metadata }: LiveObject): string[] =>
     (metadata["managedFields"] as JsonObject[]).map(({ manager, operation, subresource = "" }) =>
-      `${manager} ${operation} ${subresource}`.trim(),
+      [manager, operation, subresource].join(" ").trim(),
     );
   const rename = async (object: LiveObject, from: string, to: string): Promise<unknown> => {
     const managedFields = (object.metadata["managedFields"] as JsonObject[]).map((entry) =>
@@ -57,7 +57,7 @@ describe("the owners of fields", needs("api-server"), () => {
     });
   };
 
-  test("have Crossplane's names on composed resources and in the status, and one of ours on XRs", async () => {
+  test("have Crossplane's names on composed resources and in the status, and our own on XRs", async () => {
     compose({ size: 1 });
     const xr = await world.create("names");
     await world.reconcile("names");

@@ -5,7 +5,7 @@ export type Transcript = readonly { readonly step: string; readonly writes: read
 
 const UID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Of the name of an XR, in the field manager of its composed resources. */
+/** A part of the field manager of composed resources: it depends on the name of the XR. */
 const HASH = /[0-9a-f]{64}/g;
 
 /**
@@ -32,7 +32,9 @@ export function transcriptOf(writes: readonly Write[], replace: (text: string) =
     // speed of the server.
     if (subresource === "status" && (replace(kind) !== kind || deleted.has(title))) continue;
     const parts = [`${verb} ${title}`, subresource, manager && `manager ${manager}`, as && `as ${as}`];
-    const line = replace(parts.filter((part) => part !== undefined).join(", ")).replaceAll(UID, "(uid)").replaceAll(HASH, "(hash)");
+    const line = replace(parts.filter((part) => part !== undefined).join(", "))
+      .replaceAll(UID, "(uid)")
+      .replaceAll(HASH, "(hash)");
     if (verb === "delete") deletions.push(line);
     else {
       endDeletions();

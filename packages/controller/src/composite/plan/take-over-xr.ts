@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt } from "@xfn/json";
+import { type JsonObject, objectAt, objectsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { lastApplied } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
@@ -7,16 +7,15 @@ import { referenceTo } from "../../objects/references.ts";
 import type { TakeOver } from "./take-over.ts";
 
 /**
- * Plans to take over the fields of an XR that an older version of the controller applied under the name with which
- * Crossplane applies an XR's references. Otherwise Crossplane's next apply would remove them, such as a pinned revision.
+ * Plans to take over the fields of an XR that older versions of the controller applied. They used the name with which
+ * Crossplane applies references, so Crossplane's next apply would remove the fields, such as a pinned revision.
  *
  * @returns undefined if there is nothing to take over
  */
 export function takeOverXr(xr: LiveObject): TakeOver | undefined {
-  const entries = xr.metadata["managedFields"];
-  if (!Array.isArray(entries)) return undefined;
-  const former = entries.find((entry) => isObject(entry) && isFormer(entry));
-  if (!isObject(former)) return undefined;
+  const entries = objectsAt(xr, "metadata", "managedFields");
+  const former = entries.find((entry) => isFormer(entry));
+  if (former === undefined) return undefined;
   const fieldsV1: JsonObject = {};
   mergeFields(fieldsV1, objectAt(former, "fieldsV1"));
   mergeFields(fieldsV1, lastApplied(xr, FIELD_MANAGERS.xr, "")?.fields ?? {});
@@ -37,8 +36,8 @@ export function takeOverXr(xr: LiveObject): TakeOver | undefined {
   };
 }
 
-function isOwn(entry: unknown): boolean {
-  return isObject(entry as JsonObject) && isApplyOf(entry as JsonObject, FIELD_MANAGERS.xr);
+function isOwn(entry: JsonObject): boolean {
+  return isApplyOf(entry, FIELD_MANAGERS.xr);
 }
 
 /** Crossplane itself applies no metadata of an XR under this name. */
