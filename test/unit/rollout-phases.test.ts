@@ -212,7 +212,7 @@ test("an error of a shadow run hides the credential that a server quotes", async
   expect(JSON.stringify([r.status(), r.events])).not.toContain(token);
 });
 
-test("a fatal result in the canary rolls back at once, with its cause", async () => {
+test("a fatal result in the canary rolls back at once, with its cause and the canary's names", async () => {
   const r = rollouts([xr("first", { ring: "canary" }), xr("other")]);
   for (let count = 0; count < 2; count++) await r.reconcile();
   const fatal = conditions(["Synced", "False", "FatalResult", "no such size"], ["Ready", "True", "Available"]);
@@ -226,6 +226,7 @@ test("a fatal result in the canary rolls back at once, with its cause", async ()
   expect(r.status()).toMatchObject({
     phase: "RolledBack",
     message: "failed in the canary: first: Synced is not True: FatalResult: no such size",
+    canary: { composites: ["first"] },
   });
 });
 

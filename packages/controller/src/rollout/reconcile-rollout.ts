@@ -157,10 +157,11 @@ async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposi
     now: context.now(),
     maxFailures: rollout.maxFailures,
   });
-  if (verdict === "Failed") return enter(run, "RolledBack", `failed in the canary: ${message}`);
-  if (verdict === "Passed") return enter(run, "Complete", message);
-  const fields = { message, canary: namesOf(inCanary), canaryUntil: timestamp(until) };
-  await writeStatus(context, revision, fields, signal);
+  const fields = { canary: namesOf(inCanary), canaryUntil: timestamp(until) };
+  // The first check can end the canary, if the writes of earlier ones failed.
+  if (verdict === "Failed") return enter(run, "RolledBack", `failed in the canary: ${message}`, fields);
+  if (verdict === "Passed") return enter(run, "Complete", message, fields);
+  await writeStatus(context, revision, { ...fields, message }, signal);
   return { requeueAfterMs: CHECK_MS };
 }
 
