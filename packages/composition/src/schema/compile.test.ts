@@ -65,6 +65,14 @@ describe("validation with Kubernetes' messages", () => {
     ],
     [
       {
+        type: "object",
+        additionalProperties: { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "set" },
+      },
+      { k: ["a", "a"] },
+      'f[k][1]: Duplicate value: "a"',
+    ],
+    [
+      {
         type: "array",
         items: { type: "object", properties: { k: { type: "string" } } },
         "x-kubernetes-list-type": "map",

@@ -3,7 +3,7 @@ import { Budget } from "../../cel/evaluate/budget.ts";
 import { Optional, type Value } from "../../cel/values/value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { canonical, identityOf } from "../structural/equality.ts";
-import type { SchemaIssue, SchemaIssueReason } from "../structural/issue.ts";
+import { formatKeyedPath, type SchemaIssue, type SchemaIssueReason } from "../structural/issue.ts";
 import { allNodes, type SchemaNode } from "../structural/node.ts";
 import type { Report } from "../structural/schema-error.ts";
 import { compileRules, type Rule } from "./compile-rule.ts";
@@ -167,7 +167,9 @@ class RuleRun {
     const reason = REASONS.get(rule.reason ?? "") ?? "Invalid";
     this.#issues.push({
       // Kubernetes joins both parts with a dot, even before a bracket.
-      path: [rulePath(this.#start, this.#path), rulePath(node, rule.fieldPath)].filter((part) => part !== "").join("."),
+      path: [formatKeyedPath(this.#start, this.#path), formatKeyedPath(node, rule.fieldPath)]
+        .filter((part) => part !== "")
+        .join("."),
       at,
       reason,
       message,
@@ -177,22 +179,6 @@ class RuleRun {
       ...(reason !== "Required" && { value: node.type }),
     });
   }
-}
-
-/** Formats a path as Kubernetes does for rules, with the keys of maps in brackets: `labels[app]`. */
-function rulePath(start: SchemaNode, at: JsonPath): string {
-  let text = "";
-  let node: SchemaNode | undefined = start;
-  for (const step of at) {
-    const property: SchemaNode | undefined = typeof step === "string" ? node?.properties.get(step) : undefined;
-    const { additional, items }: Partial<SchemaNode> = node ?? {};
-    if (typeof step === "number") node = items;
-    else node = property ?? (typeof additional === "object" ? additional : undefined);
-    const isName = property !== undefined || (typeof step === "string" && typeof additional !== "object");
-    if (!isName) text += `[${step}]`;
-    else text += text === "" ? step : `.${step}`;
-  }
-  return text;
 }
 
 /** Finds an item in the old list: by its keys in a list of type map. Items of other lists have no identity. */

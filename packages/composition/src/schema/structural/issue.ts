@@ -1,6 +1,7 @@
 import type { JsonPath, JsonValue } from "@xfn/json";
 import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
+import type { SchemaNode } from "./node.ts";
 
 /**
  * The kind of a failure, named after the beginning of the API server's message.
@@ -45,6 +46,22 @@ export function formatFieldPath(path: JsonPath): string {
   for (const part of path) {
     if (typeof part === "number") text += `[${part}]`;
     else text += text === "" ? part : `.${part}`;
+  }
+  return text;
+}
+
+/** Formats a path as Kubernetes does for rules and duplicates, with the keys of maps in brackets: `labels[app]`. */
+export function formatKeyedPath(start: SchemaNode, at: JsonPath): string {
+  let text = "";
+  let node: SchemaNode | undefined = start;
+  for (const step of at) {
+    const property: SchemaNode | undefined = typeof step === "string" ? node?.properties.get(step) : undefined;
+    const { additional, items }: Partial<SchemaNode> = node ?? {};
+    if (typeof step === "number") node = items;
+    else node = property ?? (typeof additional === "object" ? additional : undefined);
+    const isName = property !== undefined || (typeof step === "string" && typeof additional !== "object");
+    if (!isName) text += `[${step}]`;
+    else text += text === "" ? step : `.${step}`;
   }
   return text;
 }

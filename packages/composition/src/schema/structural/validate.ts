@@ -6,7 +6,7 @@ import { Float64 } from "../../values/go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { duplicatesOf, identityOf, sameJson } from "./equality.ts";
 import { codePoints, formatCheck } from "./formats.ts";
-import { formatFieldPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
+import { formatFieldPath, formatKeyedPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
 import { allNodes, type SchemaNode } from "./node.ts";
 import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
 import type { Report } from "./schema-error.ts";
@@ -44,12 +44,14 @@ class Validation {
   // reported.
   #passed = 0;
   #steps = 0;
+  #root: SchemaNode | undefined;
 
   constructor(patterns: ReadonlyMap<SchemaNode, RE2JS>) {
     this.#patterns = patterns;
   }
 
   run(root: SchemaNode, value: JsonValue): SchemaIssue[] {
+    this.#root = root;
     this.#node(root, value);
     if (this.#steps > MAX_VALIDATION_STEPS) {
       const message = "takes too long to validate: its schema has too many alternatives for a value of this size";
@@ -323,7 +325,9 @@ class Validation {
     this.#failures++;
     if (this.#issues.length >= MAX_ISSUES) return;
     const at: JsonPath = [...this.#path];
-    this.#issues.push({ path: formatFieldPath(at), at, reason, message, ...(value !== undefined && { value }) });
+    const root = reason === "Duplicate" ? this.#root : undefined;
+    const path = root === undefined ? formatFieldPath(at) : formatKeyedPath(root, at);
+    this.#issues.push({ path, at, reason, message, ...(value !== undefined && { value }) });
   }
 }
 
