@@ -72,6 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "kubernetes",
     "program",
     "input",
+    "units",
   ],
   input: ["errors", "json", "program"],
   package: ["errors", "json", "oci-rootfs"],

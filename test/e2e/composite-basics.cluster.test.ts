@@ -7,6 +7,7 @@ import { needs } from "../harness/needs.ts";
 
 // One XR at a time on a real API server: its requests, and the resulting objects.
 
+const RESPONSIVE = { Responsive: "True WatchCircuitClosed" };
 const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 
 const template = (name: string, spec: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
@@ -73,7 +74,11 @@ describe("a composite resource", needs("api-server"), () => {
       "apply widgets.things.example.org",
       "apply xdatabases.example.org",
     ]);
-    expect(await conditions("three")).toEqual({ Synced: "True ReconcileSuccess", Ready: "False Creating" });
+    expect(await conditions("three")).toEqual({
+      ...RESPONSIVE,
+      Synced: "True ReconcileSuccess",
+      Ready: "False Creating",
+    });
     const made = await widgets("three");
     expect(made).toHaveLength(3);
     const { spec, metadata } = await world.xr("three");
@@ -86,7 +91,11 @@ describe("a composite resource", needs("api-server"), () => {
     for (const { metadata } of made as { metadata: { name: string } }[]) await makeReady(metadata.name);
     const outcome = await world.reconcile("three");
     expect(world.requests()).toEqual(["apply xdatabases.example.org"]);
-    expect(await conditions("three")).toEqual({ Synced: "True ReconcileSuccess", Ready: "True Available" });
+    expect(await conditions("three")).toEqual({
+      ...RESPONSIVE,
+      Synced: "True ReconcileSuccess",
+      Ready: "True Available",
+    });
     expect(outcome).toBeUndefined();
 
     await world.reconcile("three");
@@ -290,7 +299,7 @@ describe("a composite resource", needs("api-server"), () => {
     world.compose({ resources: [template("a")] });
     await world.create("paused", {}, { annotations: { "crossplane.io/paused": "true" } });
     await world.reconcile("paused");
-    expect(await conditions("paused")).toEqual({ Synced: "False ReconcilePaused" });
+    expect(await conditions("paused")).toEqual({ ...RESPONSIVE, Synced: "False ReconcilePaused" });
     await world.reconcile("paused");
     expect(world.requests()).toEqual([]);
     expect(await widgets("paused")).toEqual([]);
@@ -405,7 +414,8 @@ describe("a composite resource", needs("api-server"), () => {
     await expect(world.reconcile("unpatched")).rejects.toThrow(expect.objectContaining({ code: "TemplatesFailed" }));
     expect(await synced("unpatched")).toMatchObject({ status: "False", reason: "TemplatesFailed" });
     expect((await synced("unpatched"))["message"]).toMatch(/spec\.resources\[1\]\.patches\[0\].*\(map\)/);
-    expect(world.writes()).toEqual(["apply xdatabases.example.org"]);
+    // It records the new revision, and the condition.
+    expect(world.writes()).toEqual(["apply xdatabases.example.org", "apply xdatabases.example.org"]);
     expect((await world.xr("unpatched"))["status"]).toMatchObject({ size: "1 GB" });
     expect(await widgets("unpatched")).toHaveLength(1);
     world.compose({ resources: [template("b", { size: 2 }), template("a", { size: 2 }, toStatus([text]))] });
@@ -414,7 +424,7 @@ describe("a composite resource", needs("api-server"), () => {
     expect(await widgets("unpatched")).toHaveLength(2);
   });
 
-  test("a Composition that is missing, or has an environment for a pipeline or disabled functions, is reported and changes nothing", async () => {
+  test("a Composition that is missing, or has an environment for a pipeline or disabled functions, is reported, and composes nothing", async () => {
     await world.create("refused");
     const pipeline = [{ step: "f", functionRef: { name: "f" } }];
     world.compose({ mode: "Pipeline", pipeline, environment: { defaultData: { size: 1 } } });
@@ -423,7 +433,8 @@ describe("a composite resource", needs("api-server"), () => {
     world.compose({ functions: [{ name: "f", type: "Container", container: { image: "f" } }] });
     await expect(world.reconcile("refused")).rejects.toThrow();
     expect(await synced("refused")).toMatchObject({ status: "False", reason: "FunctionsDisabled" });
-    expect((await world.xr("refused")).metadata["finalizers"]).toBeUndefined();
+    // The selection is recorded before any run succeeds, as in Crossplane.
+    expect((await world.xr("refused"))["spec"]).toMatchObject({ compositionRevisionRef: expect.anything() });
     expect(await widgets("refused")).toEqual([]);
   });
 });

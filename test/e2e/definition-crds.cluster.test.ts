@@ -121,7 +121,6 @@ describe("the controller's own CRDs", needs("api-server"), () => {
 
   test.each<[what: string, spec: JsonObject]>([
     ["from and to", { compositeTypeRef: null, from: { apiVersion: "a/v1", kind: "B" }, to: [{ base: BASE }] }],
-    ["nothing to compose", {}],
     [
       "functions",
       {
@@ -215,8 +214,17 @@ describe("the controller's own CRDs", needs("api-server"), () => {
     await dryRun(object);
   });
 
+  test("the kind of a Composition cannot be changed", async () => {
+    const { metadata } = await client.create(composition({ resources: [{ base: BASE }] }));
+    const reference = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", name: metadata.name };
+    const change = { spec: { compositeTypeRef: { kind: "XOther" } } };
+    await expect(client.patch(reference, "merge", change)).rejects.toThrow("cannot be changed");
+    await client.delete(reference);
+  });
+
   test.each<[what: string, spec: JsonObject, field: string]>([
     ["no kind that it is for", { compositeTypeRef: null }, "compositeTypeRef"],
+    ["nothing to compose", { resources: [] }, "composes nothing"],
     ["compositeTypeRef and from", { from: { apiVersion: "a/v1", kind: "B" } }, "compositeTypeRef"],
     ["resources and to", { resources: [], to: [] }, "resources"],
     ["a base without kind", { resources: [{ base: { apiVersion: "v1" } }] }, "spec.resources[0].base.kind"],

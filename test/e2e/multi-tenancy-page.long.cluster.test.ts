@@ -166,7 +166,7 @@ spec: { color: green }
     await expect.poll(message, { timeout: 60_000 }).toMatch(/shop:quotas" cannot get resource "resourcequotas"/);
     // The definition's account has no rights on ResourceQuotas, and the controller may only read them.
     await verbsOf("quotas", 0, without("delete"));
-    await recompose({ resources: [] });
+    await recompose({ resources: [], environment: { defaultData: {} } });
     await expect.poll(message, { timeout: 60_000 }).toMatch(/shop:quotas" cannot delete resource "resourcequotas"/);
     expect(await quotas()).not.toBe("");
   });

@@ -12,10 +12,13 @@ import { SERVICE_ACCOUNT } from "./service-account.ts";
 import { PATCH_SETS, TEMPLATES } from "./templates.ts";
 import type { WrittenSpec } from "./written.ts";
 
-const TYPE_REFERENCE = object<TypeReference>({
-  apiVersion: required(name(317), "the API version of the composite resource"),
-  kind: required(name(63), "the kind of the composite resource"),
-});
+const TYPE_REFERENCE = object<TypeReference>(
+  {
+    apiVersion: required(name(317), "the API version of the composite resource"),
+    kind: required(name(63), "the kind of the composite resource"),
+  },
+  { rules: [["self == oldSelf", "cannot be changed: create another Composition"]] },
+);
 
 const RULES: readonly Rule[] = [
   [
@@ -34,6 +37,11 @@ const RULES: readonly Rule[] = [
   [
     "!has(self.mode) || self.mode != 'Pipeline' || (has(self.pipeline) && size(self.pipeline) > 0)",
     "pipeline is missing: the steps that mode: Pipeline runs",
+  ],
+  [
+    "(has(self.mode) && self.mode == 'Pipeline') || (has(self.resources) && size(self.resources) > 0) || " +
+      "(has(self.to) && size(self.to) > 0) || (has(self.functions) && size(self.functions) > 0) || has(self.environment)",
+    "composes nothing: give resources, functions, or a pipeline with mode: Pipeline",
   ],
 ];
 
@@ -77,9 +85,13 @@ function checkSpec(spec: FieldReader): void {
   checkMode(spec);
   for (const field of ["resources", "to"] as const) checkDetailNames(spec, field);
   checkPatches(spec);
-  const composes = ["functions", "resources", "to"].some((field) => spec.value(field) !== undefined);
+  const composes = ["functions", "resources", "to", "environment"].some((field) => spec.value(field) !== undefined);
   if (!composes && spec.value("mode") !== "Pipeline") {
-    spec.warning("Ignored", "functions", "is missing, as are resources; this Composition composes nothing");
+    spec.warning(
+      "Ignored",
+      "functions",
+      "is missing, as are resources; this Composition composes nothing, and an API server refuses it",
+    );
   }
 }
 

@@ -12,8 +12,8 @@ import { hasElapsed } from "../objects/elapsed.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
-import { parseQueueKey } from "../objects/references.ts";
-import type { PolledOutcome, PolledReconcile } from "../objects/requeue-after.ts";
+import { parseQueueKey, referenceTo } from "../objects/references.ts";
+import { type PolledOutcome, type PolledReconcile, pollIntervalOf } from "../objects/requeue-after.ts";
 import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
 import { applyRun } from "./apply/apply-run.ts";
@@ -24,7 +24,7 @@ import { deleteComposite } from "./delete-composite.ts";
 import { observeComposed } from "./observe/observe-composed.ts";
 import { ReconcileReader } from "./observe/reconcile-reader.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
-import { planPin } from "./plan/plan-composite.ts";
+import { planPin, planSelection } from "./plan/plan-composite.ts";
 import { planReuse } from "./plan/plan-reuse.ts";
 import { type ComposedRun, compose } from "./run/compose.ts";
 import { completedRun, isOwnEcho } from "./state/completed-run.ts";
@@ -91,7 +91,7 @@ class CompositeReconciler {
     const { own, xr } = this.#actors;
     const inputs =
       xr !== own ? undefined : await cachedInputs(this.#context, this.#definition, found, memory.settled, signal);
-    const isSettled = memory.settled.has(inputs);
+    const isSettled = pollIntervalOf(found) === undefined && memory.settled.has(inputs);
     if (isSettled && !memory.settled.isDue(this.#context)) return undefined;
     const postponedMs = this.#postponedMs(found, memory);
     if (postponedMs !== undefined) return { requeueAfterMs: postponedMs };
@@ -180,7 +180,8 @@ async function reconcileComposite(port: CompositePort, subject: Subject): Promis
   const { actors, clock, shown } = port;
   const { definition, memory, xr: before } = subject;
   if (isPaused(before)) {
-    await writeStatus(port, subject, { conditions: [{ type: "Synced", status: "False", reason: "ReconcilePaused" }] });
+    const conditions: Condition[] = [{ type: "Synced", status: "False", reason: "ReconcilePaused" }];
+    await writeStatus(port, subject, { conditions: [...conditions, responsiveCondition(shown)] });
     return undefined;
   }
   let readiness: Condition | undefined;
@@ -212,7 +213,11 @@ async function reconcileComposite(port: CompositePort, subject: Subject): Promis
     const isAwaited = error instanceof SelectionError && error.isAwaited;
     if (!isAwaited) shown.warn(`cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
-    const own = [syncedCondition(explained), ...(readiness === undefined ? [] : [readiness])];
+    const own = [
+      syncedCondition(explained),
+      ...(readiness === undefined ? [] : [readiness]),
+      responsiveCondition(shown),
+    ];
     await writeStatus(port, subject, { conditions: [...shown.conditions, ...own] });
     if (isAwaited) return undefined;
     throw error;
@@ -239,14 +244,17 @@ async function composeSelected(port: CompositePort, subject: Subject): Promise<C
   for (const note of observed.notes) shown.warn(note);
   const { references } = observed;
   const { namespace: secretsNamespace } = limits;
-  const pin = planPin({ composition, changes, references, desired: undefined, layout, memory, secretsNamespace, xr });
+  const selection = { composition, changes, references, desired: undefined, layout, memory, secretsNamespace };
   const writer = new PlanWriter(port, memory);
-  subject.xr = await writer.executeOrThrow(xr, pin);
+  subject.xr = await writer.executeOrThrow(xr, planPin({ ...selection, xr }));
   try {
     return await compose(port, subject, selected, observed);
   } catch (error) {
     // A failure of this write is harmless: the next poll of the revision also detects the use.
     await writer.executeOnce(planReuse(revision, explainFailure(error)));
+    // A run that succeeds records the selection with its references, in one write.
+    const recorded = await writer.execute(planSelection({ ...selection, xr: subject.xr }));
+    subject.xr = recorded.latest(referenceTo(xr)) ?? subject.xr;
     throw error;
   }
 }
@@ -267,14 +275,14 @@ function syncedCondition(failure: Failure | undefined): Condition {
 
 /** Conditions about problems of writers and caches that the reconcile has met, or that the XR has had. */
 function shownConditions(shown: Shown, xr: LiveObject): Condition[] {
-  return [...responsiveCondition(shown, xr), ...cachedCondition(shown, xr)];
+  return [responsiveCondition(shown), ...cachedCondition(shown, xr)];
 }
 
-/** The condition `Responsive`, which an XR has once the circuit breaker has detected a fight. */
-function responsiveCondition({ fights }: Shown, xr: LiveObject): Condition[] {
+/** The condition `Responsive`: false while the circuit breaker delays writes because of a fight. */
+function responsiveCondition({ fights }: Shown): Condition {
   const type = "Responsive";
-  if (fights.length > 0) return [{ type, status: "False", reason: "WatchCircuitOpen", message: fights.join("; ") }];
-  return conditionOf(xr, type) === undefined ? [] : [{ type, status: "True", reason: "WatchCircuitClosed" }];
+  if (fights.length > 0) return { type, status: "False", reason: "WatchCircuitOpen", message: fights.join("; ") };
+  return { type, status: "True", reason: "WatchCircuitClosed" };
 }
 
 /** The condition `Cached`, which an XR has once composed resources were read live for lack of a watch or of space. */

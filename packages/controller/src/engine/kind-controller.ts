@@ -16,9 +16,9 @@ import {
 import type { Context } from "../objects/context.ts";
 import type { ControllerReference } from "../objects/owner.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
-import type { PolledReconcile } from "../objects/requeue-after.ts";
+import { type PolledReconcile, pollIntervalOf } from "../objects/requeue-after.ts";
 import { describeFailure } from "./describe-failure.ts";
-import { withPoll } from "./poll-policy.ts";
+import { withOwnPoll, withPoll } from "./poll-policy.ts";
 
 // A load balancer answers 502 while an API server is replaced. A broken conversion webhook fails for longer than this.
 const LASTING_MS = 30_000;
@@ -178,7 +178,10 @@ export class KindController {
   async #run(key: string, signal: AbortSignal): Promise<Outcome | undefined> {
     const outcome = await this.#reconcile(key, signal);
     const { name, namespace } = parseQueueKey(key);
-    if (this.cache.get(name, namespace) === undefined) return outcome;
+    const object = this.cache.get(name, namespace);
+    if (object === undefined) return outcome;
+    const ownMs = pollIntervalOf(object);
+    if (ownMs !== undefined) return withOwnPoll(outcome, ownMs);
     return withPoll(outcome, this.#options.context.pollIntervalMs, `${this.#source}/${key}`);
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { pollInMs, turnInMs, withPoll } from "./poll-policy.ts";
+import { pollIntervalOf } from "../objects/requeue-after.ts";
+import { pollInMs, turnInMs, withOwnPoll, withPoll } from "./poll-policy.ts";
 
 const INTERVAL_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -67,4 +68,23 @@ test("polls of objects that are not settled are spread over the interval from th
     expect(inPart.length).toBeLessThan(600);
   }
   expect(new Set(due.map(Math.round)).size).toBeLessThanOrEqual(101);
+});
+
+test.each([
+  [undefined, undefined],
+  ["5m", 300_000],
+  ["10ms", 1_000],
+  ["-1m", undefined],
+  ["0s", undefined],
+  ["often", undefined],
+])("an object with the poll interval %s is polled every %s ms", (text, expected) => {
+  const annotations = text === undefined ? {} : { "crossplane.io/poll-interval": text };
+  const metadata = { name: "x", uid: "x", resourceVersion: "1", annotations };
+  expect(pollIntervalOf({ apiVersion: "v1", kind: "X", metadata })).toBe(expected);
+});
+
+test("an object with its own interval is polled even if it is settled, and earlier if its reconcile asks", () => {
+  expect(withOwnPoll({ settled: "again" }, 60_000, 0)).toEqual({ requeueAfterMs: 54_000 });
+  expect(withOwnPoll(undefined, 60_000, 1)).toEqual({ requeueAfterMs: 66_000 });
+  expect(withOwnPoll({ requeueAfterMs: 5 }, 60_000, 1)).toEqual({ requeueAfterMs: 5 });
 });

@@ -59,6 +59,16 @@ export function withPoll(
   return { requeueAfterMs: Math.min(outcome?.requeueAfterMs ?? pollMs, pollMs) };
 }
 
+/** The same for an object with an interval of its own, which holds even if nothing has changed. */
+export function withOwnPoll(
+  outcome: PolledOutcome | undefined,
+  intervalMs: number,
+  random: number = Math.random(),
+): Outcome {
+  const pollMs = intervalMs * (1 - JITTER / 2 + JITTER * random);
+  return { requeueAfterMs: Math.min(outcome?.requeueAfterMs ?? pollMs, pollMs) };
+}
+
 /** Spreads the first polls of objects that settled at once over all intervals, and therefore also their next polls. */
 function settledIntervals(outcome: PolledOutcome | undefined, random: number): number | undefined {
   if (outcome?.settled === undefined) return undefined;

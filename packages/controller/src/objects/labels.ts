@@ -17,6 +17,8 @@ export const LABEL_SOURCE = "pkg.crossplane.io/source";
 export const LABEL_RUNTIME = "pkg.crossplane.io/runtime";
 /** `"true"`: the object is not reconciled. */
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
+/** On an XR: its own interval of polls, a duration such as `5m`. */
+export const ANNOTATION_POLL_INTERVAL = "crossplane.io/poll-interval";
 /** `"true"` on an XR: its runs are recorded (`--debug-recordings`). */
 export const ANNOTATION_RECORD = "apiextensions.crossplane.io/record-runs";
 /** `"true"` on a CompositionRevision: XRs use it only as far as its rollout allows. Without it, all XRs may use it. */

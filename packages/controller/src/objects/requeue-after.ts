@@ -1,4 +1,6 @@
-import type { Outcome } from "@xfn/kubernetes";
+import type { LiveObject, Outcome } from "@xfn/kubernetes";
+import { tryParseDuration } from "@xfn/units";
+import { ANNOTATION_POLL_INTERVAL } from "./labels.ts";
 
 /**
  * The requeue delays of reconcilers, in milliseconds, for changes that no watch reports. All other reconciles are
@@ -24,6 +26,15 @@ export const REQUEUE_AFTER_MS = {
   /** A user must act first, and not all actions of users are watched. */
   userAction: 10_000,
 } as const;
+
+const SHORTEST_POLL_MS = 1_000;
+
+/** The interval in milliseconds at which an object asks to be polled; undefined for none or an invalid one. */
+export function pollIntervalOf({ metadata }: LiveObject): number | undefined {
+  const text = metadata.annotations?.[ANNOTATION_POLL_INTERVAL];
+  const ms = text === undefined ? undefined : tryParseDuration(text);
+  return ms === undefined || ms <= 0 ? undefined : Math.max(ms, SHORTEST_POLL_MS);
+}
 
 /** The result of a reconcile of a polled object. */
 export interface PolledOutcome extends Outcome {

@@ -73,8 +73,7 @@ function requireKind(
 /** @throws {CompositeError} for an invalid name or namespace */
 function intentOf({ name, resource }: ComposedResource, kind: ResourceKind): KubernetesObject {
   const title = applyTitle(name);
-  // Drop generateName: the resource already has a name.
-  const { finalizers: _, namespace, generateName: __, ...metadata } = resource.metadata ?? {};
+  const { finalizers: _, namespace, ...metadata } = resource.metadata ?? {};
   if (kind.namespaced && !namespace) {
     throw new CompositeError(
       "InvalidResource",

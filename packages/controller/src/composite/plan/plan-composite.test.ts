@@ -48,7 +48,7 @@ function plan({ desired, observed = [], located = observed, undesired = [], ...r
     resource: {
       apiVersion: "example.org/v1",
       kind: name === "unserved" ? "Gadget" : "Widget",
-      metadata: { name },
+      metadata: { name, generateName: "xr-" },
       spec: { size: 1 },
     },
     ready: false,
@@ -160,6 +160,11 @@ test("fields of Crossplane are taken over before the apply, and the apply is com
     "apply: patch a as composition version",
     "apply: apply a as composition uid",
   ]);
+});
+
+test("a resource keeps the generateName from which its name is, as in Crossplane", () => {
+  const [, apply] = plan({ desired: ["a"] }).stages.flatMap(({ actions }) => actions);
+  expect(apply).toMatchObject({ intent: { metadata: { name: "a", generateName: "xr-" } } });
 });
 
 test("the circuit breaker holds an apply back, and says for how long", () => {

@@ -68,7 +68,12 @@ export function planPin(input: CompositeIntentInput & Pick<CompositeInput, "memo
   const { changes, layout, xr } = input;
   const policy = changes["compositionUpdatePolicy"] ?? textAt(machineryOf(xr, layout), "compositionUpdatePolicy");
   if (policy !== "Manual" || changes["compositionRevisionRef"] === undefined) return { stages: [] };
-  return { stages: [{ name: "pin", actions: recordActions(input, false), onFailure: "stop" }] };
+  return planSelection(input);
+}
+
+/** Plans to record the selected Composition and revision. */
+export function planSelection(input: CompositeIntentInput & Pick<CompositeInput, "memory">): Plan<ActorName> {
+  return { stages: [{ name: "selection", actions: recordActions(input, false), onFailure: "stop" }] };
 }
 
 /**
