@@ -49,5 +49,5 @@ export function transcriptOf(writes: readonly Write[], replace: (text: string) =
 }
 
 function isOfPackage(line: string): boolean {
-  return line.includes(", manager pkg.crossplane.io/");
+  return line.includes(", manager pkg.crossplane.io/") || /^delete \w+Runtime /.test(line);
 }
