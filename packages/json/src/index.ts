@@ -20,6 +20,6 @@ export { canonicalJson } from "./value/canonical-json.ts";
 export { firstDifference } from "./value/first-difference.ts";
 export { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue, kindOf } from "./value/json-value.ts";
 export type { KubernetesObject, ObjectMeta } from "./value/kubernetes-object.ts";
-export { mergePatch } from "./value/merge-patch.ts";
+export { isPatched, mergePatch } from "./value/merge-patch.ts";
 export { newObject, setField } from "./value/new-object.ts";
 export { sameJson } from "./value/same-json.ts";

@@ -1,6 +1,6 @@
 import type { Rollout } from "@xfn/composition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
-import { type JsonObject, sameJson } from "@xfn/json";
+import { isPatched, type JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
 import { PipelineError } from "@xfn/pipeline";
 import { explainFailure } from "../composite/state/explain-failure.ts";
@@ -238,7 +238,7 @@ async function writeStatus(
   const message = shortened(fields.message, MAX_MESSAGE);
   const rollout: JsonObject = { ...fields, message, revision: numberOf(revision) };
   const current = REVISIONS.of(revision).status.rollout.toJSON();
-  if (Object.entries(rollout).every(([field, value]) => sameJson(current[field] ?? null, value))) return;
+  if (isPatched(current, rollout)) return;
   const { name, resourceVersion } = revision.metadata;
   const options = { subresource: "status", fieldManager: FIELD_MANAGERS.composition, signal } as const;
   const body = { metadata: { resourceVersion }, status: { rollout } };

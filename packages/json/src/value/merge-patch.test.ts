@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { JsonObject } from "./json-value.ts";
-import { mergePatch } from "./merge-patch.ts";
+import type { JsonObject, JsonValue } from "./json-value.ts";
+import { isPatched, mergePatch } from "./merge-patch.ts";
 
 test.each<[has: JsonObject, wanted: JsonObject, patch: JsonObject | undefined]>([
   [{ a: 1, b: { c: [1] } }, { b: { c: [1] }, a: 1 }, undefined],
@@ -22,4 +22,16 @@ test("a field named __proto__ is data", () => {
   const patch = mergePatch({}, wanted) ?? {};
   expect(Object.hasOwn(patch, "__proto__")).toBe(true);
   expect(Object.hasOwn(Object.prototype, "a")).toBe(false);
+});
+
+test.each<[has: JsonValue | undefined, patch: JsonValue, expected: boolean]>([
+  [{ a: 1, b: 2 }, { a: 1 }, true],
+  [{ a: 1 }, { a: 2 }, false],
+  [{ a: { b: 1 } }, { a: { c: null } }, true],
+  [{ a: { b: 1 } }, { a: { b: null } }, false],
+  [{ a: [1, 2] }, { a: [1] }, false],
+  [undefined, { a: null }, false],
+  [{}, { toString: null }, true],
+])("%j is as the patch %j would leave it: %s", (has, patch, expected) => {
+  expect(isPatched(has, patch)).toBe(expected);
 });

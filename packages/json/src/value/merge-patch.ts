@@ -10,7 +10,7 @@ export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | un
   const patch = newObject();
   for (const key of Object.keys(has)) if (!Object.hasOwn(wanted, key)) patch[key] = null;
   for (const key of Object.keys(wanted)) {
-    const before: JsonValue | undefined = Object.hasOwn(has, key) ? has[key] : undefined;
+    const before = own(has, key);
     const after = wanted[key] ?? null;
     if (isObject(before) && isObject(after)) {
       const inner = mergePatch(before, after);
@@ -18,4 +18,15 @@ export function mergePatch(has: JsonObject, wanted: JsonObject): JsonObject | un
     } else if (before === undefined || !sameJson(before, after)) patch[key] = after;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** Whether a merge patch (RFC 7386) changes nothing: null stands for an absent field. */
+export function isPatched(has: JsonValue | undefined, patch: JsonValue): boolean {
+  if (patch === null) return has === undefined;
+  if (!isObject(patch)) return has !== undefined && sameJson(has, patch);
+  return isObject(has) && Object.entries(patch).every(([key, value]) => isPatched(own(has, key), value));
+}
+
+function own(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
