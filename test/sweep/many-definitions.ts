@@ -98,7 +98,7 @@ function composition(number: number): JsonObject {
     apiVersion: apiVersionOf(COMPOSITIONS),
     kind: COMPOSITIONS.kind,
     metadata: { name: `many-${number}` },
-    spec: { compositeTypeRef: { apiVersion: `${GROUP}/v1`, kind }, resources: [] },
+    spec: { compositeTypeRef: { apiVersion: `${GROUP}/v1`, kind }, environment: { defaultData: {} } },
   };
 }
 

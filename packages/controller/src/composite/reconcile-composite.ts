@@ -180,8 +180,8 @@ async function reconcileComposite(port: CompositePort, subject: Subject): Promis
   const { actors, clock, shown } = port;
   const { definition, memory, xr: before } = subject;
   if (isPaused(before)) {
-    const conditions: Condition[] = [{ type: "Synced", status: "False", reason: "ReconcilePaused" }];
-    await writeStatus(port, subject, { conditions: [...conditions, responsiveCondition(shown)] });
+    const paused = { type: "Synced", status: "False", reason: "ReconcilePaused" } as const;
+    await writeStatus(port, subject, { conditions: [responsiveCondition(shown), paused] });
     return undefined;
   }
   let readiness: Condition | undefined;
@@ -200,7 +200,12 @@ async function reconcileComposite(port: CompositePort, subject: Subject): Promis
     const explained = failure && (await explain(port, subject, failure));
     if (explained !== undefined) shown.warn(`cannot compose resources: ${explained.message}`);
     else if (shown.hasWritten) shown.report("Successfully composed resources");
-    const own = [syncedCondition(explained), readiness, ...shownConditions(shown, subject.xr)];
+    const own = [
+      responsiveCondition(shown),
+      syncedCondition(explained),
+      readiness,
+      ...cachedCondition(shown, subject.xr),
+    ];
     await writeStatus(port, subject, { desired: plan.desired, published, conditions: [...shown.conditions, ...own] });
     const { composition } = composed;
     if (failure === undefined && readiness.status === "True")
@@ -214,9 +219,9 @@ async function reconcileComposite(port: CompositePort, subject: Subject): Promis
     if (!isAwaited) shown.warn(`cannot compose resources: ${explained.message}`);
     // Report readiness even if the server rejects the function's status.
     const own = [
+      responsiveCondition(shown),
       syncedCondition(explained),
       ...(readiness === undefined ? [] : [readiness]),
-      responsiveCondition(shown),
     ];
     await writeStatus(port, subject, { conditions: [...shown.conditions, ...own] });
     if (isAwaited) return undefined;
@@ -271,11 +276,6 @@ function syncedCondition(failure: Failure | undefined): Condition {
   return failure === undefined
     ? { type: "Synced", status: "True", reason: "ReconcileSuccess" }
     : { type: "Synced", status: "False", ...failure };
-}
-
-/** Conditions about problems of writers and caches that the reconcile has met, or that the XR has had. */
-function shownConditions(shown: Shown, xr: LiveObject): Condition[] {
-  return [responsiveCondition(shown), ...cachedCondition(shown, xr)];
 }
 
 /** The condition `Responsive`: false while the circuit breaker delays writes because of a fight. */
