@@ -66,7 +66,11 @@ test("a status field that the step no longer desires is removed, and the conditi
   desired = {};
   await w.reconcile();
   expect(Object.keys(statusOf(w))).toEqual(["conditions"]);
-  expect(statusOf(w)["conditions"]).toMatchObject([{ type: "Synced", status: "True" }, { type: "Ready" }]);
+  expect(statusOf(w)["conditions"]).toMatchObject([
+    { type: "Responsive" },
+    { type: "Synced", status: "True" },
+    { type: "Ready" },
+  ]);
   w.client.writes.length = 0;
   await w.reconcile();
   expect(w.client.writes).toEqual([]);
@@ -107,6 +111,7 @@ test("a function can set conditions, but not those of the controller", async () 
     await w.reconcile();
     expect(statusOf(w)["conditions"]).toMatchObject([
       network,
+      { type: "Responsive" },
       { type: "Synced", reason: "ReconcileSuccess" },
       { type: "Ready", status: "True", reason: "Available" },
     ]);

@@ -28,13 +28,13 @@ async function writesWith(status: JsonObject, ...stored: readonly LiveObject[]):
 
 test("a run that misses its runtimes marks an unused revision as used", async () => {
   const writes = await writesWith({ unusedSince: UNUSED_SINCE }, REVISION);
-  expect(writes).toEqual(["patch CompositionRevision/c-1 status", "apply XDatabase/xr status"]);
+  expect(writes).toEqual(["patch CompositionRevision/c-1 status", "apply XDatabase/xr", "apply XDatabase/xr status"]);
 });
 
 test("a refused mark does not change how the run fails", async () => {
-  expect(await writesWith({ unusedSince: UNUSED_SINCE })).toEqual(["apply XDatabase/xr status"]);
+  expect(await writesWith({ unusedSince: UNUSED_SINCE })).toEqual(["apply XDatabase/xr", "apply XDatabase/xr status"]);
 });
 
 test("a run that misses its runtimes does not change a revision in use", async () => {
-  expect(await writesWith({}, REVISION)).toEqual(["apply XDatabase/xr status"]);
+  expect(await writesWith({}, REVISION)).toEqual(["apply XDatabase/xr", "apply XDatabase/xr status"]);
 });

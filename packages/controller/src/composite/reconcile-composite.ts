@@ -247,9 +247,8 @@ async function composeSelected(port: CompositePort, subject: Subject): Promise<C
   actors.composition = await actors.accounts.actorOf(composition, xr, clock.signal);
   const observed = await observeComposed(new ReconcileReader(actors.composition, memory.writes, port), xr, layout);
   for (const note of observed.notes) shown.warn(note);
-  const { references } = observed;
   const { namespace: secretsNamespace } = limits;
-  const selection = { composition, changes, references, desired: undefined, layout, memory, secretsNamespace };
+  const selection = { composition, changes, desired: undefined, layout, memory, secretsNamespace };
   const writer = new PlanWriter(port, memory);
   subject.xr = await writer.executeOrThrow(xr, planPin({ ...selection, xr }));
   try {

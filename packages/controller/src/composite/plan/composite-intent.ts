@@ -35,6 +35,7 @@ const SELECTION: readonly string[] = [
   "compositionUpdatePolicy",
   "environmentConfigRefs",
 ];
+const REFERENCES: readonly string[] = ["resourceRefs"];
 const LABELS: readonly string[] = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
 
 export interface CompositeIntentInput {
@@ -45,7 +46,8 @@ export interface CompositeIntentInput {
   readonly desired: KubernetesObject | undefined;
   /** The fields of the spec that record the selected revision. */
   readonly changes: JsonObject;
-  readonly references: Iterable<ObjectReference>;
+  /** Absent: the recorded references stay. */
+  readonly references?: Iterable<ObjectReference> | undefined;
   /** The default namespace for connection secrets of XRs that satisfy requirements. */
   readonly secretsNamespace?: string | undefined;
 }
@@ -68,7 +70,9 @@ export function compositeIntent(input: CompositeIntentInput): KubernetesObject {
     ...picked(machineryOf({ spec: ownSpec }, layout), SELECTION),
     ...secretReference(input, owned),
     ...input.changes,
-    ...record(input),
+    ...(input.references === undefined
+      ? picked(machineryOf({ spec: ownSpec }, layout), REFERENCES)
+      : record(input, input.references)),
   };
   const spec = Object.keys(machinery).length === 0 ? composed : specWith(composed, machinery, layout);
   const metadataOwned = child(owned, "metadata");
@@ -141,7 +145,7 @@ const RESERVED_STATUS: readonly string[] = ["conditions"];
 const LEGACY_RESERVED_STATUS: readonly string[] = ["conditions", "connectionDetails"];
 
 /** An empty list is written only to replace another. */
-function record({ xr, layout, references }: CompositeIntentInput): JsonObject {
+function record({ xr, layout }: CompositeIntentInput, references: Iterable<ObjectReference>): JsonObject {
   const resourceRefs = recordOf(xr, references);
   return resourceRefs.length > 0 || machineryOf(xr, layout)["resourceRefs"] !== undefined ? { resourceRefs } : {};
 }
