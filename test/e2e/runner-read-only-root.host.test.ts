@@ -69,11 +69,14 @@ describe("a read-only root file system", needs("crun"), () => {
 
     test("a FIFO of the image is another pipe in each call", async () => {
       const image = await withFifo();
-      const script = (word: string): string => `exec 3<>/pipe; echo ${word} >&3; sleep 2; cat <&3 & sleep 1; kill $!`;
+      // Each call reads the pipe up to its own last line, after both have written the first.
+      const script = (word: string): string =>
+        `exec 3<>/pipe; echo ${word} >&3; sleep 2; echo end of ${word} >&3; ` +
+        `while read -r line <&3; do echo "$line"; [ "$line" = "end of ${word}" ] && break; done`;
       const calls = await Promise.all(
         ["one", "two"].map((word) => runner.run(image, Buffer.from(`${script(word)}\n`)).then(String)),
       );
-      expect(calls).toEqual(["one\n", "two\n"]);
+      expect(calls).toEqual(["one\nend of one\n", "two\nend of two\n"]);
     });
 
     test("the roots of an image without a FIFO are shared", async () => {
