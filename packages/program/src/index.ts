@@ -3,6 +3,7 @@
 
 export { type CommandLine, commandLine } from "./command-line.ts";
 export { ExitCode, signalExitCode, UsageError } from "./exit-code.ts";
+export { type Listening, listen } from "./listen.ts";
 export type { ListenAddress } from "./listen-address.ts";
 export { bounded, createLog, type Log } from "./log.ts";
 export type { LogFormat, LogLevel } from "./log-levels.ts";

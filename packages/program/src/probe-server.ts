@@ -1,5 +1,5 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
+import { listen } from "./listen.ts";
 import type { ListenAddress } from "./listen-address.ts";
 
 /** The answers of the server. */
@@ -54,28 +54,7 @@ export async function startProbeServer(address: ListenAddress, probes: Probes): 
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
-  await listen(server, address);
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server, address, { title: "metrics", flag: "--metrics-address" });
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
-  return {
-    url: `http://${host}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new Error(`metrics cannot be served on ${host}:${port} (--metrics-address): ${error.message}`, {
-          cause: error,
-        }),
-      ),
-    );
-    server.listen(port, host, resolve);
-  });
+  return { url: `http://${host}:${port}`, close };
 }

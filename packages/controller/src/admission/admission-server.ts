@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "@xfn/json";
-import type { ListenAddress } from "@xfn/program/settings";
+import { type ListenAddress, type Listening, listen } from "@xfn/program";
 import type { KeyPair } from "../runtime/certificates.ts";
 
 /** The identity of the webhooks: their certificate, and the path that only the API server knows. */
@@ -11,12 +10,9 @@ export interface WebhookIdentity extends KeyPair {
   readonly path: string;
 }
 
-export interface AdmissionServer {
-  /** The port on which it listens. */
-  readonly port: number;
+export interface AdmissionServer extends Listening {
   /** Uses this identity for new connections. Until the first one, all connections fail. */
   use(identity: WebhookIdentity): void;
-  close(): Promise<void>;
 }
 
 // The API server opens a few connections. More come from others.
@@ -33,7 +29,7 @@ const MAX_REVIEW_BYTES = 8 * 1024 * 1024;
  * @throws {Error} if the address is in use
  */
 export async function serveAdmission(
-  { host, port }: ListenAddress,
+  address: ListenAddress,
   review: (body: unknown) => Promise<JsonObject | undefined>,
 ): Promise<AdmissionServer> {
   let paths: readonly string[] = [];
@@ -53,24 +49,15 @@ export async function serveAdmission(
     );
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause) =>
-      reject(new Error(`the admission webhook cannot listen on ${host}:${port}: ${cause.message}`, { cause })),
-    );
-    server.listen(port, host, resolve);
-  });
+  const title = "the admission webhook";
+  const listening = await listen(server, address, { title, flag: "--admission-address" });
   return {
-    port: (server.address() as AddressInfo).port,
+    ...listening,
     use: ({ cert, key, path }) => {
       server.setSecureContext({ cert, key });
       // The API server may use the previous path for a moment.
       paths = [path, ...paths.filter((one) => one !== path)].slice(0, 2);
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }
 

@@ -1,14 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import { listAt, textAt } from "@xfn/json";
 import { type Informers, type LiveObject, WorkerSlots, workQueue } from "@xfn/kubernetes";
+import { ApplyCache } from "../objects/apply-cache.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf, SECRETS, VALIDATING_WEBHOOKS } from "../objects/kinds.ts";
 import type { Logger } from "../objects/logger.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
-import { execute } from "../plan/execute.ts";
-import { firstFailure } from "../plan/outcome.ts";
+import { executeOrThrow } from "../plan/execute.ts";
+import { planInOrder } from "../plan/plan.ts";
 import { type AuthorityPort, ensureAuthority } from "../runtime/authority.ts";
 import { certificatesIn, isExpired } from "../runtime/certificates.ts";
 import { certificateNames, type WebhookAddress } from "./webhook-address.ts";
@@ -31,11 +31,12 @@ const CHECK_MS = 60 * 60 * 1000;
  */
 export function keepWebhook(port: WebhookPort): () => Promise<void> {
   const { informers, log, namespace } = port;
+  const applies = new ApplyCache();
   const queue = workQueue({
     slots: new WorkerSlots(1),
     source: "admission-webhook",
     reconcile: async (_, signal) => {
-      await ensureWebhook(port, signal);
+      await ensureWebhook(port, applies, signal);
       return { requeueAfterMs: CHECK_MS };
     },
     onFailure: ({ error }) => log.warn({ error: String(error) }, "cannot configure the admission webhook"),
@@ -55,7 +56,7 @@ export function keepWebhook(port: WebhookPort): () => Promise<void> {
 }
 
 /** The configuration precedes the certificate, so that the API server trusts a new authority before it is used. */
-async function ensureWebhook(port: WebhookPort, signal: AbortSignal): Promise<void> {
+async function ensureWebhook(port: WebhookPort, applies: ApplyCache, signal: AbortSignal): Promise<void> {
   const { namespace, address, now } = port;
   const authority = await ensureAuthority(port, signal);
   const secret = await findLive(port, referenceOf(SECRETS, WEBHOOK_SECRET, namespace), signal);
@@ -67,7 +68,8 @@ async function ensureWebhook(port: WebhookPort, signal: AbortSignal): Promise<vo
   const configuration = webhookConfiguration(address, { namespace, path, caBundle: [...new Set(trusted)].join("") });
   const common = { as: "own", manager: FIELD_MANAGERS.usage, guard: "none" } as const;
   const actions: Action[] = [];
-  if (!has(configured, configuration))
+  const options = { fieldManager: FIELD_MANAGERS.usage };
+  if (configured === undefined || !applies.isApplied(configuration, configured, options))
     actions.push({
       ...common,
       do: "apply",
@@ -85,24 +87,11 @@ async function ensureWebhook(port: WebhookPort, signal: AbortSignal): Promise<vo
       seen: secret,
       why: "the certificate is missing, or must be renewed",
     });
-  const plan = { stages: [{ name: "webhook", actions, onFailure: "stop" as const }] };
-  const failure = firstFailure(await execute(plan, { actors: { own: port }, signal }));
-  if (failure !== undefined) throw failure.error;
+  await executeOrThrow(planInOrder("webhook", actions), { actors: { own: port }, signal });
 }
 
 /** The certificates that a configuration trusts. */
 function authoritiesOf(configured: LiveObject | undefined): string[] {
   const bundle = textAt(listAt(configured, "webhooks")[0], "clientConfig", "caBundle") ?? "";
   return certificatesIn(Buffer.from(bundle, "base64").toString("utf8"));
-}
-
-/** Whether a configuration has all fields of another one. The server adds defaults. */
-function has(configured: LiveObject | undefined, wanted: object): boolean {
-  const contains = (actual: unknown, part: unknown): boolean => {
-    if (Array.isArray(part))
-      return Array.isArray(actual) && actual.length === part.length && part.every((one, i) => contains(actual[i], one));
-    if (part === null || typeof part !== "object") return isDeepStrictEqual(actual, part);
-    return Object.entries(part).every(([key, value]) => contains((actual as Record<string, unknown>)?.[key], value));
-  };
-  return configured !== undefined && contains(configured, wanted);
 }

@@ -6,8 +6,8 @@ import { SECRETS } from "../objects/kinds.ts";
 import type { Logger } from "../objects/logger.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { objectKey } from "../objects/references.ts";
-import { execute } from "../plan/execute.ts";
-import { firstFailure } from "../plan/outcome.ts";
+import { executeOrThrow } from "../plan/execute.ts";
+import { planInOrder } from "../plan/plan.ts";
 import { indexUsages } from "../usage/usage-index.ts";
 import { ANNOTATION_ATTEMPT, usedKeys } from "../usage/used-object.ts";
 import { serveAdmission } from "./admission-server.ts";
@@ -93,7 +93,5 @@ async function noteAttempt(
     guard: "uid",
     why,
   } as const;
-  const plan = { stages: [{ name: "attempt", actions: [action], onFailure: "stop" as const }] };
-  const failure = firstFailure(await execute(plan, { actors: { own: { client } }, signal }));
-  if (failure !== undefined) throw failure.error;
+  await executeOrThrow(planInOrder("attempt", [action]), { actors: { own: { client } }, signal });
 }

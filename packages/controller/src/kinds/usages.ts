@@ -6,8 +6,8 @@ import type { View } from "./view.ts";
 
 // The kinds that protect objects from deletion (https://docs.crossplane.io/latest/managed-resources/usages/).
 
-/** One end of a usage: the used object (`of`), or the one that uses it (`by`). */
-export interface UsageEnd extends Texts<"apiVersion" | "kind"> {
+/** An object of a usage: the used one (`of`), or the one that uses it (`by`). */
+export interface UsageResource extends Texts<"apiVersion" | "kind"> {
   readonly resourceRef: Texts<"name" | "namespace">;
   readonly resourceSelector: Texts<"namespace"> & {
     readonly matchLabels: Readonly<Record<string, string>>;
@@ -16,9 +16,9 @@ export interface UsageEnd extends Texts<"apiVersion" | "kind"> {
 }
 
 /** The fields of usages that are read. */
-interface Usage {
+export interface Usage {
   readonly spec: Texts<"reason"> &
-    View & { readonly of: UsageEnd; readonly by: UsageEnd; readonly replayDeletion: boolean | undefined };
+    View & { readonly of: UsageResource; readonly by: UsageResource; readonly replayDeletion: boolean | undefined };
 }
 
 /** The annotation of a usage for its column DETAILS. */
@@ -39,7 +39,7 @@ const NAMESPACE_NEEDS_BY = {
   message: '"spec.by" must be specified for an object of another namespace.',
 };
 
-function end(description: string, inOtherNamespace: boolean): Field<ValuesOf<Fields> & UsageEnd> {
+function resource(description: string, inOtherNamespace: boolean): Field<ValuesOf<Fields> & UsageResource> {
   const namespace = inOtherNamespace && {
     namespace: text("is the namespace of the object. Defaults to the namespace of the Usage."),
   };
@@ -57,7 +57,7 @@ function end(description: string, inOtherNamespace: boolean): Field<ValuesOf<Fie
     }),
   };
   return record(description, fields, { "x-kubernetes-validations": [REFERENCE_OR_SELECTOR] }) as Field<
-    ValuesOf<Fields> & UsageEnd
+    ValuesOf<Fields> & UsageResource
   >;
 }
 
@@ -74,8 +74,8 @@ function usageKind(
       "spec!": record(
         "is the object that is protected, and the cause.",
         {
-          "of!": end("is the object that is in use, and cannot be deleted.", namespaced),
-          by: end("is the object that uses it. The usage is deleted with it.", false),
+          "of!": resource("is the object that is in use, and cannot be deleted.", namespaced),
+          by: resource("is the object that uses it. The usage is deleted with it.", false),
           reason: text("is the cause of the protection, which the API server reports to who deletes the object."),
           replayDeletion: flag("determines whether an attempted deletion is repeated when the usage ends."),
         },

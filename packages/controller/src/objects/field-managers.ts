@@ -31,7 +31,7 @@ export const FIELD_MANAGERS = {
   install: "apiextensions.crossplane.io/install",
 } as const;
 
-/** The owner of fields of composed resources before version 0.2: one name for all XRs. */
+/** The field manager of composed resources in older versions, the same for all XRs. */
 export const FORMER_COMPOSED_MANAGER = "apiextensions.crossplane.io/composed";
 
 /**
@@ -39,7 +39,8 @@ export const FORMER_COMPOSED_MANAGER = "apiextensions.crossplane.io/composed";
  * this name and kind has the same one.
  */
 export function composedManager({ apiVersion, kind, metadata }: LiveObject): string {
-  const [, group = ""] = /^(?:(.*)\/)/.exec(apiVersion) ?? [];
-  const text = `${metadata.name}${kind}${group === "" ? "" : `.${group}`}`;
+  // XRs always have a group.
+  const [group] = apiVersion.split("/");
+  const text = `${metadata.name}${kind}.${group}`;
   return `${FORMER_COMPOSED_MANAGER}/${createHash("sha256").update(text).digest("hex")}`;
 }

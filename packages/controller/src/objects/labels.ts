@@ -17,7 +17,7 @@ export const LABEL_SOURCE = "pkg.crossplane.io/source";
 export const LABEL_RUNTIME = "pkg.crossplane.io/runtime";
 /** `"true"`: the object is not reconciled. */
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
-/** On an XR: its own interval of polls, a duration such as `5m`. */
+/** On an object that is polled: its own interval, a duration such as `5m`. */
 export const ANNOTATION_POLL_INTERVAL = "crossplane.io/poll-interval";
 /** `"true"` on an XR: its runs are recorded (`--debug-recordings`). */
 export const ANNOTATION_RECORD = "apiextensions.crossplane.io/record-runs";

@@ -2,7 +2,7 @@ import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { objectKey } from "../objects/references.ts";
 import type { Action, Guard } from "./action.ts";
-import type { Outcome, Result } from "./outcome.ts";
+import { firstFailure, type Outcome, type Result } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Execution<As extends string = "own"> {
@@ -48,6 +48,21 @@ export async function execute<As extends string>(
     }
   }
   return { results, latest: (on) => latest.get(objectKey(on)) };
+}
+
+/**
+ * Executes a plan in which every failure ends the reconcile.
+ *
+ * @throws {ApiError} the first failure
+ */
+export async function executeOrThrow<As extends string>(
+  plan: Plan<As>,
+  execution: Execution<As>,
+): Promise<Outcome<As>> {
+  const outcome = await execute(plan, execution);
+  const failure = firstFailure(outcome);
+  if (failure !== undefined) throw failure.error;
+  return outcome;
 }
 
 async function resultOf<As extends string>(

@@ -16,3 +16,8 @@ export interface Stage<As extends string = "own"> {
   /** Whether the stage is skipped after a failure in an earlier stage. Default: no. */
   readonly needs?: "no failure" | undefined;
 }
+
+/** A plan of one stage, in which a failure prevents all later actions. */
+export function planInOrder<As extends string>(name: string, actions: readonly Action<As>[]): Plan<As> {
+  return { stages: [{ name, actions, onFailure: "stop" }] };
+}

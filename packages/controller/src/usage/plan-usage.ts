@@ -6,7 +6,7 @@ import { FINALIZER_USAGE, finalizersOf } from "../objects/finalizers.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
-import type { Plan } from "../plan/plan.ts";
+import { type Plan, planInOrder } from "../plan/plan.ts";
 import { ANNOTATION_ATTEMPT, LABEL_IN_USE, specOf } from "./used-object.ts";
 
 const PROTECTED: JsonObject = { metadata: { labels: { [LABEL_IN_USE]: "true" } } };
@@ -14,7 +14,7 @@ const PROTECTED: JsonObject = { metadata: { labels: { [LABEL_IN_USE]: "true" } }
 /** A usage with its objects, as observed. */
 export interface ObservedUsage {
   readonly usage: LiveObject;
-  /** The ends whose name a selector chose just now. */
+  /** The objects that a selector chose just now. */
   readonly chosen: readonly ("of" | "by")[];
   readonly used: LiveObject;
   /** Undefined if the usage has only a reason. */
@@ -32,13 +32,13 @@ export function planUsage({ usage, chosen, used, using }: ObservedUsage): Plan {
   const owners = ownerReferencesOf(usage);
   if (using !== undefined && !owners.some(({ uid }) => uid === using.metadata.uid))
     metadata["ownerReferences"] = [...owners, ownerReferenceTo(using)];
-  const ends = chosen.map((end) => {
-    const { name } = (end === "of" ? used : (using ?? used)).metadata;
-    return [end, { resourceRef: { name } }] as const;
+  const choices = chosen.map((field) => {
+    const { name } = (field === "of" ? used : (using ?? used)).metadata;
+    return [field, { resourceRef: { name } }] as const;
   });
-  const isSame = Object.keys(metadata).length === 0 && ends.length === 0;
-  const body = { metadata, ...(ends.length > 0 && { spec: Object.fromEntries(ends) }) };
-  return planOf([
+  const isSame = Object.keys(metadata).length === 0 && choices.length === 0;
+  const body = { metadata, ...(choices.length > 0 && { spec: Object.fromEntries(choices) }) };
+  return planInOrder("usage", [
     ...(isSame ? [] : [patchOf(usage, body, "it protects an object")]),
     ...(isLabelled(used) ? [] : [patchOf(used, PROTECTED, "a usage protects it", "uid")]),
   ]);
@@ -60,7 +60,10 @@ export interface EndingUsage {
 export function planEnd({ usage, used, isStillUsed }: EndingUsage): Plan {
   const finalizers = finalizersOf(usage).filter((one) => one !== FINALIZER_USAGE);
   const release = patchOf(usage, { metadata: { finalizers } }, "it protects nothing any more");
-  return planOf([...(used === undefined || isStillUsed ? [] : unprotect(used, specOf(usage).replayDeletion)), release]);
+  return planInOrder("usage", [
+    ...(used === undefined || isStillUsed ? [] : unprotect(used, specOf(usage).replayDeletion)),
+    release,
+  ]);
 }
 
 function unprotect(used: LiveObject, replays: boolean | undefined): Action[] {
@@ -103,10 +106,6 @@ function isLabelled({ metadata }: LiveObject): boolean {
 
 function ownerReferenceTo({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
   return { apiVersion, kind, name, uid };
-}
-
-function planOf(actions: readonly Action[]): Plan {
-  return { stages: [{ name: "usage", actions, onFailure: "stop" }] };
 }
 
 function patchOf(seen: LiveObject, body: JsonObject, why: string, guard: "uid" | "version" = "version"): Action {

@@ -1,3 +1,4 @@
+import { LABEL_COMPOSITE } from "@xfn/composition";
 import type { Client, EventRecorder, Informers, LiveObject, Outcome, ResourceKind } from "@xfn/kubernetes";
 import { USAGE_KINDS } from "../kinds/usages.ts";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
@@ -8,14 +9,13 @@ import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, parseQueueKey, referenceTo } from "../objects/references.ts";
 import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { execute } from "../plan/execute.ts";
-import { firstFailure } from "../plan/outcome.ts";
-import type { Plan } from "../plan/plan.ts";
-import { type FoundEnd, findEnd } from "./find-end.ts";
+import { executeOrThrow } from "../plan/execute.ts";
+import { type Plan, planInOrder } from "../plan/plan.ts";
+import { type FoundResource, findResource } from "./find-resource.ts";
 import { planEnd, planUsage } from "./plan-usage.ts";
 import { UsageError } from "./usage-error.ts";
 import { indexUsages, type UsageIndex } from "./usage-index.ts";
-import { referenceOfEnd, specOf } from "./used-object.ts";
+import { referenceOfResource, specOf } from "./used-object.ts";
 
 /** The needs of the reconcilers of usages. */
 export interface UsagePort {
@@ -49,7 +49,7 @@ export function usageReconcilers(
  * Reconciles usages of one kind: labels the used object, so that the API server asks the webhook about its deletion,
  * and removes the label when the usage ends. The using object owns the usage.
  */
-export function usageReconciler(port: UsagePort, kind: ResourceKind): PolledReconcile {
+function usageReconciler(port: UsagePort, kind: ResourceKind): PolledReconcile {
   return async (key, signal) => {
     const usage = await findLive(port, { ...typeMeta(kind), ...parseQueueKey(key) }, signal);
     if (usage === undefined) return undefined;
@@ -61,11 +61,11 @@ export function usageReconciler(port: UsagePort, kind: ResourceKind): PolledReco
 
 async function protect(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<void> {
   const { of, by } = specOf(usage);
-  const found: Partial<Record<"of" | "by", FoundEnd>> = {};
-  for (const [name, end] of Object.entries({ of, by }) as ["of" | "by", typeof of][]) {
-    if (end.kind === undefined) continue;
+  const found: Partial<Record<"of" | "by", FoundResource>> = {};
+  for (const [name, resource] of Object.entries({ of, by }) as ["of" | "by", typeof of][]) {
+    if (resource.kind === undefined) continue;
     try {
-      found[name] = await findEnd(port.client, usage, end, signal);
+      found[name] = await findResource(port.client, usage, resource, signal);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       const reason = error.code === "NotFound" ? MISSING[name] : "ResolveSelectors";
@@ -77,7 +77,7 @@ async function protect(port: UsagePort, usage: LiveObject, signal: AbortSignal):
   }
   const used = found.of?.object;
   if (used === undefined) return;
-  const chosen = (["of", "by"] as const).filter((end) => found[end]?.isChosen);
+  const chosen = (["of", "by"] as const).filter((name) => found[name]?.isChosen);
   const plan = planUsage({ usage, chosen, used, using: found.by?.object });
   const current = await carryOut(port, usage, plan, signal);
   const isNew = plan.stages.some(({ actions }) => actions.length > 0);
@@ -97,7 +97,7 @@ const MISSING = { of: "GetUsedResource", by: "GetUsingResource" } as const;
 async function endUsage(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
   if (!finalizersOf(usage).includes(FINALIZER_USAGE)) return undefined;
   const { of, by } = specOf(usage);
-  const using = referenceOfEnd(usage, by);
+  const using = referenceOfResource(usage, by);
   if (using !== undefined && (await isComposedUntilGone(port, usage, signal))) {
     const isThere = (await findLive(port, using, signal)) !== undefined;
     if (isThere) {
@@ -107,7 +107,7 @@ async function endUsage(port: UsagePort, usage: LiveObject, signal: AbortSignal)
       return { requeueAfterMs: REQUEUE_AFTER_MS.usingDeletion };
     }
   }
-  const reference = referenceOfEnd(usage, of);
+  const reference = referenceOfResource(usage, of);
   const used = reference && (await findLive(port, reference, signal));
   const others = reference === undefined ? [] : (port.usages.of(reference) ?? [usage]);
   const isStillUsed = others.some((one) => one.metadata.uid !== usage.metadata.uid && isProtecting(one));
@@ -122,7 +122,7 @@ function isProtecting(usage: LiveObject): boolean {
 
 /** Whether an XR composes the usage, and is being deleted or gone: then the usage outlives the using object. */
 async function isComposedUntilGone(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<boolean> {
-  if (usage.metadata.labels?.["crossplane.io/composite"] === undefined) return false;
+  if (usage.metadata.labels?.[LABEL_COMPOSITE] === undefined) return false;
   const controller = controllerOf(usage);
   if (controller === undefined) return true;
   const { uid, ...reference } = controller;
@@ -132,9 +132,7 @@ async function isComposedUntilGone(port: UsagePort, usage: LiveObject, signal: A
 
 /** @throws {ApiError} */
 async function carryOut(port: UsagePort, usage: LiveObject, plan: Plan, signal: AbortSignal): Promise<LiveObject> {
-  const outcome = await execute(plan, { actors: { own: port }, signal });
-  const failure = firstFailure(outcome);
-  if (failure !== undefined) throw failure.error;
+  const outcome = await executeOrThrow(plan, { actors: { own: port }, signal });
   return outcome.latest(referenceTo(usage)) ?? usage;
 }
 
@@ -157,10 +155,6 @@ async function setReady(
     why: "its condition changed",
     part: "status",
   } as const;
-  const plan: Plan = {
-    stages: [
-      { name: "status", actions: [{ ...common, do: "patch", body, seen: usage, guard: "uid" }], onFailure: "stop" },
-    ],
-  };
+  const plan = planInOrder("status", [{ ...common, do: "patch", body, seen: usage, guard: "uid" }]);
   await carryOut(port, usage, plan, signal);
 }

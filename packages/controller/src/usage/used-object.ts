@@ -1,5 +1,5 @@
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
-import { USAGES, type UsageEnd } from "../kinds/usages.ts";
+import { USAGES, type Usage, type UsageResource } from "../kinds/usages.ts";
 import { objectKey } from "../objects/references.ts";
 
 /** On objects in use: the API server asks the webhook only about the deletion of these. */
@@ -8,13 +8,13 @@ export const LABEL_IN_USE = "crossplane.io/in-use";
 export const ANNOTATION_ATTEMPT = "usage.crossplane.io/deletion-attempt-with-policy";
 
 /** The spec of a usage. */
-export function specOf(usage: LiveObject): ReturnType<(typeof USAGES)["of"]>["spec"] {
+export function specOf(usage: LiveObject): Usage["spec"] {
   return USAGES.of(usage).spec;
 }
 
-/** The object of one end of a usage; undefined until its name is known. */
-export function referenceOfEnd(usage: LiveObject, end: UsageEnd): ObjectReference | undefined {
-  const { apiVersion, kind, resourceRef, resourceSelector } = end;
+/** The reference to an object of a usage; undefined until its name is known. */
+export function referenceOfResource(usage: LiveObject, resource: UsageResource): ObjectReference | undefined {
+  const { apiVersion, kind, resourceRef, resourceSelector } = resource;
   const { name } = resourceRef;
   if (apiVersion === undefined || kind === undefined || name === undefined) return undefined;
   const namespace = resourceRef.namespace ?? resourceSelector.namespace ?? usage.metadata.namespace;
@@ -23,14 +23,14 @@ export function referenceOfEnd(usage: LiveObject, end: UsageEnd): ObjectReferenc
 
 /** The key of the object that a usage protects; none until its name is known. */
 export function usedKeys(usage: LiveObject): string[] {
-  const used = referenceOfEnd(usage, specOf(usage).of);
+  const used = referenceOfResource(usage, specOf(usage).of);
   return used === undefined ? [] : [objectKey(used)];
 }
 
 /** A usage in words: the object that uses another, or the reason. Empty if it has neither. */
 export function causeOf(usage: LiveObject): string {
   const { by, reason } = specOf(usage);
-  const using = referenceOfEnd(usage, by);
+  const using = referenceOfResource(usage, by);
   if (using !== undefined) return `by ${using.kind}/${using.name}`;
   return reason === undefined ? "" : `with reason: ${JSON.stringify(reason)}`;
 }

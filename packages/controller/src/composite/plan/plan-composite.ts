@@ -4,7 +4,7 @@ import type { ApiError, LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
-import type { Plan } from "../../plan/plan.ts";
+import { type Plan, planInOrder } from "../../plan/plan.ts";
 import type { ObservedComposed } from "../observe/observe-composed.ts";
 import type { CompositeMemory } from "../state/composite-memory.ts";
 import type { ActorName } from "../state/composite-port.ts";
@@ -73,7 +73,7 @@ export function planPin(input: CompositeIntentInput & Pick<CompositeInput, "memo
 
 /** Plans to record the selected Composition and revision. */
 export function planSelection(input: CompositeIntentInput & Pick<CompositeInput, "memory">): Plan<ActorName> {
-  return { stages: [{ name: "selection", actions: recordActions(input, false), onFailure: "stop" }] };
+  return planInOrder("selection", recordActions(input, false));
 }
 
 /**

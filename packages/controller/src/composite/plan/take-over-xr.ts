@@ -3,8 +3,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { lastApplied } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { mergeFields } from "../../objects/managed-fields.ts";
-import { referenceTo } from "../../objects/references.ts";
-import type { TakeOver } from "./take-over.ts";
+import { type TakeOver, withOwners } from "./take-over.ts";
 
 /**
  * Plans to take over the fields of an XR that older versions of the controller applied. They used the name with which
@@ -21,19 +20,8 @@ export function takeOverXr(xr: LiveObject): TakeOver | undefined {
   mergeFields(fieldsV1, lastApplied(xr, FIELD_MANAGERS.xr, "")?.fields ?? {});
   const rest = entries.filter((entry) => entry !== former && !isOwn(entry));
   const managedFields = [...rest, { ...former, manager: FIELD_MANAGERS.xr, fieldsV1 }];
-  return {
-    object: { ...xr, metadata: { ...xr.metadata, managedFields } },
-    action: {
-      do: "patch",
-      as: "xr",
-      on: referenceTo(xr),
-      manager: FIELD_MANAGERS.xr,
-      why: "an older version owns fields under Crossplane's name",
-      body: { metadata: { managedFields } },
-      seen: xr,
-      guard: "version",
-    },
-  };
+  const why = "an older version owns fields under Crossplane's name";
+  return withOwners(xr, managedFields, { as: "xr", manager: FIELD_MANAGERS.xr, why });
 }
 
 function isOwn(entry: JsonObject): boolean {

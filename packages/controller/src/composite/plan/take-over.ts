@@ -36,18 +36,23 @@ export function takeOver(xr: LiveObject, object: LiveObject): TakeOver | undefin
   const manager = composedManager(xr);
   const managedFields = isControlledBy(object, xr) ? takenOver(object, manager) : undefined;
   if (managedFields === undefined) return undefined;
+  return withOwners(object, managedFields, {
+    as: "composition",
+    manager,
+    why: "another owner has fields that templates write",
+  });
+}
+
+/** Replaces the owners of an object's fields. */
+export function withOwners(
+  object: LiveObject,
+  managedFields: JsonObject[],
+  common: Pick<Action<ActorName>, "as" | "manager" | "why">,
+): TakeOver {
+  const metadata = { managedFields };
   return {
     object: { ...object, metadata: { ...object.metadata, managedFields } },
-    action: {
-      do: "patch",
-      as: "composition",
-      on: referenceTo(object),
-      manager,
-      why: "another owner has fields that templates write",
-      body: { metadata: { managedFields } },
-      seen: object,
-      guard: "version",
-    },
+    action: { ...common, do: "patch", on: referenceTo(object), body: { metadata }, seen: object, guard: "version" },
   };
 }
 

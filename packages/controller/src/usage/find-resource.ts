@@ -1,31 +1,31 @@
 import type { Client, LiveObject } from "@xfn/kubernetes";
-import type { UsageEnd } from "../kinds/usages.ts";
+import type { UsageResource } from "../kinds/usages.ts";
 import { selectorText } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference } from "../objects/references.ts";
 import { UsageError } from "./usage-error.ts";
-import { referenceOfEnd } from "./used-object.ts";
+import { referenceOfResource } from "./used-object.ts";
 
-/** The object of one end, and whether a selector chose it just now. */
-export interface FoundEnd {
+/** An object of a usage, and whether a selector chose it just now. */
+export interface FoundResource {
   readonly object: LiveObject;
   readonly isChosen: boolean;
 }
 
 /**
- * Reads the object of one end of a usage. A selector chooses the first object, by name.
+ * Reads an object of a usage. A selector chooses the first object, by name.
  *
  * @throws {UsageError}
  * @throws {ApiError}
  */
-export async function findEnd(
+export async function findResource(
   client: Client,
   usage: LiveObject,
-  end: UsageEnd,
+  resource: UsageResource,
   signal: AbortSignal,
-): Promise<FoundEnd> {
-  const { apiVersion = "", kind = "", resourceRef, resourceSelector } = end;
+): Promise<FoundResource> {
+  const { apiVersion = "", kind = "", resourceRef, resourceSelector } = resource;
   const found = await client.kind(apiVersion, kind, { signal });
   const { namespace: own } = usage.metadata;
   // A user of one namespace must not protect, and so block, what all namespaces share.
@@ -34,7 +34,7 @@ export async function findEnd(
     throw new UsageError("WrongScope", `the kind ${kind} is ${scope}; create a ${needed} instead`);
   }
   const namespace = own && (resourceRef.namespace ?? resourceSelector.namespace ?? own);
-  const named = referenceOfEnd(usage, end);
+  const named = referenceOfResource(usage, resource);
   if (named !== undefined) {
     const object = await findLive({ client }, named, signal);
     if (object !== undefined) return { object, isChosen: false };
