@@ -27,11 +27,12 @@ describe("the owners of fields", needs("api-server"), () => {
     await server?.stop();
   });
 
-  const compose = (spec: JsonObject): void =>
+  const compose = (spec: JsonObject, connectionDetails: JsonObject[] = []): void =>
     world.compose({
       resources: [
         {
           name: "a",
+          connectionDetails,
           base: { ...WIDGET, spec },
           patches: [{ type: "FromCompositeFieldPath", fromFieldPath: "metadata.name", toFieldPath: "metadata.name" }],
         },
@@ -151,5 +152,32 @@ describe("the owners of fields", needs("api-server"), () => {
       fieldManager: composedManager(xr),
     });
     expect((await widget("back"))["spec"]).toEqual({ size: 1 });
+  });
+
+  // A removed time leaves `connectionDetails: null`, which the API server refuses with the whole status.
+  test("let Crossplane's core apply the status of an XR with a connection secret", async () => {
+    compose({ size: 1 }, [{ name: "user", type: "FromValue", value: "ada" }]);
+    const name = "published";
+    const writeConnectionSecretToRef = { name, namespace: "default" };
+    await world.create(name, { writeConnectionSecretToRef });
+    await world.reconcile(name);
+    const details = async (): Promise<JsonObject> => objectAt(await world.xr(name), "status", "connectionDetails");
+    const published = await details();
+    expect(published).toHaveProperty("lastPublishedTime");
+    const conditions = objectAt(await world.xr(name), "status")["conditions"];
+    const status = { conditions, connectionDetails: published } as JsonObject;
+    const asCore = { fieldManager: OF_REFERENCES, subresource: "status", force: true } as const;
+    await world.client.apply({ ...XR, metadata: { name }, status: { conditions } } as JsonObject, asCore);
+    expect(await details()).toEqual(published);
+    // Older versions of this controller applied the time too.
+    await world.client.apply({ ...XR, metadata: { name }, status }, asCore);
+    world.restart();
+    await world.reconcile(name);
+    await world.client.apply({ ...XR, metadata: { name }, status: { conditions } } as JsonObject, asCore);
+    expect(await details()).toEqual(published);
+    await world.reconcile(name);
+    world.requests();
+    await world.reconcile(name);
+    expect(world.writes()).toEqual([]);
   });
 });

@@ -177,10 +177,13 @@ function checkStep(step: FieldReader): void {
   checkChroot(step);
 }
 
-/** The steps of `mode: Pipeline` (Crossplane v1.14). */
+/**
+ * The steps of `mode: Pipeline` (Crossplane v1.14). The key is that of Crossplane's CRD. Between CRDs with different
+ * keys, the API server forgets the owners of fields, and keeps fields that their owner removes.
+ */
 export const PIPELINE: Schema<WrittenStep[]> = list(STEP, {
   maxItems: MAX_STEPS,
-  rules: [["self.all(one, self.exists_one(other, other.step == one.step))", "names of steps are unique"]],
+  key: "step",
   check: (items) =>
     eachDuplicate(items, "step", (item, value) => {
       const message = `${JSON.stringify(value.slice(0, 64))} is also the name of an earlier step; names are unique`;

@@ -1,14 +1,16 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
 import { SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { isObject, type KubernetesObject, objectAt } from "@xfn/json";
+import { isObject, type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../../objects/apply-cache.ts";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { referenceTo } from "../../objects/references.ts";
+import type { Action } from "../../plan/action.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { ActorName } from "../state/composite-port.ts";
 import { statusIntent } from "./composite-intent.ts";
+import { giveUpPublishTime } from "./take-over-xr.ts";
 
 /** The update of an XR's status by one reconcile. */
 export interface StatusUpdate {
@@ -33,7 +35,7 @@ export interface StatusInput extends StatusUpdate {
  * changed since it was read.
  */
 export function planStatus(input: StatusInput): Plan<ActorName> {
-  const { xr, desired, applies } = input;
+  const { xr, layout, desired, applies } = input;
   const { name, namespace } = xr.metadata;
   const intent: KubernetesObject = {
     apiVersion: xr.apiVersion,
@@ -42,26 +44,35 @@ export function planStatus(input: StatusInput): Plan<ActorName> {
     status: statusOf(input),
   };
   const manager = FIELD_MANAGERS.composite;
-  if (applies.isApplied(intent, xr, { fieldManager: manager, subresource: "status" })) return { stages: [] };
   // Conditions must report the rights that the account lacks, so the controller writes them with its own rights.
   const as = desired === undefined ? "own" : "xr";
+  const given = publishesDetails(layout) ? giveUpPublishTime(xr, as) : undefined;
+  const isApplied = applies.isApplied(intent, given?.object ?? xr, { fieldManager: manager, subresource: "status" });
   const why = "the status or a condition differs";
-  const common = { on: referenceTo(xr), part: "status", manager, seen: xr, guard: "version" } as const;
-  return { stages: [{ name: "status", actions: [{ ...common, do: "apply", as, why, intent }], onFailure: "stop" }] };
+  const common = { on: referenceTo(xr), part: "status", seen: xr, guard: "version" } as const;
+  const actions: Action<ActorName>[] = [
+    ...(given === undefined ? [] : [given.action]),
+    ...(isApplied ? [] : [{ ...common, do: "apply", as, why, manager, intent } as const]),
+    ...(isPublished(input) ? [{ ...common, ...publishTime(input), do: "patch", as: "xr" } as const] : []),
+  ];
+  return { stages: actions.length === 0 ? [] : [{ name: "status", actions, onFailure: "stop" }] };
 }
 
-function statusOf({ xr, layout, desired, conditions, published, now }: StatusInput): KubernetesObject {
+function isPublished({ layout, published }: StatusInput): boolean {
+  return published === true && publishesDetails(layout);
+}
+
+/** The write of the time of publishing: see `giveUpPublishTime` for the reason why the status lacks it. */
+function publishTime({ now }: StatusInput): { body: JsonObject; manager: string; why: string } {
+  const connectionDetails = { lastPublishedTime: timestamp(now) };
+  return { body: { status: { connectionDetails } }, manager: FIELD_MANAGERS.xr, why: "the connection secret changed" };
+}
+
+function statusOf({ xr, layout, desired, conditions, now }: StatusInput): KubernetesObject {
   const current = objectAt(xr, "status")["conditions"];
   // If two conditions have one type, the later one wins. Setting both would give each a new transition time.
   const all = [...new Map(conditions.map((condition) => [condition.type, condition])).values()];
-  const details =
-    published === true ? { lastPublishedTime: timestamp(now) } : objectAt(xr, "status", "connectionDetails");
-  const isPublishing = publishesDetails(layout) && Object.keys(details).length > 0;
-  return {
-    ...statusIntent(xr, desired, layout),
-    conditions: withConditions(xr, all, now) ?? current ?? [],
-    ...(isPublishing && { connectionDetails: details }),
-  };
+  return { ...statusIntent(xr, desired, layout), conditions: withConditions(xr, all, now) ?? current ?? [] };
 }
 
 /** The conditions that a function sets, without their times: the controller sets those. */
