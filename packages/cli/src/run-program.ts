@@ -3,6 +3,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { escapeControls } from "@xfn/program/terminal-text";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./commands/command-context.ts";
+import { TRACE_FORMS } from "./render/render-options.ts";
 import { describeError } from "./terminal/describe-error.ts";
 import type { Output } from "./terminal/output.ts";
 import { wrapHelp } from "./terminal/wrap-help.ts";
@@ -107,7 +108,7 @@ function withTraceForms(given: readonly string[]): readonly string[] {
 }
 
 function isTraceForm(text: string | undefined): boolean {
-  return text === "text" || text === "json" || text === "html";
+  return TRACE_FORMS.some((form) => form === text);
 }
 
 /**

@@ -1,36 +1,20 @@
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { GivenFlags, SettingsOf } from "./read-settings.ts";
-import type { Setting } from "./setting.ts";
-import { variableOf } from "./setting.ts";
-
-/** Groups of settings, as shown in the help. */
-export type HelpGroups<T> = Readonly<Record<string, readonly (keyof T)[]>>;
-
-/** How the help shows settings. */
-export interface HelpStyle<T> {
-  /** The program whose variables the help names; undefined if it reads flags only. */
-  readonly program?: string;
-  /** Default: one group, in the order of the settings. */
-  readonly groups?: HelpGroups<T>;
-}
+import type { GivenFlags } from "./read-settings.ts";
+import { type Setting, type SettingsOf, variableOf } from "./setting.ts";
 
 /**
  * Declares the flags of settings. Commander keeps the texts: {@link readSettings} reads them together with the
  * variables, so that all problems are reported at once.
+ *
+ * @param program - the program whose variables the help names; absent if it reads flags only
  */
 export function declareSettings<T extends object>(
   command: Command,
   settings: SettingsOf<T>,
-  { program, groups }: HelpStyle<T> = {},
+  program?: string,
 ): Command {
-  if (groups === undefined) {
-    for (const setting of Object.values<Setting<unknown>>(settings)) command.addOption(optionOf(program, setting));
-    return command;
-  }
-  for (const [title, keys] of Object.entries(groups)) {
-    for (const key of keys) command.addOption(optionOf(program, settings[key]).helpGroup(`${title}:`));
-  }
+  for (const setting of Object.values<Setting<unknown>>(settings)) command.addOption(optionOf(program, setting));
   return command;
 }
 
@@ -65,6 +49,7 @@ function optionOf(program: string | undefined, setting: Setting<unknown>): Optio
     .hideHelp(hidden)
     .makeOptionMandatory(required);
   if (many) option.argParser((given: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), given]);
+  if (setting.group !== undefined) option.helpGroup(`${setting.group}:`);
   if (setting.words !== undefined) WORDS.set(option, setting.words);
   return option;
 }

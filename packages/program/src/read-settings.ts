@@ -1,9 +1,5 @@
 import { messageOf } from "@xfn/errors";
-import type { Setting } from "./setting.ts";
-import { variableOf } from "./setting.ts";
-
-/** The settings of a command, by the keys of its configuration. */
-export type SettingsOf<T> = { readonly [K in keyof T]-?: Setting<T[K]> };
+import { type Setting, type SettingsOf, variableOf } from "./setting.ts";
 
 /** The values on the command line, by flag: one text, several, or true for a switch. */
 export type GivenFlags = Readonly<Record<string, string | readonly string[] | boolean | undefined>>;

@@ -21,6 +21,8 @@ export interface Setting<T> {
   readonly many: boolean;
   /** One line for the help. */
   readonly help: string;
+  /** The title of its group in the help. */
+  readonly group?: string;
   /** True if the command accepts the flag but does not show it in the help. */
   readonly hidden?: boolean;
   /** True if the command cannot run without the flag. */
@@ -41,60 +43,83 @@ export type Reader<T> = ((text: string) => T) & {
   readonly words?: readonly string[];
 };
 
-/** The properties of a row that have defaults. */
-type Extras = Pick<Setting<unknown>, "short" | "hidden" | "variable">;
+/** A setting in a table. {@link settings} adds its name. */
+export type Row<T> = Omit<Setting<T>, "name"> & Partial<Pick<Setting<T>, "name">>;
 
-/** A setting with one value and a default. */
-export function one<T>(
-  name: string,
-  value: string,
-  help: string,
-  read: Reader<T>,
-  standard: T,
-  shown?: string,
-  extras: Extras = {},
-): Setting<T> {
-  const { words } = read;
-  return { name, value, many: false, help, standard, shown, words, read: ([text = ""]) => read(text), ...extras };
+/** The properties of a row that have defaults. */
+type Extras = Partial<Pick<Setting<unknown>, "short" | "hidden" | "variable" | "shown">>;
+
+/** The settings of a command, by the keys of its configuration. */
+export type SettingsOf<T> = { readonly [K in keyof T]-?: Setting<T[K]> };
+
+/** Names each row that has no name after its key: `maxMemory` is `max-memory`. */
+export function settings<T>(rows: { readonly [K in keyof T]-?: Row<T[K]> }): SettingsOf<T> {
+  const named = Object.entries<Row<unknown>>(rows).map(([key, row]) => {
+    return [key, { name: key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), ...row }];
+  });
+  return Object.fromEntries(named) as SettingsOf<T>;
+}
+
+/** Shows rows in a group of the help. */
+export function group<R extends object>(title: string, rows: R): R {
+  return Object.fromEntries(Object.entries(rows).map(([key, row]) => [key, { ...row, group: title }])) as R;
+}
+
+/** A setting with one value. @param standard the text of the default */
+export function one<T>(value: string, help: string, read: Reader<T>, standard: string, extras: Extras = {}): Row<T> {
+  return { ...rowOf(value, help, read, read(standard)), shown: standard, ...extras };
 }
 
 /** A setting with one value and no default. @param extras `shown`: what the program does without the setting */
-export function optional<T>(
-  name: string,
-  value: string,
-  help: string,
-  read: Reader<T>,
-  extras: Extras & { readonly shown?: string } = {},
-): Setting<T | undefined> {
-  return one<T | undefined>(name, value, help, read, undefined, extras.shown, extras);
+export function optional<T>(value: string, help: string, read: Reader<T>, extras: Extras = {}): Row<T | undefined> {
+  return { ...rowOf<T | undefined>(value, help, read, undefined), ...extras };
 }
 
-/** A setting with one value, without which the command cannot run. */
-export function required(name: string, value: string, help: string, short?: string): Setting<string> {
-  return { ...one(name, value, help, anyText, ""), required: true, ...(short === undefined ? {} : { short }) };
+function rowOf<T>(value: string, help: string, read: Reader<T>, standard: T): Row<T> {
+  return {
+    value,
+    many: false,
+    help,
+    standard,
+    shown: undefined,
+    words: read.words,
+    read: ([given = ""]) => read(given),
+  };
+}
+
+/** A setting with a text and no default. */
+export function text(value: string, help: string, extras: Extras = {}): Row<string | undefined> {
+  return optional(value, help, anyText, extras);
+}
+
+/** A text without which the command cannot run. */
+export function required(value: string, help: string, extras: Extras = {}): Row<string> {
+  return { ...rowOf(value, help, anyText, ""), required: true, ...extras };
 }
 
 /** A setting that can be repeated. */
 export function many<T>(
-  name: string,
   value: string,
   help: string,
   read: Reader<T>,
-  standard: readonly T[],
-  shown?: string,
-  extras: Extras = {},
-): Setting<readonly T[]> {
-  return { name, value, many: true, help, standard, shown, read: (texts) => texts.map(read), ...extras };
+  extras: Extras & { readonly standard?: readonly T[] } = {},
+): Row<readonly T[]> {
+  return { value, many: true, help, standard: [], shown: undefined, read: (texts) => texts.map(read), ...extras };
+}
+
+/** A setting with texts that can be repeated. */
+export function texts(value: string, help: string, extras: Extras = {}): Row<readonly string[]> {
+  return many(value, help, anyText, extras);
 }
 
 /** A switch. */
-export function toggle(name: string, help: string, extras: Extras = {}): Setting<boolean> {
+export function toggle(help: string, extras: Extras = {}): Row<boolean> {
   const read = ([text = ""]: readonly string[]): boolean => {
     if (text === "true" || text === "1") return true;
     if (text === "false" || text === "0") return false;
     throw new Error(`${JSON.stringify(text)} must be true or false`);
   };
-  return { name, value: undefined, many: false, help, standard: false, shown: undefined, read, ...extras };
+  return { value: undefined, many: false, help, standard: false, shown: undefined, read, ...extras };
 }
 
 /** The environment variable of a program's setting. */

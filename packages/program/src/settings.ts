@@ -1,8 +1,8 @@
 // The settings of a command. This entry loads neither logs nor servers, so that `xfn` starts fast.
 
-export { declareSettings, givenFlags, type HelpGroups } from "./declare-settings.ts";
+export { declareSettings, givenFlags } from "./declare-settings.ts";
 export { type ListenAddress, listenAddress } from "./listen-address.ts";
-export { type GivenFlags, readSettings, type SettingsOf } from "./read-settings.ts";
+export { type GivenFlags, readSettings } from "./read-settings.ts";
 export {
   age,
   anyText,
@@ -12,14 +12,20 @@ export {
   duration,
   durationOrNone,
   durationWithin,
+  group,
   integer,
   many,
   memory,
   one,
   optional,
   type Reader,
+  type Row,
   required,
   type Setting,
+  type SettingsOf,
+  settings,
+  text,
+  texts,
   toggle,
   variableOf,
 } from "./setting.ts";
@@ -36,5 +42,6 @@ export {
   type RegistryAccessSettings,
   STORE_SETTINGS,
   type StoreSettings,
+  type TlsClientSettings,
   tlsClientSettings,
 } from "./shared-settings.ts";

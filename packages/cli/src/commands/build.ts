@@ -1,48 +1,35 @@
 import {
-  anyText,
-  declareSettings,
-  many,
   optional,
   pullPolicy,
   required,
   type SettingsOf,
   STORE_SETTINGS,
+  settings,
+  text,
+  texts,
   toggle,
 } from "@xfn/program/settings";
 import type { BuildFlags } from "../build/build-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { REGISTRY_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<BuildFlags> = {
-  tag: required("tag", "<name>", "name of the image", "t"),
-  output: optional(
-    "output",
-    "<layout>",
-    "write an OCI layout, oci:DIR or oci:DIR:TAG, instead of the local store",
-    anyText,
-    { short: "o" },
-  ),
-  base: optional("base", "<image>", "the base image: a name in the store, a registry reference, or oci:DIR", anyText),
-  platform: many(
-    "platform",
-    "<list>",
-    "OS/ARCHITECTURE, or several: an index of one image each",
-    anyText,
-    [],
-    "this machine's",
-  ),
-  label: many("label", "<key=value>", "add a label", anyText, []),
-  annotation: many("annotation", "<key=value>", "add an annotation to the manifest and the index", anyText, []),
-  sbom: toggle("sbom", "add an SBOM of the packages in the bundle: /sbom.spdx.json, from package-lock.json"),
-  entrypoint: optional("entrypoint", "<file>", "the file to run or to bundle, relative to DIR", anyText),
-  noCheck: toggle("no-check", "do not check TypeScript types"),
-  pull: optional("pull", "<policy>", "when the base is pulled: IfNotPresent, Always or Never", pullPolicy, {
+const SETTINGS: SettingsOf<BuildFlags> = settings({
+  tag: required("<name>", "name of the image", { short: "t" }),
+  output: text("<layout>", "write an OCI layout, oci:DIR or oci:DIR:TAG, instead of the local store", { short: "o" }),
+  base: text("<image>", "the base image: a name in the store, a registry reference, or oci:DIR"),
+  platform: texts("<list>", "OS/ARCHITECTURE, or several: an index of one image each", { shown: "this machine's" }),
+  label: texts("<key=value>", "add a label"),
+  annotation: texts("<key=value>", "add an annotation to the manifest and the index"),
+  sbom: toggle("add an SBOM of the packages in the bundle: /sbom.spdx.json, from package-lock.json"),
+  entrypoint: text("<file>", "the file to run or to bundle, relative to DIR"),
+  noCheck: toggle("do not check TypeScript types"),
+  pull: optional("<policy>", "when the base is pulled: IfNotPresent, Always or Never", pullPolicy, {
     shown: "IfNotPresent",
   }),
   registry: STORE_SETTINGS.registry,
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,
-};
+});
 
 const HELP = `
 DIR (default: .) is a function in TypeScript or JavaScript - a file with a default export made by compose() - or any folder with an
@@ -69,16 +56,15 @@ Example:
   $ xfn build my-go-function -t my-module:v1 --platform wasip1/wasm`;
 
 /** Declares `xfn build`. */
-export function addBuild({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("build")
-    .description("build the image of a function, without Docker")
-    .argument("[dir]", "the function's folder, or its file", ".");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (dir: string) => {
-      const flags = readFlags(command, SETTINGS);
+export function addBuild(context: CommandContext): void {
+  declareCommand(context, "build", {
+    description: "build the image of a function, without Docker",
+    arguments: { "[dir]": 'the function\'s folder, or its file (default: ".")' },
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags, dir: string = ".") => {
       const { runBuild } = await import("../build/build-command.ts");
-      finish(await runBuild(dir, flags, output));
-    });
+      return await runBuild(dir, flags, context.output);
+    },
+  });
 }

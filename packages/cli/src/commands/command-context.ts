@@ -1,12 +1,9 @@
-import { givenFlags, readSettings, type SettingsOf } from "@xfn/program/settings";
+import { declareSettings, givenFlags, readSettings, type SettingsOf } from "@xfn/program/settings";
 import type { Command } from "commander";
 import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 
-/**
- * Passed to each command's declaration. Declarations contain arguments, settings and help only. They import the
- * command's logic when it runs, so that `xfn --help` and every other command start without it.
- */
+/** Passed to each command's declaration. */
 export interface CommandContext {
   readonly program: Command;
   readonly output: Output;
@@ -16,12 +13,38 @@ export interface CommandContext {
   finish(exitCode: number): void;
 }
 
+/** A command. Declarations contain texts only, so that `xfn --help` and every other command start without its logic. */
+interface Declaration<Flags extends object, Arguments extends readonly unknown[]> {
+  readonly description: string;
+  /** Descriptions by name: `<image>`, `[file]` if it may be absent, `<name...>` for several. */
+  readonly arguments?: Readonly<Record<string, string>>;
+  readonly settings: SettingsOf<Flags>;
+  readonly help: string;
+  /** Imports the command's logic, runs it and returns the exit code. */
+  readonly run: (flags: Flags, ...args: Arguments) => Promise<number>;
+}
+
+/** Declares a command with its flags. */
+export function declareCommand<Flags extends object, Arguments extends readonly unknown[]>(
+  { program, finish }: CommandContext,
+  name: string,
+  { description, arguments: args = {}, settings, help, run }: Declaration<Flags, Arguments>,
+): Command {
+  const command = program.command(name).description(description);
+  for (const [argument, text] of Object.entries(args)) command.argument(argument, text);
+  return declareSettings(command, settings)
+    .addHelpText("after", help)
+    .action(async () => {
+      finish(await run(readFlags(command, settings), ...(command.processedArgs as unknown as Arguments)));
+    });
+}
+
 /**
  * Reads the flags of a command. Flags that were not given and have no default are absent.
  *
  * @throws CliError `Usage` with all problems
  */
-export function readFlags<T extends object>(command: Command, settings: SettingsOf<T>): T {
+function readFlags<T extends object>(command: Command, settings: SettingsOf<T>): T {
   const given = givenFlags(command);
   const { config, problems } = readSettings(settings, given);
   const [first, ...others] = problems;

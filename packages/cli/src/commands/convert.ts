@@ -1,45 +1,40 @@
-import { anyText, choice, declareSettings, one, optional, type SettingsOf, toggle } from "@xfn/program/settings";
+import { anyText, choice, one, type SettingsOf, settings, text, toggle } from "@xfn/program/settings";
 import type { ConvertFlags } from "../convert/convert-command.ts";
 import type { Conversion } from "../convert/convert-text.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 
-const SETTINGS: SettingsOf<ConvertFlags> = {
-  outputFile: optional("output-file", "<file>", "write to this file instead of stdout", anyText, { short: "o" }),
-  drop: toggle("drop", "remove what the other form cannot express, with a warning for each field"),
-};
+const SETTINGS: SettingsOf<ConvertFlags> = settings({
+  outputFile: text("<file>", "write to this file instead of stdout", { short: "o" }),
+  drop: toggle("remove what the other form cannot express, with a warning for each field"),
+});
 
-const PIPELINE_SETTINGS: SettingsOf<ConvertFlags & { functionName: string; environmentFunctionName: string }> = {
-  ...SETTINGS,
-  functionName: one(
-    "function-name",
-    "<name>",
-    "the Function object of function-patch-and-transform",
-    anyText,
-    "function-patch-and-transform",
-    "function-patch-and-transform",
-    { short: "f" },
-  ),
-  environmentFunctionName: one(
-    "environment-function-name",
-    "<name>",
-    "the Function object of function-environment-configs",
-    anyText,
-    "function-environment-configs",
-    "function-environment-configs",
-  ),
-};
+const PIPELINE_SETTINGS: SettingsOf<ConvertFlags & { functionName: string; environmentFunctionName: string }> =
+  settings({
+    ...SETTINGS,
+    functionName: one(
+      "<name>",
+      "the Function object of function-patch-and-transform",
+      anyText,
+      "function-patch-and-transform",
+      { short: "f" },
+    ),
+    environmentFunctionName: one(
+      "<name>",
+      "the Function object of function-environment-configs",
+      anyText,
+      "function-environment-configs",
+    ),
+  });
 
-const XRD_SETTINGS: SettingsOf<ConvertFlags & { scope: "Namespaced" | "Cluster" }> = {
+const XRD_SETTINGS: SettingsOf<ConvertFlags & { scope: "Namespaced" | "Cluster" }> = settings({
   ...SETTINGS,
   scope: one(
-    "scope",
     "<scope>",
     "Namespaced or Cluster, for definitions with the scope of Crossplane 1",
     choice("Namespaced", "Cluster"),
     "Cluster",
-    "Cluster",
   ),
-};
+});
 
 const COMMON = `
 FILE is YAML or JSON; without it, or with -, stdin is read. Prints the whole file: other documents, comments and the spelling of values
@@ -70,43 +65,35 @@ Example:
   $ xfn convert xrd-v2 definition.yaml --scope Namespaced --drop`;
 
 /** Declares `xfn convert` and its conversions. */
-export function addConvert({ program, output, finish }: CommandContext): void {
-  const convert = program
+export function addConvert({ output, ...context }: CommandContext): void {
+  const convert = context.program
     .command("convert")
     .description("convert Compositions and definitions to other forms, and keep their comments");
-  const run = async (file: string | undefined, conversion: Conversion, flags: ConvertFlags): Promise<void> => {
+  const below = { ...context, output, program: convert };
+  const run = async (file: string | undefined, conversion: Conversion, flags: ConvertFlags): Promise<number> => {
     const { runConvert } = await import("../convert/convert-command.ts");
-    finish(await runConvert(file, conversion, flags, output));
+    return await runConvert(file, conversion, flags, output);
   };
-  const pipeline = convert
-    .command("pipeline-composition")
-    .description("templates to mode: Pipeline")
-    .argument("[file]", "the file with Compositions");
-  declareSettings(pipeline, PIPELINE_SETTINGS)
-    .addHelpText("after", PIPELINE_HELP)
-    .action((file: string | undefined) => {
-      const {
-        functionName: templates,
-        environmentFunctionName: environment,
-        ...flags
-      } = readFlags(pipeline, PIPELINE_SETTINGS);
-      return run(file, { to: "pipeline", names: { templates, environment } }, flags);
-    });
-  const templates = convert
-    .command("template-composition")
-    .description("mode: Pipeline to templates, where that is possible")
-    .argument("[file]", "the file with Compositions");
-  declareSettings(templates, SETTINGS)
-    .addHelpText("after", TEMPLATES_HELP)
-    .action((file: string | undefined) => run(file, { to: "templates" }, readFlags(templates, SETTINGS)));
-  const xrd = convert
-    .command("xrd-v2")
-    .description("definitions of v1 to v2")
-    .argument("[file]", "the file with CompositeResourceDefinitions");
-  declareSettings(xrd, XRD_SETTINGS)
-    .addHelpText("after", XRD_HELP)
-    .action((file: string | undefined) => {
-      const { scope, ...flags } = readFlags(xrd, XRD_SETTINGS);
-      return run(file, { to: "xrd-v2", scope }, flags);
-    });
+  declareCommand(below, "pipeline-composition", {
+    description: "templates to mode: Pipeline",
+    arguments: { "[file]": "the file with Compositions" },
+    settings: PIPELINE_SETTINGS,
+    help: PIPELINE_HELP,
+    run: ({ functionName: templates, environmentFunctionName: environment, ...flags }, file?: string) =>
+      run(file, { to: "pipeline", names: { templates, environment } }, flags),
+  });
+  declareCommand(below, "template-composition", {
+    description: "mode: Pipeline to templates, where that is possible",
+    arguments: { "[file]": "the file with Compositions" },
+    settings: SETTINGS,
+    help: TEMPLATES_HELP,
+    run: (flags, file?: string) => run(file, { to: "templates" }, flags),
+  });
+  declareCommand(below, "xrd-v2", {
+    description: "definitions of v1 to v2",
+    arguments: { "[file]": "the file with CompositeResourceDefinitions" },
+    settings: XRD_SETTINGS,
+    help: XRD_HELP,
+    run: ({ scope, ...flags }, file?: string) => run(file, { to: "xrd-v2", scope }, flags),
+  });
 }

@@ -1,26 +1,20 @@
-import { anyText, declareSettings, memory, optional, type SettingsOf, STORE_SETTINGS } from "@xfn/program/settings";
+import { memory, optional, type SettingsOf, STORE_SETTINGS, settings, text } from "@xfn/program/settings";
 import type { CopyFlags } from "../images/copy-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
 /** Settings of commands that copy images. */
-export const COPY_SETTINGS: SettingsOf<CopyFlags> = {
+export const COPY_SETTINGS: SettingsOf<CopyFlags> = settings({
   platform: platformSetting("copy one platform of an image for several platforms", "all"),
-  mountFrom: optional(
-    "mount-from",
-    "<repository>",
-    "a repository of the same registry that may have some of the layers",
-    anyText,
-  ),
+  mountFrom: text("<repository>", "a repository of the same registry that may have some of the layers"),
   chunkSize: optional(
-    "chunk-size",
     "<quantity>",
     "upload in chunks of this size, such as 64Mi, to registries that limit requests",
     memory,
   ),
   ...REGISTRY_SETTINGS,
   cacheDir: STORE_SETTINGS.cacheDir,
-};
+});
 
 const HELP = `
 SRC and DST are each a registry reference (with its registry), oci:DIR[:TAG] for an OCI layout, or a name in the local store;
@@ -33,17 +27,15 @@ Example:
   registry.example:5000/mirror/my-function:v1@sha256:...`;
 
 /** Declares `xfn copy`. */
-export function addCopy({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("copy")
-    .description("copy an image between registries, layouts and the local store")
-    .argument("<src>", "the image to copy")
-    .argument("<dst>", "the name of the copy");
-  declareSettings(command, COPY_SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (from: string, to: string) => {
-      const flags = readFlags(command, COPY_SETTINGS);
+export function addCopy(context: CommandContext): void {
+  declareCommand(context, "copy", {
+    description: "copy an image between registries, layouts and the local store",
+    arguments: { "<src>": "the image to copy", "<dst>": "the name of the copy" },
+    settings: COPY_SETTINGS,
+    help: HELP,
+    run: async (flags, from: string, to: string) => {
       const { runCopy } = await import("../images/copy-command.ts");
-      finish(await runCopy(from, to, flags, output));
-    });
+      return await runCopy(from, to, flags, context.output);
+    },
+  });
 }

@@ -1,18 +1,15 @@
-import { anyText, declareSettings, optional, type SettingsOf } from "@xfn/program/settings";
+import { optional, type SettingsOf, settings, text } from "@xfn/program/settings";
 import type { ClusterFlags } from "../dev/cluster-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 
-const SETTINGS: SettingsOf<ClusterFlags> = {
-  dataDir: optional("data-dir", "<dir>", "keep its state here between starts", anyText, {
-    shown: "a temporary folder",
-  }),
+const SETTINGS: SettingsOf<ClusterFlags> = settings({
+  dataDir: text("<dir>", "keep its state here between starts", { shown: "a temporary folder" }),
   users: optional(
-    "users",
     "<names>",
     "make users besides admin, separated by commas, each with its own kubeconfig",
     (text): readonly string[] => text.split(",").filter((name) => name !== ""),
   ),
-};
+});
 
 const HELP = `
 Runs etcd, kube-apiserver and kube-controller-manager on loopback until Ctrl-C. There are no nodes: pods are accepted, but never
@@ -27,14 +24,15 @@ Example:
   $ kubectl get namespaces`;
 
 /** Declares `xfn dev`. */
-export function addDev({ program, output, finish }: CommandContext): void {
-  const dev = program.command("dev").description("tools for development: dev cluster");
-  const command = dev.command("cluster").description("run a Kubernetes API server on this machine until Ctrl-C");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async () => {
-      const flags = readFlags(command, SETTINGS);
+export function addDev(context: CommandContext): void {
+  const dev = context.program.command("dev").description("tools for development: dev cluster");
+  declareCommand({ ...context, program: dev }, "cluster", {
+    description: "run a Kubernetes API server on this machine until Ctrl-C",
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags) => {
       const { runCluster } = await import("../dev/cluster-command.ts");
-      finish(await runCluster(flags, output));
-    });
+      return await runCluster(flags, context.output);
+    },
+  });
 }

@@ -1,15 +1,13 @@
-import { choice, declareSettings, one, type SettingsOf, STORE_SETTINGS, toggle } from "@xfn/program/settings";
+import { choice, one, type SettingsOf, STORE_SETTINGS, settings, toggle } from "@xfn/program/settings";
 import type { DoctorOptions } from "../doctor/doctor.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 
-const SETTINGS: SettingsOf<DoctorOptions & { json?: boolean }> = {
-  output: one("output", "<format>", "form of the report: text, json", choice("text", "json"), "text", "text", {
-    short: "o",
-  }),
+const SETTINGS: SettingsOf<DoctorOptions & { json?: boolean }> = settings({
+  output: one("<format>", "form of the report: text, json", choice("text", "json"), "text", { short: "o" }),
   // An earlier spelling.
-  json: toggle("json", "print the report as JSON", { hidden: true }),
+  json: toggle("print the report as JSON", { hidden: true }),
   cacheDir: STORE_SETTINGS.cacheDir,
-};
+});
 
 const HELP = `
 Exit code 0 if function containers can run on this host, else 1. Changes nothing.
@@ -21,15 +19,14 @@ Example:
                           -> sudo apt-get install -y crun`;
 
 /** Declares `xfn doctor`. */
-export function addDoctor({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("doctor")
-    .description("check this host for rootless containers: what is missing, and how to fix it");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async () => {
-      const { json, ...flags } = readFlags(command, SETTINGS);
+export function addDoctor(context: CommandContext): void {
+  declareCommand(context, "doctor", {
+    description: "check this host for rootless containers: what is missing, and how to fix it",
+    settings: SETTINGS,
+    help: HELP,
+    run: async ({ json, ...flags }) => {
       const { doctor } = await import("../doctor/doctor.ts");
-      finish(await doctor(json === true ? { ...flags, output: "json" } : flags, output));
-    });
+      return await doctor(json === true ? { ...flags, output: "json" } : flags, context.output);
+    },
+  });
 }

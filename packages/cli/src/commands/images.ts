@@ -1,37 +1,36 @@
 import {
   age,
   choice,
-  declareSettings,
   memory,
   one,
   optional,
   type SettingsOf,
   STORE_SETTINGS,
+  settings,
   toggle,
 } from "@xfn/program/settings";
 import type { ListFlags, PruneFlags, RemoveFlags } from "../images/images-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 
-const LIST_SETTINGS: SettingsOf<ListFlags> = {
-  output: one("output", "<format>", "table or json", choice("table", "json"), "table", "table", { short: "o" }),
-  all: toggle("all", "also list the bases that xfn build made", { short: "a" }),
+const LIST_SETTINGS: SettingsOf<ListFlags> = settings({
+  output: one("<format>", "table or json", choice("table", "json"), "table", { short: "o" }),
+  all: toggle("also list the bases that xfn build made", { short: "a" }),
   cacheDir: STORE_SETTINGS.cacheDir,
-};
+});
 
-const REMOVE_SETTINGS: SettingsOf<RemoveFlags> = { cacheDir: STORE_SETTINGS.cacheDir };
+const REMOVE_SETTINGS: SettingsOf<RemoveFlags> = settings({ cacheDir: STORE_SETTINGS.cacheDir });
 
-const PRUNE_SETTINGS: SettingsOf<PruneFlags> = {
-  olderThan: optional("older-than", "<duration>", "remove images that were not used for this time, such as 720h", age),
+const PRUNE_SETTINGS: SettingsOf<PruneFlags> = settings({
+  olderThan: optional("<duration>", "remove images that were not used for this time, such as 720h", age),
   maxSize: optional(
-    "max-size",
     "<quantity>",
     "remove the least recently used images until the rest fit into this size, such as 10Gi",
     memory,
   ),
-  built: toggle("built", "also remove images that were built here"),
-  dryRun: toggle("dry-run", "only print what would be removed"),
+  built: toggle("also remove images that were built here"),
+  dryRun: toggle("only print what would be removed"),
   cacheDir: STORE_SETTINGS.cacheDir,
-};
+});
 
 const HELP = `
 SIZE is the size of the blobs and unpacked files of an image, including those that it shares with others. The last line has the size of
@@ -59,34 +58,34 @@ Example:
   $ xfn images prune --older-than 720h --max-size 10Gi`;
 
 /** Declares `xfn images`. */
-export function addImages({ program, output, finish }: CommandContext): void {
-  const images = program
-    .command("images")
-    .description("list the images of the local store; rm and prune remove images");
-  declareSettings(images, LIST_SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async () => {
-      const flags = readFlags(images, LIST_SETTINGS);
+export function addImages(context: CommandContext): void {
+  const { output } = context;
+  const images = declareCommand(context, "images", {
+    description: "list the images of the local store; rm and prune remove images",
+    settings: LIST_SETTINGS,
+    help: HELP,
+    run: async (flags) => {
       const { listImages } = await import("../images/images-command.ts");
-      finish(await listImages(flags, output));
-    });
-  const rm = images
-    .command("rm")
-    .description("remove images from the local store")
-    .argument("<name...>", "names as xfn images shows them");
-  declareSettings(rm, REMOVE_SETTINGS)
-    .addHelpText("after", REMOVE_HELP)
-    .action(async (names: readonly string[]) => {
-      const flags = readFlags(rm, REMOVE_SETTINGS);
+      return await listImages(flags, output);
+    },
+  });
+  declareCommand({ ...context, program: images }, "rm", {
+    description: "remove images from the local store",
+    arguments: { "<name...>": "names as xfn images shows them" },
+    settings: REMOVE_SETTINGS,
+    help: REMOVE_HELP,
+    run: async (flags, names: readonly string[]) => {
       const { removeImages } = await import("../images/images-command.ts");
-      finish(await removeImages(names, flags, output));
-    });
-  const prune = images.command("prune").description("remove images by last use and size");
-  declareSettings(prune, PRUNE_SETTINGS)
-    .addHelpText("after", PRUNE_HELP)
-    .action(async () => {
-      const flags = readFlags(prune, PRUNE_SETTINGS);
+      return await removeImages(names, flags, output);
+    },
+  });
+  declareCommand({ ...context, program: images }, "prune", {
+    description: "remove images by last use and size",
+    settings: PRUNE_SETTINGS,
+    help: PRUNE_HELP,
+    run: async (flags) => {
       const { pruneImages } = await import("../images/images-command.ts");
-      finish(await pruneImages(flags, output));
-    });
+      return await pruneImages(flags, output);
+    },
+  });
 }

@@ -1,12 +1,12 @@
-import { choice, declareSettings, one, type SettingsOf } from "@xfn/program/settings";
+import { choice, one, type SettingsOf, settings } from "@xfn/program/settings";
 import { TEMPLATES, type TemplateName } from "../init/templates.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 
 const NAMES = Object.keys(TEMPLATES) as TemplateName[];
 
-const SETTINGS: SettingsOf<{ template: TemplateName }> = {
-  template: one("template", "<name>", `what to make: ${NAMES.join(", ")}`, choice(...NAMES), "function", "function"),
-};
+const SETTINGS: SettingsOf<{ template: TemplateName }> = settings({
+  template: one("<name>", `what to make: ${NAMES.join(", ")}`, choice(...NAMES), "function"),
+});
 
 const HELP = `
 Templates:
@@ -21,16 +21,16 @@ Example:
   $ cd greeter && npm install && npm test`;
 
 /** Declares `xfn init`. */
-export function addInit({ program, output, packageFolder, finish }: CommandContext): void {
-  const command = program
-    .command("init")
-    .description("make a project: a function, a Composition, or both, with tests")
-    .argument("<name>", "the folder to make; its name is the project's");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (path: string) => {
-      const { template } = readFlags(command, SETTINGS);
+export function addInit(context: CommandContext): void {
+  const { packageFolder, output } = context;
+  declareCommand(context, "init", {
+    description: "make a project: a function, a Composition, or both, with tests",
+    arguments: { "<name>": "the folder to make; its name is the project's" },
+    settings: SETTINGS,
+    help: HELP,
+    run: async ({ template }, path: string) => {
       const { initProject } = await import("../init/init-project.ts");
-      finish(await initProject({ path, template, packageFolder, output }));
-    });
+      return await initProject({ path, template, packageFolder, output });
+    },
+  });
 }

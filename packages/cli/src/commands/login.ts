@@ -1,14 +1,16 @@
-import { declareSettings, type SettingsOf } from "@xfn/program/settings";
+import { required, type SettingsOf, settings, toggle } from "@xfn/program/settings";
 import type { LoginFlags } from "../images/login-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { REGISTRY_SETTINGS } from "./shared-settings.ts";
 
 const { insecureRegistry, registryCa, trustedRealm } = REGISTRY_SETTINGS;
-const SETTINGS: SettingsOf<Omit<LoginFlags, "username" | "passwordStdin">> = {
+const SETTINGS: SettingsOf<LoginFlags> = settings({
+  username: required("<name>", "the user, or what the registry wants in its place for a token", { short: "u" }),
+  passwordStdin: toggle("read the password from stdin"),
   insecureRegistry,
   registryCa,
   trustedRealm,
-};
+});
 
 const LOGIN_HELP = `
 REGISTRY is a host, or a host with a path: registry.example.org/team is for the repositories below team only. The password comes
@@ -20,21 +22,17 @@ Example:
   $ xfn login registry.example.org --username ada --password-stdin <token`;
 
 /** Declares `xfn login`. */
-export function addLogin({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("login")
-    .description("store credentials for a registry")
-    .argument("<registry>", "HOST[:PORT][/PATH]")
-    .requiredOption("-u, --username <name>", "the user, or what the registry wants in its place for a token")
-    .option("--password-stdin", "read the password from stdin");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", LOGIN_HELP)
-    .action(async (registry: string) => {
-      const { username, passwordStdin } = command.opts<{ username: string; passwordStdin?: boolean }>();
-      const flags = { ...readFlags(command, SETTINGS), username, passwordStdin };
+export function addLogin(context: CommandContext): void {
+  declareCommand(context, "login", {
+    description: "store credentials for a registry",
+    arguments: { "<registry>": "HOST[:PORT][/PATH]" },
+    settings: SETTINGS,
+    help: LOGIN_HELP,
+    run: async (flags, registry: string) => {
       const { runLogin } = await import("../images/login-command.ts");
-      finish(await runLogin(registry, flags, output));
-    });
+      return await runLogin(registry, flags, context.output);
+    },
+  });
 }
 
 const LOGOUT_HELP = `
@@ -42,14 +40,15 @@ Removes the credentials for REGISTRY from all files that xfn reads, those of Pod
 Exit code 0, also if there were none; 1 if a file cannot be written safely; 2 for wrong usage.`;
 
 /** Declares `xfn logout`. */
-export function addLogout({ program, output, finish }: CommandContext): void {
-  program
-    .command("logout")
-    .description("remove the credentials for a registry")
-    .argument("<registry>", "HOST[:PORT][/PATH]")
-    .addHelpText("after", LOGOUT_HELP)
-    .action(async (registry: string) => {
+export function addLogout(context: CommandContext): void {
+  declareCommand(context, "logout", {
+    description: "remove the credentials for a registry",
+    arguments: { "<registry>": "HOST[:PORT][/PATH]" },
+    settings: {},
+    help: LOGOUT_HELP,
+    run: async (_flags, registry: string) => {
       const { runLogout } = await import("../images/login-command.ts");
-      finish(await runLogout(registry, output));
-    });
+      return await runLogout(registry, context.output);
+    },
+  });
 }

@@ -1,14 +1,14 @@
-import { declareSettings, type SettingsOf, STORE_SETTINGS } from "@xfn/program/settings";
+import { type SettingsOf, STORE_SETTINGS, settings } from "@xfn/program/settings";
 import type { PullFlags } from "../images/pull-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<PullFlags> = {
+const SETTINGS: SettingsOf<PullFlags> = settings({
   platform: platformSetting("the platform of an image for several platforms", "this machine's"),
   registry: STORE_SETTINGS.registry,
   ...REGISTRY_SETTINGS,
   cacheDir: STORE_SETTINGS.cacheDir,
-};
+});
 
 const HELP = `
 IMAGE is a registry reference; a name without a registry is looked up at --registry. Blobs in the store are not fetched again. Uses
@@ -20,16 +20,15 @@ Example:
   ghcr.io/org/my-function:v1@sha256:...`;
 
 /** Declares `xfn pull`. */
-export function addPull({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("pull")
-    .description("pull an image from its registry into the local store")
-    .argument("<image>", "a registry reference");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (image: string) => {
-      const flags = readFlags(command, SETTINGS);
+export function addPull(context: CommandContext): void {
+  declareCommand(context, "pull", {
+    description: "pull an image from its registry into the local store",
+    arguments: { "<image>": "a registry reference" },
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags, image: string) => {
       const { runPull } = await import("../images/pull-command.ts");
-      finish(await runPull(image, flags, output));
-    });
+      return await runPull(image, flags, context.output);
+    },
+  });
 }

@@ -1,5 +1,4 @@
-import { declareSettings } from "@xfn/program/settings";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { COPY_SETTINGS } from "./copy.ts";
 
 const HELP = `
@@ -13,17 +12,15 @@ Example:
   ghcr.io/org/my-function:v1@sha256:...`;
 
 /** Declares `xfn push`. */
-export function addPush({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("push")
-    .description("send an image to a registry")
-    .argument("<name>", "a name in the local store, or oci:DIR[:TAG]")
-    .argument("[ref]", "a registry reference");
-  declareSettings(command, COPY_SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (name: string, reference: string | undefined) => {
-      const flags = readFlags(command, COPY_SETTINGS);
+export function addPush(context: CommandContext): void {
+  declareCommand(context, "push", {
+    description: "send an image to a registry",
+    arguments: { "<name>": "a name in the local store, or oci:DIR[:TAG]", "[ref]": "a registry reference" },
+    settings: COPY_SETTINGS,
+    help: HELP,
+    run: async (flags, name: string, reference?: string) => {
       const { runPush } = await import("../images/copy-command.ts");
-      finish(await runPush(name, reference, flags, output));
-    });
+      return await runPush(name, reference, flags, context.output);
+    },
+  });
 }

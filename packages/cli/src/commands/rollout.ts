@@ -1,17 +1,13 @@
-import { choice, declareSettings, one, type SettingsOf, toggle } from "@xfn/program/settings";
+import { choice, one, type SettingsOf, settings, toggle } from "@xfn/program/settings";
 import type { RolloutFlags } from "../rollout/rollout-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<RolloutFlags> = {
-  output: one("output", "<format>", "form of the report: text, json", choice("text", "json"), "text", "text", {
-    short: "o",
-  }),
-  watch: toggle("watch", "print the report again after each change, until the rollout has ended; Ctrl-C ends", {
-    short: "w",
-  }),
+const SETTINGS: SettingsOf<RolloutFlags> = settings({
+  output: one("<format>", "form of the report: text, json", choice("text", "json"), "text", { short: "o" }),
+  watch: toggle("print the report again after each change, until the rollout has ended; Ctrl-C ends", { short: "w" }),
   ...CLUSTER_SETTINGS,
-};
+});
 
 const HELP = `
 COMPOSITION is the name of a Composition with spec.rollout, which xfn-controller rolls out with --enable-rollouts. Prints where the newest
@@ -29,16 +25,15 @@ Example:
       bucket spec.forProvider.region: "eu-west-1" -> "eu-north-1"`;
 
 /** Declares `xfn rollout`. */
-export function addRollout({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("rollout")
-    .description("show the rollout of a Composition in a cluster")
-    .argument("<composition>", "the name of the Composition");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (name: string) => {
-      const flags = readFlags(command, SETTINGS);
+export function addRollout(context: CommandContext): void {
+  declareCommand(context, "rollout", {
+    description: "show the rollout of a Composition in a cluster",
+    arguments: { "<composition>": "the name of the Composition" },
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags, name: string) => {
       const { runRollout } = await import("../rollout/rollout-command.ts");
-      finish(await runRollout(name, flags, output));
-    });
+      return await runRollout(name, flags, context.output);
+    },
+  });
 }

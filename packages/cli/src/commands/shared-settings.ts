@@ -1,11 +1,12 @@
 import {
-  anyText,
   CONTAINER_SETTINGS,
-  optional,
   outputSetting,
   REGISTRY_ACCESS_SETTINGS,
+  type Row,
   type SettingsOf,
   STORE_SETTINGS,
+  settings,
+  text,
 } from "@xfn/program/settings";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
@@ -13,13 +14,13 @@ import type { RegistryFlags } from "../flags/registry-flags.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 
 /** Settings of every command that pulls or pushes. Credentials are those of `xfn login`. */
-export const REGISTRY_SETTINGS: SettingsOf<RegistryFlags> = {
+export const REGISTRY_SETTINGS: SettingsOf<RegistryFlags> = settings({
   insecureRegistry: STORE_SETTINGS.insecureRegistry,
   ...REGISTRY_ACCESS_SETTINGS,
-};
+});
 
 /** Settings of every command that runs containers. */
-export const RUNNER_SETTINGS: SettingsOf<Omit<RunnerFlags, "allowChroot">> = {
+export const RUNNER_SETTINGS: SettingsOf<Omit<RunnerFlags, "allowChroot">> = settings({
   ...REGISTRY_SETTINGS,
   allowUnlimited: CONTAINER_SETTINGS.allowUnlimited,
   registry: STORE_SETTINGS.registry,
@@ -27,20 +28,15 @@ export const RUNNER_SETTINGS: SettingsOf<Omit<RunnerFlags, "allowChroot">> = {
   ociRuntime: CONTAINER_SETTINGS.ociRuntime,
   maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
   cacheDir: STORE_SETTINGS.cacheDir,
-};
+});
 
 /** One platform of an image. @param shown the platform without the flag */
-export function platformSetting(help: string, shown: string): SettingsOf<{ platform?: string }>["platform"] {
-  return optional("platform", "<os/arch>", help, anyText, { shown });
+export function platformSetting(help: string, shown: string): Row<string | undefined> {
+  return text("<os/arch>", help, { shown });
 }
 
 /** Settings of every command that uses an API server. */
-export const CLUSTER_SETTINGS: SettingsOf<ClusterFlags> = {
-  kubeconfig: optional(
-    "kubeconfig",
-    "<file>",
-    "how to reach the API server; default: KUBECONFIG, else ~/.kube/config",
-    anyText,
-  ),
-  context: optional("context", "<name>", "the context of that file; default: its current one", anyText),
-};
+export const CLUSTER_SETTINGS: SettingsOf<ClusterFlags> = settings({
+  kubeconfig: text("<file>", "how to reach the API server; default: KUBECONFIG, else ~/.kube/config"),
+  context: text("<name>", "the context of that file; default: its current one"),
+});

@@ -1,38 +1,23 @@
-import {
-  anyText,
-  choice,
-  declareSettings,
-  integer,
-  one,
-  optional,
-  type SettingsOf,
-  toggle,
-} from "@xfn/program/settings";
+import { choice, integer, one, type SettingsOf, settings, text, toggle } from "@xfn/program/settings";
 import type { TraceFlags } from "../resource-tree/trace-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<TraceFlags> = {
-  namespace: optional("namespace", "<name>", "the namespace of the object; default: the context's", anyText, {
-    short: "n",
-  }),
+const SETTINGS: SettingsOf<TraceFlags> = settings({
+  namespace: text("<name>", "the namespace of the object; default: the context's", { short: "n" }),
   output: one(
-    "output",
     "<format>",
     "default, wide, json, yaml or dot",
     choice("default", "wide", "json", "yaml", "dot"),
     "default",
-    "default",
     { short: "o" },
   ),
-  showConnectionSecrets: toggle("show-connection-secrets", "show connection secrets in the tree, without values", {
-    short: "s",
-  }),
-  events: toggle("events", "show the newest events of each object"),
-  watch: toggle("watch", "print the tree again after each change; Ctrl-C ends", { short: "w" }),
-  concurrency: one("concurrency", "<n>", "requests at a time", integer(1, 64), 5, "5"),
+  showConnectionSecrets: toggle("show connection secrets in the tree, without values", { short: "s" }),
+  events: toggle("show the newest events of each object"),
+  watch: toggle("print the tree again after each change; Ctrl-C ends", { short: "w" }),
+  concurrency: one("<n>", "requests at a time", integer(1, 64), "5"),
   ...CLUSTER_SETTINGS,
-};
+});
 
 const HELP = `
 KIND is written as for kubectl: a kind, plural or short name, with .GROUP or .VERSION.GROUP behind it. KIND/NAME is the same as KIND NAME.
@@ -49,17 +34,15 @@ Example:
   └─ Server/orders-x7k2   True     False   Creating`;
 
 /** Declares `xfn trace`. */
-export function addTrace({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("trace")
-    .description("show an object of a cluster with all that it composes")
-    .argument("<kind>", "the kind, or KIND/NAME")
-    .argument("[name]", "the name");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (kind: string, name: string | undefined) => {
-      const flags = readFlags(command, SETTINGS);
+export function addTrace(context: CommandContext): void {
+  declareCommand(context, "trace", {
+    description: "show an object of a cluster with all that it composes",
+    arguments: { "<kind>": "the kind, or KIND/NAME", "[name]": "the name" },
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags, kind: string, name?: string) => {
       const { runTrace } = await import("../resource-tree/trace-command.ts");
-      finish(await runTrace(kind, name, flags, output));
-    });
+      return await runTrace(kind, name, flags, context.output);
+    },
+  });
 }

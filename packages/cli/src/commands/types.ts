@@ -1,14 +1,14 @@
-import { anyText, declareSettings, optional, type SettingsOf, STORE_SETTINGS } from "@xfn/program/settings";
+import { type SettingsOf, STORE_SETTINGS, settings, text } from "@xfn/program/settings";
 import type { ExtensionFlags } from "../validate/read-extensions.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<ExtensionFlags & { output?: string }> = {
-  output: optional("output", "<file>", "write to this file instead of stdout", anyText, { short: "o" }),
+const SETTINGS: SettingsOf<ExtensionFlags & { output?: string }> = settings({
+  output: text("<file>", "write to this file instead of stdout", { short: "o" }),
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,
   ...CLUSTER_SETTINGS,
-};
+});
 
 const HELP = `
 CRD is a YAML or JSON file, or a folder with its subfolders, with CustomResourceDefinitions or definitions of any kind:
@@ -20,16 +20,15 @@ Example:
   $ xfn types crds/ -o src/types.ts`;
 
 /** Declares `xfn types`. */
-export function addTypes({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("types")
-    .description("write TypeScript interfaces for the kinds of definitions")
-    .argument("<crd...>", "definitions: files, folders or packages, or - for stdin");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (paths: readonly string[]) => {
-      const flags = readFlags(command, SETTINGS);
+export function addTypes(context: CommandContext): void {
+  declareCommand(context, "types", {
+    description: "write TypeScript interfaces for the kinds of definitions",
+    arguments: { "<crd...>": "definitions: files, folders or packages, or - for stdin" },
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags, paths: readonly string[]) => {
       const { writeTypes } = await import("../types/write-types.ts");
-      finish(await writeTypes(paths, flags.output, flags, output));
-    });
+      return await writeTypes(paths, flags.output, flags, context.output);
+    },
+  });
 }

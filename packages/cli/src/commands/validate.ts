@@ -1,29 +1,18 @@
-import { choice, declareSettings, one, type SettingsOf, STORE_SETTINGS, toggle } from "@xfn/program/settings";
+import { choice, one, type SettingsOf, STORE_SETTINGS, settings, toggle } from "@xfn/program/settings";
 import type { ValidateOptions } from "../validate/validate.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<ValidateOptions> = {
-  output: one(
-    "output",
-    "<format>",
-    "form of the report: text, json, yaml",
-    choice("text", "json", "yaml"),
-    "text",
-    "text",
-    {
-      short: "o",
-    },
-  ),
-  errorOnMissingSchemas: toggle(
-    "error-on-missing-schemas",
-    "exit with 1 if the kind of a resource is not among the extensions",
-  ),
-  skipSuccessResults: toggle("skip-success-results", "do not print valid resources"),
+const SETTINGS: SettingsOf<ValidateOptions> = settings({
+  output: one("<format>", "form of the report: text, json, yaml", choice("text", "json", "yaml"), "text", {
+    short: "o",
+  }),
+  errorOnMissingSchemas: toggle("exit with 1 if the kind of a resource is not among the extensions"),
+  skipSuccessResults: toggle("do not print valid resources"),
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,
   ...CLUSTER_SETTINGS,
-};
+});
 
 const HELP = `
 EXTENSIONS and RESOURCES are files, folders (with their subfolders) or comma-separated lists of them, in YAML or JSON; - is
@@ -44,17 +33,18 @@ Example:
   $ xfn render xr.yaml composition.yaml -x | xfn validate definition.yaml,crds/ -`;
 
 /** Declares `xfn validate`. */
-export function addValidate({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("validate")
-    .description("check resources, claims and compositions against definitions")
-    .argument("<extensions>", "definitions and CRDs: files, folders, packages or a comma-separated list; - for stdin")
-    .argument("<resources>", "files, folders or a comma-separated list; - for stdin");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async (extensions: string, resources: string) => {
-      const options = readFlags(command, SETTINGS);
+export function addValidate(context: CommandContext): void {
+  declareCommand(context, "validate", {
+    description: "check resources, claims and compositions against definitions",
+    arguments: {
+      "<extensions>": "definitions and CRDs: files, folders, packages or a comma-separated list; - for stdin",
+      "<resources>": "files, folders or a comma-separated list; - for stdin",
+    },
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags, extensions: string, resources: string) => {
       const { validate } = await import("../validate/validate.ts");
-      finish(await validate(extensions, resources, options, output));
-    });
+      return await validate(extensions, resources, flags, context.output);
+    },
+  });
 }

@@ -1,15 +1,13 @@
-import { choice, declareSettings, one, type SettingsOf, toggle } from "@xfn/program/settings";
+import { choice, one, type SettingsOf, settings, toggle } from "@xfn/program/settings";
 import type { VersionFlags } from "../version/version-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<VersionFlags> = {
-  client: toggle("client", "print the version of this program alone, without a cluster"),
-  output: one("output", "<format>", "form of the report: text, json", choice("text", "json"), "text", "text", {
-    short: "o",
-  }),
+const SETTINGS: SettingsOf<VersionFlags> = settings({
+  client: toggle("print the version of this program alone, without a cluster"),
+  output: one("<format>", "form of the report: text, json", choice("text", "json"), "text", { short: "o" }),
   ...CLUSTER_SETTINGS,
-};
+});
 
 const HELP = `
 Warns if xfn and xfn-controller differ by more than a patch version. The controller's version is that of its CRDs.
@@ -22,15 +20,14 @@ Example:
   Kubernetes      v1.34.4`;
 
 /** Declares `xfn version`. */
-export function addVersion({ program, output, finish }: CommandContext): void {
-  const command = program
-    .command("version")
-    .description("show the versions of xfn, of its controller and of the cluster");
-  declareSettings(command, SETTINGS)
-    .addHelpText("after", HELP)
-    .action(async () => {
-      const flags = readFlags(command, SETTINGS);
+export function addVersion(context: CommandContext): void {
+  declareCommand(context, "version", {
+    description: "show the versions of xfn, of its controller and of the cluster",
+    settings: SETTINGS,
+    help: HELP,
+    run: async (flags) => {
       const { showVersion } = await import("../version/version-command.ts");
-      finish(await showVersion(program.version() ?? "", flags, output));
-    });
+      return await showVersion(context.program.version() ?? "", flags, context.output);
+    },
+  });
 }

@@ -1,46 +1,25 @@
-import {
-  anyText,
-  declareSettings,
-  duration,
-  integer,
-  many,
-  optional,
-  type SettingsOf,
-  toggle,
-} from "@xfn/program/settings";
-import type { XpkgInstallFlags } from "../xpkg/install-command.ts";
+import { duration, integer, optional, type SettingsOf, settings, text, texts, toggle } from "@xfn/program/settings";
+import type { PackageArguments, XpkgInstallFlags } from "../xpkg/install-command.ts";
 import type { WriteFlags } from "../xpkg/write-package.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS } from "./shared-settings.ts";
 
-const WAIT = optional("wait", "<duration>", "wait up to this long until the package is healthy, such as 2m", duration, {
+const WAIT = optional("<duration>", "wait up to this long until the package is healthy, such as 2m", duration, {
   short: "w",
 });
 
-const INSTALL_SETTINGS: SettingsOf<XpkgInstallFlags> = {
-  runtimeConfig: optional("runtime-config", "<name>", "the DeploymentRuntimeConfig of the package", anyText),
-  manualActivation: toggle("manual-activation", "leave new revisions inactive until a user activates them", {
-    short: "m",
+const INSTALL_SETTINGS: SettingsOf<XpkgInstallFlags> = settings({
+  runtimeConfig: text("<name>", "the DeploymentRuntimeConfig of the package"),
+  manualActivation: toggle("leave new revisions inactive until a user activates them", { short: "m" }),
+  packagePullSecrets: texts("<names>", "Secrets with credentials of the registry, separated by commas"),
+  revisionHistoryLimit: optional("<n>", "old revisions to keep; default: the API server's", integer(0, 1_000), {
+    short: "r",
   }),
-  packagePullSecrets: many(
-    "package-pull-secrets",
-    "<names>",
-    "Secrets with credentials of the registry, separated by commas",
-    anyText,
-    [],
-  ),
-  revisionHistoryLimit: optional(
-    "revision-history-limit",
-    "<n>",
-    "old revisions to keep; default: the API server's",
-    integer(0, 1_000),
-    { short: "r" },
-  ),
   wait: WAIT,
   ...CLUSTER_SETTINGS,
-};
+});
 
-const UPDATE_SETTINGS: SettingsOf<WriteFlags> = { wait: WAIT, ...CLUSTER_SETTINGS };
+const UPDATE_SETTINGS: SettingsOf<WriteFlags> = settings({ wait: WAIT, ...CLUSTER_SETTINGS });
 
 const ARGUMENTS = `
 KIND is configuration, function or provider. PACKAGE is REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@DIGEST. NAME is the name of the
@@ -67,36 +46,36 @@ Example:
   $ xfn xpkg update function xpkg.crossplane.io/crossplane-contrib/function-auto-ready:v0.6.1 --wait 2m
   function/crossplane-contrib-function-auto-ready updated`;
 
+const ARGUMENT_TEXTS = {
+  "<kind>": "configuration, function or provider",
+  "<package>": "REGISTRY/REPOSITORY:TAG",
+  "[name]": "the name of the object",
+};
+
 /** Declares `xfn xpkg install`. */
-export function addXpkgInstall({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg
-    .command("install")
-    .description("install a package in a cluster")
-    .argument("<kind>", "configuration, function or provider")
-    .argument("<package>", "REGISTRY/REPOSITORY:TAG")
-    .argument("[name]", "the name of the object");
-  declareSettings(command, INSTALL_SETTINGS)
-    .addHelpText("after", INSTALL_HELP)
-    .action(async (kind: string, reference: string, name: string | undefined) => {
-      const flags = readFlags(command, INSTALL_SETTINGS);
+export function addXpkgInstall(context: CommandContext): void {
+  declareCommand(context, "install", {
+    description: "install a package in a cluster",
+    arguments: ARGUMENT_TEXTS,
+    settings: INSTALL_SETTINGS,
+    help: INSTALL_HELP,
+    run: async (flags, ...args: PackageArguments) => {
       const { runXpkgInstall } = await import("../xpkg/install-command.ts");
-      finish(await runXpkgInstall([kind, reference, name], flags, output));
-    });
+      return await runXpkgInstall(args, flags, context.output);
+    },
+  });
 }
 
 /** Declares `xfn xpkg update`. */
-export function addXpkgUpdate({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg
-    .command("update")
-    .description("change the version of a package in a cluster")
-    .argument("<kind>", "configuration, function or provider")
-    .argument("<package>", "REGISTRY/REPOSITORY:TAG")
-    .argument("[name]", "the name of the object");
-  declareSettings(command, UPDATE_SETTINGS)
-    .addHelpText("after", UPDATE_HELP)
-    .action(async (kind: string, reference: string, name: string | undefined) => {
-      const flags = readFlags(command, UPDATE_SETTINGS);
+export function addXpkgUpdate(context: CommandContext): void {
+  declareCommand(context, "update", {
+    description: "change the version of a package in a cluster",
+    arguments: ARGUMENT_TEXTS,
+    settings: UPDATE_SETTINGS,
+    help: UPDATE_HELP,
+    run: async (flags, ...args: PackageArguments) => {
       const { runXpkgUpdate } = await import("../xpkg/update-command.ts");
-      finish(await runXpkgUpdate([kind, reference, name], flags, output));
-    });
+      return await runXpkgUpdate(args, flags, context.output);
+    },
+  });
 }

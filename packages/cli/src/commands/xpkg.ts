@@ -1,76 +1,42 @@
-import {
-  anyText,
-  declareSettings,
-  many,
-  one,
-  optional,
-  type SettingsOf,
-  STORE_SETTINGS,
-  toggle,
-} from "@xfn/program/settings";
+import { anyText, one, type SettingsOf, STORE_SETTINGS, settings, text, texts, toggle } from "@xfn/program/settings";
 import type { XpkgBuildFlags } from "../xpkg/build-command.ts";
 import type { XpkgExtractFlags } from "../xpkg/extract-command.ts";
 import type { XpkgInitFlags } from "../xpkg/init-command.ts";
 import type { XpkgPushFlags } from "../xpkg/push-command.ts";
-import { type CommandContext, readFlags } from "./command-context.ts";
+import { type CommandContext, declareCommand } from "./command-context.ts";
 import { platformSetting, REGISTRY_SETTINGS } from "./shared-settings.ts";
 import { addXpkgInstall, addXpkgUpdate } from "./xpkg-cluster.ts";
 
-const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = {
-  packageRoot: one("package-root", "<dir>", "the folder with crossplane.yaml", anyText, ".", ".", { short: "f" }),
-  examplesRoot: one(
-    "examples-root",
-    "<dir>",
-    "a folder with examples to include",
-    anyText,
-    "./examples",
-    "./examples",
-    { short: "e" },
-  ),
-  ignore: many("ignore", "<patterns>", "files to leave out, relative to the folder: ./test/*,kind.yaml", anyText, []),
-  embedRuntimeImage: optional(
-    "embed-runtime-image",
-    "<image>",
-    "the image of the package: a name in the store, a reference, or oci:DIR",
-    anyText,
-  ),
-  embedRuntimeImageTarball: optional(
-    "embed-runtime-image-tarball",
-    "<file>",
-    "the same, as a file of `docker save`",
-    anyText,
-  ),
+const BUILD_SETTINGS: SettingsOf<XpkgBuildFlags> = settings({
+  packageRoot: one("<dir>", "the folder with crossplane.yaml", anyText, ".", { short: "f" }),
+  examplesRoot: one("<dir>", "a folder with examples to include", anyText, "./examples", { short: "e" }),
+  ignore: texts("<patterns>", "files to leave out, relative to the folder: ./test/*,kind.yaml"),
+  embedRuntimeImage: text("<image>", "the image of the package: a name in the store, a reference, or oci:DIR"),
+  embedRuntimeImageTarball: text("<file>", "the same, as a file of `docker save`"),
   platform: platformSetting("which image of a runtime for several platforms", "this machine's"),
-  packageFile: optional("package-file", "<file>", "the file to write", anyText, {
-    short: "o",
-    shown: "NAME-HASH.xpkg in the folder",
-  }),
+  packageFile: text("<file>", "the file to write", { short: "o", shown: "NAME-HASH.xpkg in the folder" }),
   registry: STORE_SETTINGS.registry,
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,
-};
+});
 
-const INIT_SETTINGS: SettingsOf<XpkgInitFlags> = {
-  directory: one("directory", "<dir>", "the folder to write, which must be empty", anyText, ".", ".", { short: "d" }),
-};
+const INIT_SETTINGS: SettingsOf<XpkgInitFlags> = settings({
+  directory: one("<dir>", "the folder to write, which must be empty", anyText, ".", { short: "d" }),
+});
 
-const PUSH_SETTINGS: SettingsOf<XpkgPushFlags> = {
-  packageFiles: many("package-files", "<files>", "the files, separated by commas", anyText, [], undefined, {
-    short: "f",
-  }),
-  ociAnnotation: many("oci-annotation", "<key=value>", "add an annotation to the manifest", anyText, [], undefined, {
-    short: "a",
-  }),
+const PUSH_SETTINGS: SettingsOf<XpkgPushFlags> = settings({
+  packageFiles: texts("<files>", "the files, separated by commas", { short: "f" }),
+  ociAnnotation: texts("<key=value>", "add an annotation to the manifest", { short: "a" }),
   ...REGISTRY_SETTINGS,
-};
+});
 
-const EXTRACT_SETTINGS: SettingsOf<XpkgExtractFlags> = {
-  fromXpkg: toggle("from-xpkg", "PACKAGE is a file"),
-  fromDaemon: toggle("from-daemon", "not supported: xfn has no daemon"),
-  output: one("output", "<file>", "the file to write", anyText, "out.gz", "out.gz", { short: "o" }),
+const EXTRACT_SETTINGS: SettingsOf<XpkgExtractFlags> = settings({
+  fromXpkg: toggle("PACKAGE is a file"),
+  fromDaemon: toggle("not supported: xfn has no daemon"),
+  output: one("<file>", "the file to write", anyText, "out.gz", { short: "o" }),
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,
-};
+});
 
 const EXIT_CODES = "Exit code 0; 1 for a failure; 2 for wrong usage or a folder or file that is not a package.";
 
@@ -120,69 +86,50 @@ Example:
   ...`;
 
 /** Declares `xfn xpkg` and its commands. */
-export function addXpkg(parent: CommandContext): void {
-  const xpkg = parent.program
+export function addXpkg({ output, ...parent }: CommandContext): void {
+  const program = parent.program
     .command("xpkg")
     .description("make, build, push, install and extract packages for Crossplane");
-  const context = { ...parent, program: xpkg };
-  addXpkgInit(context);
-  addXpkgBuild(context);
-  addXpkgPush(context);
+  const context = { ...parent, output, program };
+  declareCommand(context, "init", {
+    description: "make the sources of a package",
+    arguments: { "<name>": "the name of the package", "<template>": "configuration or provider" },
+    settings: INIT_SETTINGS,
+    help: INIT_HELP,
+    run: async (flags, name: string, template: string) => {
+      const { runXpkgInit } = await import("../xpkg/init-command.ts");
+      return await runXpkgInit(name, template, flags, output);
+    },
+  });
+  declareCommand(context, "build", {
+    description: "build the file of a package from a folder",
+    settings: BUILD_SETTINGS,
+    help: BUILD_HELP,
+    run: async (flags) => {
+      const { runXpkgBuild } = await import("../xpkg/build-command.ts");
+      return await runXpkgBuild(flags, output);
+    },
+  });
+  declareCommand(context, "push", {
+    description: "send a package to a registry",
+    arguments: { "<ref>": "REGISTRY/REPOSITORY:TAG" },
+    settings: PUSH_SETTINGS,
+    help: PUSH_HELP,
+    run: async (flags, reference: string) => {
+      const { runXpkgPush } = await import("../xpkg/push-command.ts");
+      return await runXpkgPush(reference, flags, output);
+    },
+  });
   addXpkgInstall(context);
   addXpkgUpdate(context);
-  addXpkgExtract(context);
-}
-
-function addXpkgInit({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg
-    .command("init")
-    .description("make the sources of a package")
-    .argument("<name>", "the name of the package")
-    .argument("<template>", "configuration or provider");
-  declareSettings(command, INIT_SETTINGS)
-    .addHelpText("after", INIT_HELP)
-    .action(async (name: string, template: string) => {
-      const flags = readFlags(command, INIT_SETTINGS);
-      const { runXpkgInit } = await import("../xpkg/init-command.ts");
-      finish(await runXpkgInit(name, template, flags, output));
-    });
-}
-
-function addXpkgBuild({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg.command("build").description("build the file of a package from a folder");
-  declareSettings(command, BUILD_SETTINGS)
-    .addHelpText("after", BUILD_HELP)
-    .action(async () => {
-      const flags = readFlags(command, BUILD_SETTINGS);
-      const { runXpkgBuild } = await import("../xpkg/build-command.ts");
-      finish(await runXpkgBuild(flags, output));
-    });
-}
-
-function addXpkgPush({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg
-    .command("push")
-    .description("send a package to a registry")
-    .argument("<ref>", "REGISTRY/REPOSITORY:TAG");
-  declareSettings(command, PUSH_SETTINGS)
-    .addHelpText("after", PUSH_HELP)
-    .action(async (reference: string) => {
-      const flags = readFlags(command, PUSH_SETTINGS);
-      const { runXpkgPush } = await import("../xpkg/push-command.ts");
-      finish(await runXpkgPush(reference, flags, output));
-    });
-}
-
-function addXpkgExtract({ program: xpkg, output, finish }: CommandContext): void {
-  const command = xpkg
-    .command("extract")
-    .description("extract the objects of a package")
-    .argument("[package]", "a name at a registry, oci:DIR, or a file");
-  declareSettings(command, EXTRACT_SETTINGS)
-    .addHelpText("after", EXTRACT_HELP)
-    .action(async (name: string | undefined) => {
-      const flags = readFlags(command, EXTRACT_SETTINGS);
+  declareCommand(context, "extract", {
+    description: "extract the objects of a package",
+    arguments: { "[package]": "a name at a registry, oci:DIR, or a file" },
+    settings: EXTRACT_SETTINGS,
+    help: EXTRACT_HELP,
+    run: async (flags, name?: string) => {
       const { runXpkgExtract } = await import("../xpkg/extract-command.ts");
-      finish(await runXpkgExtract(name, flags, output));
-    });
+      return await runXpkgExtract(name, flags, output);
+    },
+  });
 }

@@ -3,7 +3,6 @@ import type { RemoteRunnerFlags } from "../runner/remote-runner.ts";
 import type { RecordOptions } from "../runner/with-recording.ts";
 import type { RunnerFlags } from "../runner/with-runner.ts";
 import type { PipelineOptions } from "./pipeline-options.ts";
-import type { TraceForm } from "./write-trace.ts";
 
 /** Flags of `xfn render`. */
 export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOptions, RecordOptions, PipelineOptions {
@@ -27,6 +26,12 @@ export interface RenderOptions extends RunnerFlags, RemoteRunnerFlags, TraceOpti
   /** Whether a replay continues after an input that differs from the recorded one. */
   readonly ignoreDifferences?: boolean;
 }
+
+/** The forms of `--trace`. */
+export const TRACE_FORMS = ["text", "json", "html"] as const;
+
+/** `text` for a person at a terminal, `json` for programs, `html` for a person with a browser. */
+export type TraceForm = (typeof TRACE_FORMS)[number];
 
 /** The requested trace. */
 export interface TraceOptions {

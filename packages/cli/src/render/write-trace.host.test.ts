@@ -9,7 +9,8 @@ import pico from "picocolors";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { printTrace } from "../trace/print-trace.ts";
-import { DEFAULT_PAGE, type TraceForm, writeTrace } from "./write-trace.ts";
+import type { TraceForm } from "./render-options.ts";
+import { DEFAULT_PAGE, writeTrace } from "./write-trace.ts";
 
 const [document] = readDocuments(`apiVersion: apiextensions.crossplane.io/v1
 kind: Composition

@@ -9,12 +9,7 @@ import { CliError, usageError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import type { Output } from "../terminal/output.ts";
 import { printTrace } from "../trace/print-trace.ts";
-
-/** The forms of `--trace`. */
-export const TRACE_FORMS = ["text", "json", "html"] as const;
-
-/** `text` for a person at a terminal, `json` for programs, `html` for a person with a browser. */
-export type TraceForm = (typeof TRACE_FORMS)[number];
+import type { TraceForm } from "./render-options.ts";
 
 /** The default file of an HTML page, which is of no use on a terminal. */
 export const DEFAULT_PAGE = "trace.html";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
 import { declareCompletion } from "@xfn/program/completion";
-import { CRDS_SETTINGS, START_GROUPS, START_SETTINGS } from "./start-settings.ts";
+import { CRDS_SETTINGS, START_SETTINGS } from "./start-settings.ts";
 
 const PROGRAM = "xfn-controller";
 
@@ -47,7 +47,7 @@ export async function main(args: readonly string[]): Promise<number> {
     version,
   );
   const start = program.command("start").description("run the controllers until a signal ends them");
-  declareSettings(start, START_SETTINGS, { program: PROGRAM, groups: START_GROUPS })
+  declareSettings(start, START_SETTINGS, PROGRAM)
     .addHelpText("after", START_HELP)
     .action(async () => {
       const { config, problems } = readSettings(START_SETTINGS, givenFlags(start), {

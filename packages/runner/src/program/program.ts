@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
 import { declareCompletion, flagIn } from "@xfn/program/completion";
 import { HEALTH_SETTINGS } from "./health-settings.ts";
-import { RUN_GROUPS, RUN_SETTINGS } from "./run-settings.ts";
-import { SERVE_GROUPS, SERVE_SETTINGS } from "./serve-settings.ts";
+import { RUN_SETTINGS } from "./run-settings.ts";
+import { SERVE_SETTINGS } from "./serve-settings.ts";
 
 const PROGRAM = "xfn-runner";
 const VARIABLES = { program: PROGRAM, environment: process.env };
@@ -49,7 +49,7 @@ export async function main(args: readonly string[]): Promise<number> {
     version,
   );
   const serve = program.command("serve").description("serve the runner contract on sockets");
-  declareSettings(serve, SERVE_SETTINGS, { program: PROGRAM, groups: SERVE_GROUPS })
+  declareSettings(serve, SERVE_SETTINGS, PROGRAM)
     .addHelpText("after", SERVE_HELP)
     .action(async () => {
       const { config, problems } = readSettings(SERVE_SETTINGS, givenFlags(serve), VARIABLES);
@@ -61,7 +61,7 @@ export async function main(args: readonly string[]): Promise<number> {
     .description("run one function in a container, once")
     .argument("<image>", "the function's image")
     .argument("[file]", "its input, or - for stdin", "-");
-  declareSettings(run, RUN_SETTINGS, { program: PROGRAM, groups: RUN_GROUPS })
+  declareSettings(run, RUN_SETTINGS, PROGRAM)
     // The historic runner mapped ids. xfn-runner accepts the flags and ignores them.
     .addOption(run.createOption("--map-root-uid <id>").hideHelp())
     .addOption(run.createOption("--map-root-gid <id>").hideHelp())
@@ -72,7 +72,7 @@ export async function main(args: readonly string[]): Promise<number> {
       exitWith(await runOnce(image, file, config, problems, say));
     });
   const health = program.command("healthcheck").description("ask a runner whether it can run containers, for probes");
-  declareSettings(health, HEALTH_SETTINGS, { program: PROGRAM })
+  declareSettings(health, HEALTH_SETTINGS, PROGRAM)
     .addHelpText("after", HEALTH_HELP)
     .action(async () => {
       const { config, problems } = readSettings(HEALTH_SETTINGS, givenFlags(health), VARIABLES);

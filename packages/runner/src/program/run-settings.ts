@@ -3,7 +3,7 @@ import {
   type ContainerSettings,
   choiceAnyCase,
   duration,
-  type HelpGroups,
+  group,
   LIMIT_SETTINGS,
   type LimitSettings,
   one,
@@ -11,6 +11,7 @@ import {
   type SettingsOf,
   STORE_SETTINGS,
   type StoreSettings,
+  settings,
 } from "@xfn/program/settings";
 import type { RunOptions } from "@xfn/runner-contract";
 import { ENGINE_SETTINGS, type EngineConfig } from "../service/engine-settings.ts";
@@ -27,41 +28,23 @@ export interface RunConfig
   readonly networkPolicy: NonNullable<RunOptions["network"]>;
 }
 
-// The default of the historic runner, which existing scripts rely on.
-const DEFAULT_TIMEOUT_MS = 30_000;
-
 /** The flags, variables, defaults and parsers. */
-export const RUN_SETTINGS: SettingsOf<RunConfig> = {
-  timeout: one("timeout", "<duration>", "kill the function after this time", duration, DEFAULT_TIMEOUT_MS, "30s"),
-  imagePullPolicy: one(
-    "image-pull-policy",
-    "<policy>",
-    "IfNotPresent, Always, Never",
-    pullPolicy,
-    "IfNotPresent",
-    "IfNotPresent",
-  ),
-  networkPolicy: one(
-    "network-policy",
-    "<policy>",
-    "Isolated: no network; Runner: this machine's",
-    networkPolicy,
-    "Isolated",
-    "Isolated",
-  ),
-  ...LIMIT_SETTINGS,
-  ...STORE_SETTINGS,
-  cacheDir: { ...STORE_SETTINGS.cacheDir, short: "c" },
-  ...CONTAINER_SETTINGS,
-  readOnlyRoot: ENGINE_SETTINGS.readOnlyRoot,
-  maxOutput: ENGINE_SETTINGS.maxOutput,
-};
-
-/** The groups of settings in the help. */
-export const RUN_GROUPS: HelpGroups<RunConfig> = {
-  Options: ["timeout", "networkPolicy", "memory", "cpu", "imagePullPolicy", "cacheDir", "registry", "insecureRegistry"],
-  "How it is run": ["maxOutput", "readOnlyRoot", "rootfs", "ociRuntime", "allowUnlimited"],
-};
+export const RUN_SETTINGS: SettingsOf<RunConfig> = settings({
+  ...group("Options", {
+    // The default of the historic runner, which existing scripts rely on.
+    timeout: one("<duration>", "kill the function after this time", duration, "30s"),
+    networkPolicy: one("<policy>", "Isolated: no network; Runner: this machine's", networkPolicy, "Isolated"),
+    ...LIMIT_SETTINGS,
+    imagePullPolicy: one("<policy>", "IfNotPresent, Always, Never", pullPolicy, "IfNotPresent"),
+    ...STORE_SETTINGS,
+    cacheDir: { ...STORE_SETTINGS.cacheDir, short: "c" },
+  }),
+  ...group("How it is run", {
+    maxOutput: ENGINE_SETTINGS.maxOutput,
+    readOnlyRoot: ENGINE_SETTINGS.readOnlyRoot,
+    ...CONTAINER_SETTINGS,
+  }),
+});
 
 function networkPolicy(text: string): RunConfig["networkPolicy"] {
   return choiceAnyCase("Isolated", "Runner", "Accessible")(text) === "Isolated" ? "Isolated" : "Accessible";

@@ -1,14 +1,13 @@
 import { availableParallelism, totalmem } from "node:os";
 import process from "node:process";
 import {
-  anyText,
   CONTAINER_SETTINGS,
   type ContainerSettings,
   cpu,
   duration,
   durationWithin,
+  group,
   integer,
-  many,
   memory,
   one,
   optional,
@@ -18,6 +17,8 @@ import {
   type SettingsOf,
   STORE_SETTINGS,
   type StoreSettings,
+  settings,
+  texts,
   toggle,
 } from "@xfn/program/settings";
 import { DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES, MAX_TIMEOUT_MS } from "@xfn/runner-contract";
@@ -67,16 +68,6 @@ export interface EngineConfig extends StoreSettings, RegistryAccessSettings, Con
 // A larger value is probably a unit mistake; no deployment benefits from a queue this long.
 const MANY = 100_000;
 
-const DEFAULT_MAX_QUEUED = 64;
-
-// Long enough for functions, and short enough that one caller cannot occupy a slot for a day.
-const DEFAULT_MAX_TIMEOUT_MS = 5 * 60_000;
-
-// Long enough for a large image, and short enough that a slow registry cannot occupy all slots.
-const DEFAULT_START_TIMEOUT_MS = 5 * 60_000;
-
-const CPUS = availableParallelism();
-
 // More functions are seldom in use at once, and each takes some 40 MB.
 const DEFAULT_MAX_SERVERS = 64;
 
@@ -91,92 +82,72 @@ export function defaultServersMemory(): number {
 }
 
 /** The flags, variables, defaults and parsers. */
-export const ENGINE_SETTINGS: SettingsOf<EngineConfig> = {
-  maxConcurrent: one("max-concurrent", "<n>", "runs at a time", integer(1, MANY), CPUS, "the number of CPUs"),
-  maxQueued: one(
-    "max-queued",
-    "<n>",
-    "calls that may wait for a run; over it RESOURCE_EXHAUSTED",
-    integer(0, MANY),
-    DEFAULT_MAX_QUEUED,
-    String(DEFAULT_MAX_QUEUED),
-  ),
-  maxTimeout: one(
-    "max-timeout",
-    "<duration>",
-    "the longest timeout that a call may ask for",
-    durationWithin(duration, { most: MAX_TIMEOUT_MS }),
-    DEFAULT_MAX_TIMEOUT_MS,
-    "5m",
-  ),
-  startTimeout: one(
-    "start-timeout",
-    "<duration>",
-    "the longest time to pull a call's image and start its container",
-    duration,
-    DEFAULT_START_TIMEOUT_MS,
-    "5m",
-  ),
-  maxMemory: optional("max-memory", "<quantity>", "the most memory that a call may ask for", memory),
-  maxCpu: optional("max-cpu", "<quantity>", "the most cpu that a call may ask for", cpu),
-  maxPids: {
-    ...optional("max-pids", "<n>", "processes and threads of one function", integer(1, MANY)),
-    shown: `${MAX_PROCESSES}, where the host can count them`,
-  },
-  maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
-  defaultMemory: optional(
-    "default-memory",
-    "<quantity>",
-    "memory of a call that asks for no limit; else --max-memory",
-    memory,
-  ),
-  defaultCpu: optional("default-cpu", "<quantity>", "cpu of a call that asks for no limit; else --max-cpu", cpu),
-  allowImage: many(
-    "allow-image",
-    "<pattern>",
-    "images that may be run, such as registry.example.org/team or ghcr.io/*/fn-*",
-    anyText,
-    [],
-    "all",
-  ),
-  allowOciLayouts: toggle("allow-oci-layouts", "take oci:DIR images from callers on other than path sockets too"),
-  wasmOnly: toggle("wasm-only", "run functions of type: Wasm alone, and be ready without namespaces and crun"),
-  warmPool: one(
-    "warm-pool",
-    "<policy>",
-    "sandboxes started before their call: off, adaptive, or a number per image",
-    warmPool,
-    "adaptive",
-    "adaptive",
-  ),
-  warmPoolCount: optional("warm-pool-count", "<n>", "such sandboxes in all", integer(1, MANY)),
-  warmPoolMemory: optional("warm-pool-memory", "<quantity>", "memory of such sandboxes in all", memory),
-  warmPoolIdle: optional("warm-pool-idle", "<duration>", "how long such a sandbox waits for a call", duration),
-  freshFunctions: toggle("fresh-functions", "run each call of a function that is a server in a new sandbox"),
-  idle: {
-    ...optional("idle", "<duration>", "how long a function's server waits for the next call", duration),
-    shown: "5m",
-  },
-  maxServers: {
-    ...optional("max-servers", "<n>", "servers of functions at a time", integer(1, MANY)),
-    shown: `${DEFAULT_MAX_SERVERS}, or --max-concurrent if that is more`,
-  },
-  serversMemory: {
-    ...optional("servers-memory", "<quantity>", "memory of all servers without a memory limit together", memory),
-    shown: "half of the memory, where the host can enforce it",
-  },
-  readOnlyRoot: toggle("read-only-root", "root filesystems are read-only and shared; /tmp is writable and small"),
-  ...CONTAINER_SETTINGS,
-  ...STORE_SETTINGS,
-  cacheQuota: optional(
-    "cache-quota",
-    "<quantity>",
-    "the disk space of images; the least recently used go first",
-    memory,
-  ),
-  ...REGISTRY_ACCESS_SETTINGS,
-  otelEndpoint: optional("otel-endpoint", "<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
-};
+export const ENGINE_SETTINGS: SettingsOf<EngineConfig> = settings({
+  ...group("What a call may have", {
+    maxConcurrent: one("<n>", "runs at a time", integer(1, MANY), String(availableParallelism()), {
+      shown: "the number of CPUs",
+    }),
+    maxQueued: one("<n>", "calls that may wait for a run; over it RESOURCE_EXHAUSTED", integer(0, MANY), "64"),
+    maxTimeout: one(
+      "<duration>",
+      "the longest timeout that a call may ask for",
+      durationWithin(duration, { most: MAX_TIMEOUT_MS }),
+      // Long enough for functions, and short enough that one caller cannot occupy a slot for a day.
+      "5m",
+    ),
+    startTimeout: one(
+      "<duration>",
+      "the longest time to pull a call's image and start its container",
+      duration,
+      // Long enough for a large image, and short enough that a slow registry cannot occupy all slots.
+      "5m",
+    ),
+    maxMemory: optional("<quantity>", "the most memory that a call may ask for", memory),
+    maxCpu: optional("<quantity>", "the most cpu that a call may ask for", cpu),
+    maxPids: optional("<n>", "processes and threads of one function", integer(1, MANY), {
+      shown: `${MAX_PROCESSES}, where the host can count them`,
+    }),
+    maxOutput: outputSetting(DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES),
+    defaultMemory: optional("<quantity>", "memory of a call that asks for no limit; else --max-memory", memory),
+    defaultCpu: optional("<quantity>", "cpu of a call that asks for no limit; else --max-cpu", cpu),
+    allowImage: texts("<pattern>", "images that may be run, such as registry.example.org/team or ghcr.io/*/fn-*", {
+      shown: "all",
+    }),
+    allowOciLayouts: toggle("take oci:DIR images from callers on other than path sockets too"),
+    wasmOnly: toggle("run functions of type: Wasm alone, and be ready without namespaces and crun"),
+    allowUnlimited: CONTAINER_SETTINGS.allowUnlimited,
+  }),
+  ...group("How it is run", {
+    warmPool: one(
+      "<policy>",
+      "sandboxes started before their call: off, adaptive, or a number per image",
+      warmPool,
+      "adaptive",
+    ),
+    warmPoolCount: optional("<n>", "such sandboxes in all", integer(1, MANY)),
+    warmPoolMemory: optional("<quantity>", "memory of such sandboxes in all", memory),
+    warmPoolIdle: optional("<duration>", "how long such a sandbox waits for a call", duration),
+    freshFunctions: toggle("run each call of a function that is a server in a new sandbox"),
+    idle: optional("<duration>", "how long a function's server waits for the next call", duration, { shown: "5m" }),
+    maxServers: optional("<n>", "servers of functions at a time", integer(1, MANY), {
+      shown: `${DEFAULT_MAX_SERVERS}, or --max-concurrent if that is more`,
+    }),
+    serversMemory: optional("<quantity>", "memory of all servers without a memory limit together", memory, {
+      shown: "half of the memory, where the host can enforce it",
+    }),
+    readOnlyRoot: toggle("root filesystems are read-only and shared; /tmp is writable and small"),
+    rootfs: CONTAINER_SETTINGS.rootfs,
+    ociRuntime: CONTAINER_SETTINGS.ociRuntime,
+    cacheDir: STORE_SETTINGS.cacheDir,
+    cacheQuota: optional("<quantity>", "the disk space of images; the least recently used go first", memory),
+    registry: STORE_SETTINGS.registry,
+    insecureRegistry: STORE_SETTINGS.insecureRegistry,
+    ...REGISTRY_ACCESS_SETTINGS,
+  }),
+  ...group("Operation", {
+    otelEndpoint: optional("<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
+  }),
+});
 
 function warmPool(text: string): EngineConfig["warmPool"] {
   if (text === "off" || text === "adaptive") return text;
