@@ -42,7 +42,6 @@ export async function runBuild(path: string, flags: BuildFlags, terminal: Output
   const platforms = platformList(flags.platform);
   const labels = keyValues("--label", flags.label);
   const annotations = keyValues("--annotation", flags.annotation);
-  const title = `building ${oneLine(path, 200)}`;
   const work = async (output: Output, signal: AbortSignal): Promise<number> => {
     const store = await openImageStore(flags.cacheDir);
     const note = (message: string): void => output.note(`xfn: ${oneLine(message)}`);
@@ -75,11 +74,7 @@ export async function runBuild(path: string, flags: BuildFlags, terminal: Output
     return ExitCode.ok;
   };
   return interruptible((signal) =>
-    withElapsedTime(
-      terminal,
-      () => title,
-      (output) => work(output, signal),
-    ),
+    withElapsedTime(terminal, `building ${oneLine(path, 200)}`, (output) => work(output, signal)),
   );
 }
 

@@ -26,19 +26,15 @@ export async function buildFolderImage(folder: string, options: FolderImageOptio
     import("../store/open-store.ts"),
   ]);
   const name = folderImageName(folder);
-  const title = `building ${oneLine(folder, 200)}`;
-  await withElapsedTime(
-    output,
-    () => title,
-    async () =>
-      buildFunction({
-        path: folder,
-        name,
-        store: await openImageStore(cacheDir),
-        check: false,
-        onNote: (message) => output.note(`xfn: ${oneLine(message)}`),
-        signal,
-      }),
+  await withElapsedTime(output, `building ${oneLine(folder, 200)}`, async () =>
+    buildFunction({
+      path: folder,
+      name,
+      store: await openImageStore(cacheDir),
+      check: false,
+      onNote: (message) => output.note(`xfn: ${oneLine(message)}`),
+      signal,
+    }),
   );
   return name;
 }

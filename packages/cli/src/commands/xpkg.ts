@@ -98,7 +98,7 @@ export function addXpkg({ output, ...parent }: CommandContext): void {
     help: INIT_HELP,
     run: async (flags, name: string, template: string) => {
       const { runXpkgInit } = await import("../xpkg/init-command.ts");
-      return await runXpkgInit(name, template, flags, output);
+      return await runXpkgInit(name, template, flags, context);
     },
   });
   declareCommand(context, "build", {

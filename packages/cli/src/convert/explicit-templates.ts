@@ -1,5 +1,5 @@
-import { type Pair, Scalar, YAMLMap } from "yaml";
-import { isFilled, mapAt, mapsIn, pairOf, setText, take, textAt } from "./yaml-nodes.ts";
+import type { YAMLMap } from "yaml";
+import { isFilled, mapAt, mapOf, mapsIn, pairOf, setText, take, textAt } from "./yaml-nodes.ts";
 
 /**
  * Writes out what an API server or this engine fills in for templates, and functions do not: names, types of patches
@@ -81,11 +81,5 @@ function explicitDetail(detail: YAMLMap): void {
 /** Adds a field at the front, where authors write names and types. */
 function setFirst(map: YAMLMap, key: string, text: string): void {
   take(map, key);
-  const holder = new YAMLMap();
-  holder.set(new Scalar(key), new Scalar(text));
-  const [first] = map.items;
-  const added = holder.items[0] as Pair;
-  // A comment before the first field stays before it.
-  if (first !== undefined) map.items.unshift(added);
-  else map.items.push(added);
+  map.items.unshift(...mapOf({ [key]: text }).items);
 }

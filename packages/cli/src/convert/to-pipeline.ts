@@ -1,8 +1,8 @@
 import type { JsonPath } from "@xfn/json";
-import { isScalar, type Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { isScalar, type Pair, YAMLMap, YAMLSeq } from "yaml";
 import { explicitTemplates } from "./explicit-templates.ts";
 import type { Problem } from "./problem.ts";
-import { isFilled, keyOf, mapAt, mapsIn, pairOf, rename, setText, take, textAt } from "./yaml-nodes.ts";
+import { isFilled, keyOf, mapAt, mapOf, mapsIn, pairOf, rename, setText, take, textAt } from "./yaml-nodes.ts";
 
 /** The names of the Function objects that the steps call. */
 export interface FunctionNames {
@@ -32,7 +32,7 @@ export function toPipeline(root: YAMLMap, names: FunctionNames): Problem[] {
   for (const field of ["mode", "pipeline", "undesiredResources"]) take(spec, field);
   const templates = TEMPLATE_FIELDS.some((field) => isFilled(spec, field));
   const [configs, environment] = environmentOf(spec, problems);
-  const input = inputMap("pt.fn.crossplane.io/v1beta1", "Resources", environment);
+  const input = mapOf({ apiVersion: "pt.fn.crossplane.io/v1beta1", kind: "Resources", ...environment });
   for (const pair of spec.items.filter((one) => TEMPLATE_FIELDS.includes(keyOf(one)))) {
     take(spec, keyOf(pair));
     if (keyOf(pair) === "to") rename(pair, "resources");
@@ -41,11 +41,8 @@ export function toPipeline(root: YAMLMap, names: FunctionNames): Problem[] {
   explicitTemplates(input);
   const steps = new YAMLSeq();
   if (configs.length > 0) {
-    const selection = new YAMLMap();
-    selection.items.push(...configs);
-    const spec = new YAMLMap();
-    spec.set(new Scalar("spec"), selection);
-    const wanted = inputMap("environmentconfigs.fn.crossplane.io/v1beta1", "Input", spec.items);
+    const wanted = mapOf({ apiVersion: "environmentconfigs.fn.crossplane.io/v1beta1", kind: "Input", spec: {} });
+    mapAt(wanted, "spec")?.items.push(...configs);
     steps.add(functionStep("environment-configs", names.environment, wanted));
   }
   if (templates) steps.add(functionStep("patch-and-transform", names.templates, input));
@@ -54,16 +51,8 @@ export function toPipeline(root: YAMLMap, names: FunctionNames): Problem[] {
   if (steps.items.length === 0) {
     problems.push({ at: ["spec"], message: "has neither templates nor functions: a pipeline needs a step" });
   }
-  const added: Pair[] = new YAMLMap().items;
-  for (const [key, value] of [
-    ["mode", new Scalar("Pipeline")],
-    ["pipeline", steps],
-  ] as const) {
-    const holder = new YAMLMap();
-    holder.set(new Scalar(key), value);
-    added.push(...holder.items);
-  }
-  spec.items.splice(place < 0 ? spec.items.length : Math.min(place, spec.items.length), 0, ...added);
+  const added = mapOf({ mode: "Pipeline", pipeline: steps });
+  spec.items.splice(place < 0 ? spec.items.length : Math.min(place, spec.items.length), 0, ...added.items);
   return problems;
 }
 
@@ -83,9 +72,9 @@ function problemsOf(spec: YAMLMap): Problem[] {
 }
 
 /** Splits `spec.environment`: what selects EnvironmentConfigs, and what belongs to the templates. */
-function environmentOf(spec: YAMLMap, problems: Problem[]): [configs: Pair[], templates: Pair[]] {
+function environmentOf(spec: YAMLMap, problems: Problem[]): [configs: Pair[], templates: { environment?: YAMLMap }] {
   const environment = mapAt(spec, "environment");
-  if (environment === undefined) return [[], []];
+  if (environment === undefined) return [[], {}];
   take(spec, "environment");
   const policy = mapAt(environment, "policy");
   const resolve = policy && textAt(policy, "resolve");
@@ -98,31 +87,14 @@ function environmentOf(spec: YAMLMap, problems: Problem[]): [configs: Pair[], te
     if (policy.items.length === 0) take(environment, "policy");
   }
   const patches = take(environment, "patches");
-  const holder = new YAMLMap();
-  if (patches !== undefined) {
-    const own = new YAMLMap();
-    own.items.push(patches);
-    holder.set(new Scalar("environment"), own);
-  }
-  return [environment.items, holder.items];
-}
-
-function inputMap(apiVersion: string, kind: string, more: readonly Pair[]): YAMLMap {
-  const input = new YAMLMap();
-  input.set(new Scalar("apiVersion"), new Scalar(apiVersion));
-  input.set(new Scalar("kind"), new Scalar(kind));
-  input.items.push(...more);
-  return input;
+  if (patches === undefined) return [environment.items, {}];
+  const own = new YAMLMap();
+  own.items.push(patches);
+  return [environment.items, { environment: own }];
 }
 
 function functionStep(step: string, name: string, input: YAMLMap): YAMLMap {
-  const reference = new YAMLMap();
-  reference.set(new Scalar("name"), new Scalar(name));
-  const map = new YAMLMap();
-  map.set(new Scalar("step"), new Scalar(step));
-  map.set(new Scalar("functionRef"), reference);
-  map.set(new Scalar("input"), input);
-  return map;
+  return mapOf({ step, functionRef: { name }, input });
 }
 
 function containerStep(one: YAMLMap): YAMLMap {

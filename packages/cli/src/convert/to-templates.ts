@@ -2,7 +2,7 @@ import type { JsonPath } from "@xfn/json";
 import { isMap, type Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import { TARGET_POLICIES } from "./explicit-templates.ts";
 import type { Problem } from "./problem.ts";
-import { isFilled, keyOf, mapAt, mapsIn, pairOf, rename, take, textAt } from "./yaml-nodes.ts";
+import { isFilled, keyOf, mapAt, mapOf, mapsIn, pairOf, rename, take, textAt } from "./yaml-nodes.ts";
 
 const STEPS: JsonPath = ["spec", "pipeline"];
 
@@ -117,14 +117,11 @@ function implicitPolicies(input: YAMLMap): void {
       const options = TARGET_POLICIES[name];
       if (options === undefined && name !== "Replace") continue;
       take(policy, "toFieldPath");
-      if (options !== undefined) policy.set(new Scalar("mergeOptions"), mergeOptions(options));
+      if (options !== undefined)
+        policy.set(
+          new Scalar("mergeOptions"),
+          mapOf({ keepMapValues: String(options.keep), appendSlice: String(options.append) }),
+        );
       else if (policy.items.length === 0) take(patch, "policy");
     }
-}
-
-function mergeOptions({ keep, append }: { readonly keep: boolean; readonly append: boolean }): YAMLMap {
-  const options = new YAMLMap();
-  options.set(new Scalar("keepMapValues"), new Scalar(String(keep)));
-  options.set(new Scalar("appendSlice"), new Scalar(String(append)));
-  return options;
 }

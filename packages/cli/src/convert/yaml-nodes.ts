@@ -1,4 +1,4 @@
-import { isMap, isNode, isScalar, isSeq, type Pair, Scalar, type YAMLMap, type YAMLSeq } from "yaml";
+import { Document, isMap, isNode, isScalar, isSeq, type Pair, Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 
 // Reads and changes the nodes of a YAML document. Nodes keep their comments and spelling, wherever they move.
 
@@ -59,6 +59,11 @@ export function setText(map: YAMLMap, key: string, text: string): void {
     pair.value.value = text;
     if (isNull(pair.value)) pair.value.type = "PLAIN";
   } else map.set(new Scalar(key), new Scalar(text));
+}
+
+/** A map of these fields: texts, nodes, and objects of such fields. */
+export function mapOf(fields: Readonly<Record<string, unknown>>): YAMLMap {
+  return new Document().createNode(fields) as YAMLMap;
 }
 
 /** Gives a pair another key. */

@@ -18,7 +18,7 @@ import { onAbort } from "@xfn/lifetime";
 import { ExitCode } from "@xfn/program/exit-code";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
-import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
+import { endedByCtrlC } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn dev cluster`, as commander parsed them. */
@@ -38,19 +38,15 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
   if (wrong !== undefined)
     throw usageError(`--users requires names such as ada,grace, other than admin, not ${JSON.stringify(wrong)}`);
   try {
-    return await interruptible(async (signal) => {
+    return await endedByCtrlC(true, async (signal) => {
       const dataDir = flags.dataDir === undefined ? undefined : openDataDir(flags.dataDir);
       using _lock = dataDir === undefined ? undefined : lockFolder(dataDir);
       const binaries = await findOrBuildBinaries(output, signal);
       const title = "starting etcd, kube-apiserver and kube-controller-manager";
-      await using server = await withElapsedTime(
-        output,
-        () => title,
-        async (shown) => {
-          shown.status(title);
-          return startApiServer({ binaries, dataDir, users: flags.users, signal });
-        },
-      );
+      await using server = await withElapsedTime(output, title, async (shown) => {
+        shown.status(title);
+        return startApiServer({ binaries, dataDir, users: flags.users, signal });
+      });
       const users = [server.admin, ...(flags.users ?? []).map((name) => server.user(name))];
       const lines = users.map(({ name, kubeconfig }) =>
         name === server.admin.name
@@ -65,8 +61,6 @@ export async function runCluster(flags: ClusterFlags, output: Output): Promise<n
       return ExitCode.ok;
     });
   } catch (error) {
-    // Ctrl-C is the usual way to end the command.
-    if (error instanceof InterruptedError && error.signalName === "SIGINT") return ExitCode.ok;
     if (error instanceof DataFolderError) throw usageError(`--data-dir: ${error.message}`);
     if (error instanceof ApiServerError || error instanceof BuildServerError)
       throw new CliError("Failed", error.message, { cause: error });

@@ -31,26 +31,22 @@ export async function runCopy(
 ): Promise<number> {
   const registries = registryOptions(flags);
   const platform = flags.platform === undefined ? undefined : platformOption(flags.platform);
-  const chunkBytes = flags.chunkSize;
   return interruptible(async (signal) => {
     const { copyImage } = await import("@xfn/oci-rootfs/registry");
     try {
       const title = `${verbs[0]} ${oneLine(from.replace(/^store:/, ""), 200)} to ${oneLine(to, 200)}`;
-      const copied = await withElapsedTime(
-        output,
-        () => title,
-        async (shown) =>
-          copyImage({
-            ...registries,
-            from,
-            to,
-            store: await openImageStore(flags.cacheDir),
-            platform,
-            mountFrom: flags.mountFrom,
-            chunkBytes,
-            onProgress: pullProgress(shown, Date.now, () => verbs),
-            signal,
-          }),
+      const copied = await withElapsedTime(output, title, async (shown) =>
+        copyImage({
+          ...registries,
+          from,
+          to,
+          store: await openImageStore(flags.cacheDir),
+          platform,
+          mountFrom: flags.mountFrom,
+          chunkBytes: flags.chunkSize,
+          onProgress: pullProgress(shown, Date.now, () => verbs),
+          signal,
+        }),
       );
       if (copied.onlyPlatform !== undefined)
         output.note(
@@ -60,8 +56,6 @@ export async function runCopy(
       return ExitCode.ok;
     } catch (error) {
       throw explainImageError(error);
-    } finally {
-      output.status(undefined);
     }
   });
 }

@@ -25,29 +25,16 @@ export async function runPull(text: string, flags: PullFlags, output: Output): P
       // With its registry, so that a local image with the same short name is not used instead.
       const reference = parseReference(text, { defaultRegistry: flags.registry });
       const store = await openImageStore(flags.cacheDir);
-      const title = `pulling ${reference.toString()}`;
-      const image = await withElapsedTime(
-        output,
-        () => title,
-        async (shown) => {
-          const onProgress = pullProgress(shown);
-          return store.image(reference.toString(), {
-            ...registries,
-            pullPolicy: "Always",
-            platform,
-            onProgress,
-            signal,
-          });
-        },
-      );
+      const image = await withElapsedTime(output, `pulling ${reference.toString()}`, async (shown) => {
+        const onProgress = pullProgress(shown);
+        return store.image(reference.toString(), { ...registries, pullPolicy: "Always", platform, onProgress, signal });
+      });
       // The digest at the registry, which may be that of an index.
       const digest = store.list().find(({ name }) => name === image.name)?.digest ?? image.digest;
       await output.product(`${nameWithDigest({ name: image.name, digest })}\n`);
       return ExitCode.ok;
     } catch (error) {
       throw explainImageError(error);
-    } finally {
-      output.status(undefined);
     }
   });
 }

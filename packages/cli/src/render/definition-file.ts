@@ -1,6 +1,6 @@
 import { applyDefaults, DEFINITION_FORMS, DEFINITION_KIND, layoutOf, scopeOf } from "@xfn/composition/definition";
 import { documentsOfAll, InputError, positionOf, sourceName } from "@xfn/input";
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { type JsonObject, type JsonValue, type KubernetesObject, textOrEmpty, valueAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import { describeFinding } from "../input/composition-file.ts";
 import { lowerDocuments } from "../validate/lower-documents.ts";
@@ -35,7 +35,7 @@ export async function applyDefinition(
 ): Promise<DefinedComposite> {
   const composite = given.value;
   const documents = lowerDocuments(await documentsOfAll(path));
-  const definitions = documents.filter(({ value }) => isObject(value) && KINDS.includes(textOf(value["kind"])));
+  const definitions = documents.filter(({ value }) => KINDS.includes(textOrEmpty(value, "kind")));
   const [only, ...others] = definitions;
   if (only === undefined)
     throw new InputError(`${sourceName(path)} has no document of kind ${KINDS.join(", ")} (--xrd)`);
@@ -48,7 +48,7 @@ export async function applyDefinition(
     });
   }
   const xrd = definition.value as JsonObject;
-  const keys = specOf(xrd)["connectionSecretKeys"];
+  const keys = valueAt(xrd, "spec", "connectionSecretKeys");
   const complete = withDefaults(xrd, composite, definition, path);
   checkComposite(given, definition, onWarning);
   return {
@@ -80,8 +80,9 @@ function checkComposite(
   definition: ParsedDocument,
   onWarning: (message: string) => void,
 ): void {
-  const { apiVersion, kind } = composite.value;
-  const { schema, findings } = schemaOfComposite(definition, { apiVersion: textOf(apiVersion), kind: textOf(kind) });
+  const apiVersion = textOrEmpty(composite.value, "apiVersion");
+  const kind = textOrEmpty(composite.value, "kind");
+  const { schema, findings } = schemaOfComposite(definition, { apiVersion, kind });
   for (const finding of findings)
     onWarning(`${describeFinding(definition.source ?? "", finding)}; the composite resource is not validated (--xrd)`);
   if (schema === undefined) return;
@@ -97,32 +98,23 @@ function checkComposite(
 }
 
 function claimError(xrd: JsonValue, claim: JsonObject): InputError {
-  const { names } = specOf(xrd);
-  const kind = textOf(isObject(names) ? names["kind"] : undefined);
-  return new InputError(`${textOf(claim["kind"])} is a claim of ${kind} (--xrd); render takes the composite resource`, {
-    details: [
-      `Change its kind to ${kind} and remove metadata.namespace: a claim's spec is that of its composite resource.`,
-    ],
-  });
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
-}
-
-function defines(xrd: JsonValue, composite: JsonObject, field: "names" | "claimNames" = "names"): boolean {
-  const { group, [field]: names } = specOf(xrd);
-  const { apiVersion, kind } = composite;
-  return (
-    isObject(names) &&
-    names["kind"] === kind &&
-    typeof apiVersion === "string" &&
-    apiVersion.split("/").length === 2 &&
-    apiVersion.split("/")[0] === group
+  const kind = textOrEmpty(xrd, "spec", "names", "kind");
+  return new InputError(
+    `${textOrEmpty(claim, "kind")} is a claim of ${kind} (--xrd); render takes the composite resource`,
+    {
+      details: [
+        `Change its kind to ${kind} and remove metadata.namespace: a claim's spec is that of its composite resource.`,
+      ],
+    },
   );
 }
 
-function specOf(xrd: JsonValue): JsonObject {
-  const spec = isObject(xrd) ? xrd["spec"] : undefined;
-  return isObject(spec) ? spec : {};
+function defines(xrd: JsonValue, composite: JsonObject, field: "names" | "claimNames" = "names"): boolean {
+  const [group, version, ...more] = textOrEmpty(composite, "apiVersion").split("/");
+  return (
+    valueAt(xrd, "spec", field, "kind") === composite["kind"] &&
+    valueAt(xrd, "spec", "group") === group &&
+    version !== undefined &&
+    more.length === 0
+  );
 }

@@ -1,5 +1,6 @@
 import { documentsByFile, InputError, positionOf, sourceName } from "@xfn/input";
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, textAt } from "@xfn/json";
+import type { ParsedDocument } from "@xfn/json/document";
 
 const KIND = "EnvironmentConfig";
 
@@ -10,29 +11,18 @@ const KIND = "EnvironmentConfig";
  */
 export async function readEnvironment(paths: readonly string[]): Promise<readonly JsonObject[]> {
   const configs = new Map<string, JsonObject>();
-  for (const path of paths) {
-    for (const { file, documents } of await documentsByFile(path)) {
-      for (const document of documents) {
-        const { value } = document;
-        if (!isObject(value) || value["kind"] !== KIND) {
-          throw new InputError(`--environment ${sourceName(file)}: expected only ${KIND} objects`, {
-            details: [positionOf(document)],
-          });
-        }
-        const name = isObject(value["metadata"]) ? value["metadata"]["name"] : undefined;
-        if (typeof name !== "string" || name === "") {
-          throw new InputError(`an ${KIND} in ${sourceName(file)} has no metadata.name`, {
-            details: [positionOf(document)],
-          });
-        }
-        if (configs.has(name)) {
-          throw new InputError(`two ${KIND}s have the name ${JSON.stringify(name)}`, {
-            details: [positionOf(document)],
-          });
-        }
-        configs.set(name, value);
-      }
-    }
-  }
+  const add = (file: string, document: ParsedDocument): void => {
+    const { value } = document;
+    const refusal = (message: string): InputError => new InputError(message, { details: [positionOf(document)] });
+    if (!isObject(value) || value["kind"] !== KIND)
+      throw refusal(`--environment ${sourceName(file)}: expected only ${KIND} objects`);
+    const name = textAt(value, "metadata", "name");
+    if (name === undefined) throw refusal(`an ${KIND} in ${sourceName(file)} has no metadata.name`);
+    if (configs.has(name)) throw refusal(`two ${KIND}s have the name ${JSON.stringify(name)}`);
+    configs.set(name, value);
+  };
+  for (const path of paths)
+    for (const { file, documents } of await documentsByFile(path))
+      for (const document of documents) add(file, document);
   return [...configs.values()];
 }

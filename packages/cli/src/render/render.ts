@@ -2,7 +2,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { CallProgress } from "../runner/call-progress.ts";
 import { type ClosableRunner, LazyRunner } from "../runner/lazy-runner.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
-import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
+import { endedByCtrlC } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { inputPaths, refuseSecondStdin } from "./input-paths.ts";
@@ -20,21 +20,15 @@ export async function runRender(files: RenderFiles, options: RenderOptions, outp
   const { watch = false } = options;
   const paths = inputPaths(files, options);
   if (!watch) refuseSecondStdin(paths);
-  try {
-    return await interruptible(async (interrupt) => {
-      const render = (onFolder: (folder: string) => void): Promise<Rendered> =>
-        renderOnce(files, options, output, { interrupt, onFolder });
-      if (watch) return await (await import("./watch-render.ts")).watchRender(paths, output, render, interrupt);
-      const { notes, product, isFatal } = await render(() => undefined);
-      for (const note of notes) output.note(note);
-      await output.product(product);
-      return isFatal ? ExitCode.failed : ExitCode.ok;
-    });
-  } catch (error) {
-    // Ctrl-C is the usual way to end --watch.
-    if (watch && error instanceof InterruptedError && error.signalName === "SIGINT") return ExitCode.ok;
-    throw error;
-  }
+  return await endedByCtrlC(watch, async (interrupt) => {
+    const render = (onFolder: (folder: string) => void): Promise<Rendered> =>
+      renderOnce(files, options, output, { interrupt, onFolder });
+    if (watch) return await (await import("./watch-render.ts")).watchRender(paths, output, render, interrupt);
+    const { notes, product, isFatal } = await render(() => undefined);
+    for (const note of notes) output.note(note);
+    await output.product(product);
+    return isFatal ? ExitCode.failed : ExitCode.ok;
+  });
 }
 
 interface Run {

@@ -4,7 +4,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { type ClusterFlags, withCluster } from "../cluster/with-cluster.ts";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
-import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
+import { endedByCtrlC } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { findKind } from "./find-kind.ts";
@@ -40,7 +40,7 @@ export async function runTrace(
 ): Promise<number> {
   const target = targetOf(type, name);
   try {
-    return await interruptible((signal) =>
+    return await endedByCtrlC(flags.watch === true, (signal) =>
       withCluster(flags, async (client, access) => {
         const limit = limitOf(flags.concurrency);
         output.status(`xfn: reading ${target.type} ${target.name}`);
@@ -70,10 +70,6 @@ export async function runTrace(
         return ExitCode.ok;
       }),
     );
-  } catch (error) {
-    // Ctrl-C is the usual way to end --watch.
-    if (flags.watch === true && error instanceof InterruptedError && error.signalName === "SIGINT") return ExitCode.ok;
-    throw error;
   } finally {
     output.status(undefined);
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, listAt, objectsAt, valueAt } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import { type Client, isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { ExitCode } from "@xfn/program/exit-code";
@@ -8,7 +8,7 @@ import { type ClusterFlags, withCluster } from "../cluster/with-cluster.ts";
 import { CliError } from "../errors/cli-error.ts";
 import { colours } from "../terminal/colours.ts";
 import { withElapsedTime } from "../terminal/elapsed-time.ts";
-import { InterruptedError, interruptible } from "../terminal/interrupt.ts";
+import { endedByCtrlC } from "../terminal/interrupt.ts";
 import type { Output } from "../terminal/output.ts";
 
 /** Flags of `xfn rollout`, as commander parsed them. */
@@ -36,17 +36,13 @@ const WATCH_MS = 1_000;
  */
 export async function runRollout(name: string, flags: RolloutFlags, output: Output): Promise<number> {
   const title = `reading the rollout of ${oneLine(name, 200)}`;
-  const work = (signal: AbortSignal): Promise<void> =>
+  return await endedByCtrlC(flags.watch === true, (signal) =>
     withCluster(flags, async (client) => {
       let last: string | undefined;
       for (;;) {
         let revision: LiveObject | undefined;
         try {
-          revision = await withElapsedTime(
-            output,
-            () => title,
-            () => newestRevision(client, name, signal),
-          );
+          revision = await withElapsedTime(output, title, () => newestRevision(client, name, signal));
         } catch (error) {
           if (last === undefined || !isApiError(error) || !error.retryable || signal.aborted) throw error;
           await sleep(WATCH_MS, undefined, { signal });
@@ -65,18 +61,11 @@ export async function runRollout(name: string, flags: RolloutFlags, output: Outp
           await output.product(shown);
         }
         last = key;
-        if (flags.watch !== true || (phase !== undefined && ENDED.includes(phase))) return;
+        if (flags.watch !== true || (phase !== undefined && ENDED.includes(phase))) return ExitCode.ok;
         await sleep(WATCH_MS, undefined, { signal });
       }
-    });
-  try {
-    await interruptible(work);
-  } catch (error) {
-    // Ctrl-C is the usual way to end --watch.
-    if (flags.watch === true && error instanceof InterruptedError && error.signalName === "SIGINT") return ExitCode.ok;
-    throw error;
-  }
-  return ExitCode.ok;
+    }),
+  );
 }
 
 async function newestRevision(client: Client, name: string, signal: AbortSignal): Promise<LiveObject | undefined> {
@@ -95,7 +84,7 @@ async function newestRevision(client: Client, name: string, signal: AbortSignal)
 }
 
 function isOf({ metadata }: LiveObject, composition: string): boolean {
-  const owners = listOf(metadata["ownerReferences"]);
+  const owners = objectsAt(metadata["ownerReferences"]);
   return owners.some((one) => one["controller"] === true && one["name"] === composition);
 }
 
@@ -126,14 +115,14 @@ export function text(
     lines.push(`  ${titleOf(revision)}: ${colour(phase)}: ${message}`);
     if (phase === "Canary") lines.push(...canaryLines(rollout, now));
     if (rollout["from"] !== undefined) lines.push(`  earlier revision: ${show(rollout["from"])}`);
-    for (const one of listOf(rollout["shadow"])) lines.push(...shadowLines(one, message, paint));
+    for (const one of objectsAt(rollout["shadow"])) lines.push(...shadowLines(one, message, paint));
   }
   return `${lines.join("\n")}\n`;
 }
 
 function canaryLines({ canary, canaryUntil }: JsonObject, now: number): string[] {
-  const { composites, omitted } = isObject(canary) ? canary : {};
-  const names = (Array.isArray(composites) ? composites : []).map(show);
+  const names = listAt(canary, "composites").map(show);
+  const omitted = valueAt(canary, "omitted");
   const more = omitted === undefined ? "" : ` and ${show(omitted)} more`;
   const left = typeof canaryUntil === "string" ? Date.parse(canaryUntil) - now : Number.NaN;
   return [
@@ -155,7 +144,7 @@ function shadowLines(one: JsonObject, message: string, paint: ReturnType<typeof 
     // The message of the rollout has most errors.
     return [message.includes(error) ? `${title} ${paint.red("failed")}` : `${title} ${paint.red("failed")}: ${error}`];
   }
-  const found = listOf(one["differences"]);
+  const found = objectsAt(one["differences"]);
   if (found.length === 0) return [`${title} would stay the same`];
   const lines = found.map(({ resource, path, applied, desired }) => {
     const place = [show(resource), ...(path === "" ? [] : [show(path)])].join(" ");
@@ -172,16 +161,12 @@ function titleOf(revision: LiveObject): string {
 
 /** The rollout of a revision; undefined if it has none. */
 function rolloutOf({ status }: LiveObject): JsonObject | undefined {
-  const rollout = isObject(status) ? status["rollout"] : undefined;
+  const rollout = valueAt(status, "rollout");
   return isObject(rollout) ? rollout : undefined;
 }
 
 function numberOf({ spec }: LiveObject): number {
-  return isObject(spec) ? Number(spec["revision"]) : 0;
-}
-
-function listOf(value: JsonValue | undefined): JsonObject[] {
-  return (Array.isArray(value) ? value : []).filter(isObject);
+  return Number(valueAt(spec, "revision") ?? 0);
 }
 
 /** A text of the cluster, safe for a terminal. */

@@ -28,7 +28,7 @@ const CLOCK: Clock = {
  */
 export async function withElapsedTime<T>(
   output: Output,
-  title: () => string,
+  title: string | (() => string),
   work: (output: Output) => Promise<T>,
   clock: Clock = CLOCK,
 ): Promise<T> {
@@ -49,7 +49,7 @@ export async function withElapsedTime<T>(
   };
   const stop = clock.start(() => {
     if (clock.now() - changed < SILENCE_MS) return;
-    const line = `${title()}, ${Math.round((clock.now() - began) / 1000)} s`;
+    const line = `${typeof title === "string" ? title : title()}, ${Math.round((clock.now() - began) / 1000)} s`;
     // A wrapped line could not be cleared.
     output.status(line.slice(0, output.columns - 1));
   });

@@ -1,5 +1,5 @@
 import { CodedError } from "@xfn/errors";
-import { signalExitCode } from "@xfn/program/exit-code";
+import { ExitCode, signalExitCode } from "@xfn/program/exit-code";
 
 const HANDLED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -17,6 +17,16 @@ export class InterruptedError extends CodedError<"Interrupted"> {
     super("Interrupted", `stopped by ${signalName}`, options);
     this.signalName = signalName;
     this.exitCode = signalExitCode(signalName);
+  }
+}
+
+/** Runs a command that Ctrl-C usually ends, if `endless`: it has then succeeded. @see interruptible */
+export async function endedByCtrlC(endless: boolean, work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  try {
+    return await interruptible(work);
+  } catch (error) {
+    if (endless && error instanceof InterruptedError && error.signalName === "SIGINT") return ExitCode.ok;
+    throw error;
   }
 }
 

@@ -31,11 +31,8 @@ export async function validate(
   if (readsStdin(extensions) && readsStdin(resources)) {
     throw usageError("stdin (-) can be read only once: for EXTENSIONS or for RESOURCES");
   }
-  const title = `reading ${sourceName(extensions)}`;
-  const definitions = await withElapsedTime(
-    output,
-    () => title,
-    () => readExtensionSources(extensions, options),
+  const definitions = await withElapsedTime(output, `reading ${sourceName(extensions)}`, () =>
+    readExtensionSources(extensions, options),
   );
   const documents = await readSources(resources);
   // An exit code of 0 would read as a success.

@@ -30,11 +30,8 @@ export async function runXpkgExtract(
   return interruptible(async (signal) => {
     const isFile = flags.fromXpkg === true || name?.endsWith(".xpkg") === true;
     const source = isFile ? (name ?? onlyPackageIn(process.cwd())) : named(name);
-    const title = `reading ${oneLine(source, 200)}`;
-    const stream = await withElapsedTime(
-      output,
-      () => title,
-      () => (isFile ? streamOfFile(source, signal) : streamOfImage(source, flags, signal)),
+    const stream = await withElapsedTime(output, `reading ${oneLine(source, 200)}`, () =>
+      isFile ? streamOfFile(source, signal) : streamOfImage(source, flags, signal),
     );
     writeWhole(file, gzipSync(stream));
     await output.product(`${file}\n`);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { type JsonObject, objectsAt, textOrEmpty, valueAt } from "@xfn/json";
 import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
 import { type PackageObject, printed, referenceOf } from "./package-object.ts";
@@ -59,7 +59,7 @@ async function read(client: Client, object: PackageObject, signal: AbortSignal):
 
 /** Whether all conditions are true, and are of the object's present spec. */
 function isReady(live: LiveObject): boolean {
-  const status = child(live, "status");
+  const { spec, status } = live;
   const generation = live.metadata["generation"];
   const conditions = conditionsOf(live);
   const areTrue = WANTED.every((type) =>
@@ -72,8 +72,8 @@ function isReady(live: LiveObject): boolean {
     ),
   );
   // The reference of the revision. An ImageConfig may have rewritten it.
-  const wanted = [child(live, "spec")["package"], status["resolvedPackage"]];
-  const current = status["currentIdentifier"];
+  const wanted = [valueAt(spec, "package"), valueAt(status, "resolvedPackage")];
+  const current = valueAt(status, "currentIdentifier");
   return areTrue && (current === undefined || wanted.includes(current));
 }
 
@@ -89,21 +89,13 @@ function describeConditions(live: LiveObject): string[] {
   return conditions.map(describeCondition);
 }
 
-function describeCondition({ type, status, reason, message }: JsonObject): string {
-  const why = text(message) === "" ? text(reason) : `${text(reason)}: ${text(message)}`;
-  return `${text(type)}=${text(status)} (${why})`;
+function describeCondition(condition: JsonObject): string {
+  const [type, status, reason, message] = ["type", "status", "reason", "message"].map((field) =>
+    textOrEmpty(condition, field),
+  );
+  return `${type}=${status} (${message === "" ? reason : `${reason}: ${message}`})`;
 }
 
-function conditionsOf(live: LiveObject): JsonObject[] {
-  const { conditions } = child(live, "status");
-  return Array.isArray(conditions) ? conditions.filter(isObject) : [];
-}
-
-function child(object: JsonObject | LiveObject, field: string): JsonObject {
-  const found = (object as Readonly<Record<string, unknown>>)[field];
-  return isObject(found) ? found : {};
-}
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
+function conditionsOf({ status }: LiveObject): readonly JsonObject[] {
+  return objectsAt(status, "conditions");
 }
