@@ -1,5 +1,5 @@
 import type { ExplicitConnectionDetail } from "@xfn/functionio";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
+import { isObject, type KubernetesObject, textsAt } from "@xfn/json";
 
 /** `namespace/name` of the Secret for a resource's connection details (`spec.writeConnectionSecretToRef`). */
 export function connectionSecretOf(resource: KubernetesObject): string | undefined {
@@ -26,19 +26,14 @@ export function namespacedName({ metadata }: KubernetesObject): string {
  */
 export function secretDetails(secret: KubernetesObject): ExplicitConnectionDetail[] {
   const details = new Map<string, string>();
-  for (const [key, value] of texts(secret["data"])) {
+  for (const [key, value] of Object.entries(textsAt(secret, "data"))) {
     const text = decoded(value);
     if (text !== undefined) details.set(key, text);
   }
-  for (const [key, value] of texts(secret["stringData"])) details.set(key, value);
+  for (const [key, value] of Object.entries(textsAt(secret, "stringData"))) details.set(key, value);
   return [...details]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]): ExplicitConnectionDetail => ({ name, value }));
-}
-
-function texts(map: JsonObject[string] | undefined): [key: string, value: string][] {
-  const entries = Object.entries(isObject(map) ? map : {});
-  return entries.filter((entry): entry is [string, string] => typeof entry[1] === "string");
 }
 
 function decoded(base64: string): string | undefined {

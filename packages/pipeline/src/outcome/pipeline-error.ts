@@ -80,9 +80,3 @@ export class PipelineError extends CodedError<PipelineErrorCode> {
     this.retryAfterMs = details.retryAfterMs;
   }
 }
-
-/** The pause that the error of a call asks for, in milliseconds; undefined if it asks for none. */
-export function retryAfterOf(error: unknown): number | undefined {
-  const asked = typeof error === "object" && error !== null && "retryAfterMs" in error ? error.retryAfterMs : undefined;
-  return typeof asked === "number" && asked >= 0 ? asked : undefined;
-}

@@ -1,6 +1,6 @@
 import type { PullPolicy } from "@xfn/composition";
 import { parseTarget } from "@xfn/function-grpc";
-import { isObject, type JsonValue } from "@xfn/json";
+import { type JsonValue, textAt, textOrEmpty, textsAt } from "@xfn/json";
 import { FunctionPackageError } from "./function-package-error.ts";
 
 /** The package of a function, as its `Function` document describes it. */
@@ -38,20 +38,17 @@ export function readFunctionDocument(
   value: JsonValue,
   overrides: readonly (readonly [string, string])[] = [],
 ): FunctionPackage {
-  const apiVersion = isObject(value) ? text(value["apiVersion"]) : undefined;
-  if (!isObject(value) || value["kind"] !== "Function" || !API_VERSION.test(apiVersion ?? ""))
+  if (textAt(value, "kind") !== "Function" || !API_VERSION.test(textOrEmpty(value, "apiVersion")))
     throw invalid("expected only documents of kind Function, apiVersion pkg.crossplane.io/v1");
-  const metadata = isObject(value["metadata"]) ? value["metadata"] : undefined;
-  const name = text(metadata?.["name"]);
+  const name = textAt(value, "metadata", "name");
   if (name === undefined) throw invalid("a Function has no metadata.name");
-  const annotations = new Map([...entries(metadata?.["annotations"]), ...overrides]);
+  const annotations = new Map([...Object.entries(textsAt(value, "metadata", "annotations")), ...overrides]);
   const isRunning = isDevelopment(annotations.get(RUNTIME_ANNOTATION), name);
-  const spec = isObject(value["spec"]) ? value["spec"] : undefined;
-  const image = text(annotations.get(DOCKER_IMAGE)) ?? text(spec?.["package"]);
-  const pullPolicy = policy(annotations.get(DOCKER_PULL_POLICY) ?? text(spec?.["packagePullPolicy"]), name);
+  const image = annotations.get(DOCKER_IMAGE) || textAt(value, "spec", "package");
+  const pullPolicy = policy(annotations.get(DOCKER_PULL_POLICY) ?? textAt(value, "spec", "packagePullPolicy"), name);
   const env = environmentOf(annotations.get(DOCKER_ENV), name);
   const ignored = [...annotations.keys()].filter((key) => key.startsWith(DOCKER) && !KNOWN.includes(key));
-  const target = isRunning ? targetOf(text(annotations.get(TARGET)) ?? DEFAULT_TARGET, name) : undefined;
+  const target = isRunning ? targetOf(annotations.get(TARGET) || DEFAULT_TARGET, name) : undefined;
   return { name, image, pullPolicy, target, env, ...(ignored.length > 0 && { ignored }) };
 }
 
@@ -96,17 +93,6 @@ function policy(value: string | undefined, name: string): PullPolicy | undefined
   throw invalid(
     `Function ${name}: the pull policy must be one of ${PULL_POLICIES.join(", ")}, not ${JSON.stringify(value)}`,
   );
-}
-
-function entries(annotations: JsonValue | undefined): readonly (readonly [string, string])[] {
-  if (!isObject(annotations)) return [];
-  return Object.entries(annotations).flatMap(([key, value]) =>
-    typeof value === "string" ? [[key, value] as const] : [],
-  );
-}
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function invalid(message: string): FunctionPackageError {

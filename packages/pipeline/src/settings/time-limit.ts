@@ -1,39 +1,28 @@
-import { CodedError } from "@xfn/errors";
-/** Work exceeded its time. */
-export class TimeLimitError extends CodedError<"TimeLimitExceeded"> {
-  override readonly name = "TimeLimitError";
-  /** The same work can take less time later. */
-  override readonly retryable = true;
+/** Runs work within a limit. Its signal aborts when no time is left, or when the given signal aborts. */
+export type Limited = <T>(
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal | undefined) => Promise<T>,
+) => Promise<T>;
 
-  constructor(message: string, options?: ErrorOptions) {
-    super("TimeLimitExceeded", message, options);
-  }
-}
-
-/** Milliseconds that several pieces of work share. Time between them does not count. */
-export class TimeLimit {
-  #leftMs: number;
-
-  constructor(ms: number) {
-    this.#leftMs = ms;
-  }
-
-  /**
-   * Runs a piece of work with a signal that aborts when no time is left, or when the given signal aborts.
-   *
-   * @throws {TimeLimitError} if no time is left; otherwise the error of the work
-   */
-  async within<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/**
+ * A limit of time that several pieces of work share. Time between them does not count.
+ *
+ * @param ms - undefined: no limit
+ * @param over - makes the error if no time is left
+ */
+export function timeLimit(ms: number | undefined, over: (cause: unknown) => Error): Limited {
+  if (ms === undefined) return async (signal, work) => await work(signal);
+  let leftMs = ms;
+  return async (signal, work) => {
     // A timer of 0 would fire only after work that needs no time.
-    const over = AbortSignal.timeout(Math.max(1, Math.ceil(this.#leftMs)));
+    const end = AbortSignal.timeout(Math.max(1, Math.ceil(leftMs)));
     const started = performance.now();
     try {
-      return await work(signal === undefined ? over : AbortSignal.any([signal, over]));
+      return await work(signal === undefined ? end : AbortSignal.any([signal, end]));
     } catch (cause) {
-      if (!over.aborted || signal?.aborted === true) throw cause;
-      throw new TimeLimitError("no time is left", { cause });
+      throw end.aborted && signal?.aborted !== true ? over(cause) : cause;
     } finally {
-      this.#leftMs -= performance.now() - started;
+      leftMs -= performance.now() - started;
     }
-  }
+  };
 }

@@ -17,9 +17,9 @@ import { type Result, SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { untilAborted } from "@xfn/lifetime";
 import { DEFAULT_OUTPUT_BYTES, isUndelivered } from "@xfn/runner-contract";
 import { conditionMessage, conditionProblem } from "../outcome/check-condition.ts";
-import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";
+import { PipelineError } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
-import { stepMessage } from "../outcome/step-message.ts";
+import { abortedStep, callFailure, type FailedStep, stepError } from "../outcome/step-error.ts";
 import type { PackageCalls } from "../outcome/step-record.ts";
 import type { StepResult } from "../outcome/step-result.ts";
 import { desiredState, observedState, takeDesired } from "./border.ts";
@@ -38,134 +38,139 @@ export async function preparePackage(
   signal: AbortSignal | undefined,
 ): Promise<PreparedStep> {
   const { functions } = run.input;
-  if (functions === undefined) throw failed(step, "nothing here connects to function packages", "Unsupported");
+  if (functions === undefined)
+    throw stepError(failedStep(step), "Unsupported", "nothing here connects to function packages");
   const [caller, credentials] = await Promise.all([
     // A connector does not get the signal. Its owner stops servers that it is still starting.
     attempt(step, signal, () => untilAborted(functions.connect(step), signal), isTransient),
     credentialsOf(step, run, signal),
   ]);
-  return new PreparedPackageStep(step, run, caller, credentials);
+  return { run: (state, report) => runPackage(step, run, { caller, credentials }, state, report) };
 }
 
-class PreparedPackageStep implements PreparedStep {
-  readonly #step: PackageStep;
-  readonly #run: Run;
-  readonly #caller: FunctionCaller;
-  readonly #credentials: Credentials;
+/** The connection to the function of a step, and the step's credentials. */
+interface Connected {
+  readonly caller: FunctionCaller;
+  readonly credentials: Credentials;
+}
 
-  constructor(step: PackageStep, run: Run, caller: FunctionCaller, credentials: Credentials) {
-    this.#step = step;
-    this.#run = run;
-    this.#caller = caller;
-    this.#credentials = credentials;
-  }
+async function runPackage(
+  step: PackageStep,
+  run: Run,
+  connected: Connected,
+  state: State,
+  report: StepReport,
+): Promise<State> {
+  const { name } = step;
+  const { observed } = facts(run);
+  const desired = desiredState(state.desired, state.hints, run.observed);
+  const { credentials } = connected;
+  const request: FunctionRequest = { observed, desired, input: step.input, context: state.context, credentials };
+  const started = performance.now();
+  const { response, rounded, ...sizes } = await callPackage(step, run, connected, request, report.signal).finally(() =>
+    report.recorder?.phase("run", performance.now() - started),
+  );
+  report.recorder?.given(sizes.requestBytes);
+  report.recorder?.returned(sizes.responseBytes);
+  report.recorder?.called(callsOf(response, sizes.calls));
+  const warn = (message: string): void => report.say({ severity: "Warning", message, step: name }, true);
+  reportRounded(name, rounded, facts(run).rounded, warn);
+  const results = response.results.map((result): StepResult => ({ ...result, step: name }));
+  const fatal = results.find(({ severity }) => severity === "Fatal");
+  // As in Crossplane, results after a fatal one are not reported.
+  for (const result of fatal === undefined ? results : results.slice(0, results.indexOf(fatal) + 1))
+    report.say(result, false);
+  const conditions = [...state.conditions, ...stepConditions(name, response.conditions, warn)];
+  if (fatal !== undefined) return { ...state, conditions, fatal };
+  const taken = takeDesired(response, state.desired, state.hints, desired);
+  reportDropped(name, response.desired, desired, warn);
+  checkDesired(failedStep(step), taken.desired, run.observed, []);
+  const { ttlMs } = response;
+  return {
+    ...state,
+    ...taken,
+    earlier: [...state.earlier, ...results.map(resultOf)],
+    context: response.context,
+    conditions,
+    ttlMs: ttlMs === undefined ? state.ttlMs : Math.min(ttlMs, state.ttlMs ?? ttlMs),
+  };
+}
 
-  async run(state: State, report: StepReport): Promise<State> {
-    const { name } = this.#step;
-    const desired = desiredState(state.desired, state.hints, this.#run.observed);
-    const request: FunctionRequest = {
-      observed: facts(this.#run).observed,
-      desired,
-      input: this.#step.input,
-      context: state.context,
-      credentials: this.#credentials,
-    };
-    const started = performance.now();
-    const { response, rounded, ...run } = await this.#call(request, report.signal).finally(() =>
-      report.recorder?.phase("run", performance.now() - started),
-    );
-    report.recorder?.given(run.requestBytes);
-    report.recorder?.returned(run.responseBytes);
-    report.recorder?.called(callsOf(response, run.calls));
-    this.#reportRounded(rounded, report);
-    const results = response.results.map((result): StepResult => ({ ...result, step: name }));
-    const fatal = results.find(({ severity }) => severity === "Fatal");
-    // As in Crossplane, results after a fatal one are not reported.
-    for (const result of fatal === undefined ? results : results.slice(0, results.indexOf(fatal) + 1))
-      report.say(result, false);
-    const conditions = [...state.conditions, ...this.#conditions(response.conditions, report)];
-    if (fatal !== undefined) return { ...state, conditions, fatal };
-    const taken = takeDesired(response, state.desired, state.hints, desired);
-    this.#reportDropped(response.desired, desired, report);
-    checkDesired(
-      { name, image: imageOf(this.#step), called: called(this.#step) },
-      taken.desired,
-      this.#run.observed,
-      [],
-    );
-    const { ttlMs } = response;
-    return {
-      ...state,
-      ...taken,
-      earlier: [...state.earlier, ...results.map(resultOf)],
-      context: response.context,
-      conditions,
-      ttlMs: ttlMs === undefined ? state.ttlMs : Math.min(ttlMs, state.ttlMs ?? ttlMs),
-    };
-  }
-
-  async #call(request: FunctionRequest, signal: AbortSignal | undefined): Promise<SatisfiedRun> {
-    const { runner, required = NOTHING_REQUIRED, responses } = this.#run.input;
+async function callPackage(
+  step: PackageStep,
+  run: Run,
+  { caller, credentials }: Connected,
+  request: FunctionRequest,
+  signal: AbortSignal | undefined,
+): Promise<SatisfiedRun> {
+  const { runner, required = NOTHING_REQUIRED, responses } = run.input;
+  // A Function keeps its name when its package changes, and the responses of the old one must not be used then.
+  const responseKey = JSON.stringify([step.functionRef, caller.version ?? ""]);
+  const options: FunctionRunOptions = {
+    timeoutMs: step.timeoutMs ?? TIMEOUT_MS,
+    maxResponseBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
+    signal,
     // A stored response could outlive a change of its credentials.
-    const isStorable = this.#credentials.size === 0;
-    const options: FunctionRunOptions = {
-      timeoutMs: this.#step.timeoutMs ?? TIMEOUT_MS,
-      maxResponseBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
-      signal,
-      ...(isStorable && responses && { responses: responses.of(this.#responseKey()) }),
-    };
-    let calls = 0;
-    const caller: FunctionCaller = {
-      run: (...call) => {
-        calls++;
-        return this.#caller.run(...call);
-      },
-    };
-    return await attempt(
-      this.#step,
-      signal,
-      () => runWithRequirements(caller, request, required, options, bootstrapOf(this.#step)),
-      // After its first call, the function has started to compose.
-      (cause) => calls <= 1 && isUndelivered(cause),
-    );
-  }
+    ...(credentials.size === 0 && responses && { responses: responses.of(responseKey) }),
+  };
+  let calls = 0;
+  const counted: FunctionCaller = {
+    run: (...call) => {
+      calls++;
+      return caller.run(...call);
+    },
+  };
+  return await attempt(
+    step,
+    signal,
+    () => runWithRequirements(counted, request, required, options, bootstrapOf(step)),
+    // After its first call, the function has started to compose.
+    (cause) => calls <= 1 && isUndelivered(cause),
+  );
+}
 
-  /** A Function keeps its name when its package changes, and the responses of the old one must not be used then. */
-  #responseKey(): string {
-    return JSON.stringify([this.#step.functionRef, this.#caller.version ?? ""]);
-  }
+function stepConditions(
+  step: string,
+  conditions: readonly FunctionCondition[],
+  warn: (message: string) => void,
+): StepCondition[] {
+  return conditions.flatMap((condition): StepCondition[] => {
+    const problem = SYSTEM_CONDITIONS.has(condition.type) ? "the controller sets it" : conditionProblem(condition);
+    if (problem === undefined) return [{ ...condition, ...cleanMessage(condition), step }];
+    const title = conditionMessage(JSON.stringify(condition.type.slice(0, MAX_TITLE)));
+    warn(`step "${step}" set the condition ${title}, which has no effect: ${problem}`);
+    return [];
+  });
+}
 
-  #conditions(conditions: readonly FunctionCondition[], report: StepReport): StepCondition[] {
-    const { name } = this.#step;
-    return conditions.flatMap((condition): StepCondition[] => {
-      const problem = SYSTEM_CONDITIONS.has(condition.type) ? "the controller sets it" : conditionProblem(condition);
-      if (problem === undefined) return [{ ...condition, ...cleanMessage(condition), step: name }];
-      const title = conditionMessage(JSON.stringify(condition.type.slice(0, MAX_TITLE)));
-      const message = `step "${name}" set the condition ${title}, which has no effect: ${problem}`;
-      report.say({ severity: "Warning", message, step: name }, true);
-      return [];
-    });
-  }
+/** @param known the fields that earlier steps have reported */
+function reportRounded(
+  step: string,
+  rounded: readonly string[],
+  known: Set<string>,
+  warn: (message: string) => void,
+): void {
+  const fields = [...new Set(rounded)].filter((field) => !known.has(field));
+  if (fields.length === 0) return;
+  for (const field of fields) known.add(field);
+  warn(
+    `step "${step}" receives integers beyond 2^53 rounded, because function packages exchange numbers as ` +
+      `doubles: ${someOf(fields, MAX_NAMED)}`,
+  );
+}
 
-  #reportRounded(rounded: readonly string[], report: StepReport): void {
-    const known = facts(this.#run).rounded;
-    const fields = [...new Set(rounded)].filter((field) => !known.has(field));
-    if (fields.length === 0) return;
-    for (const field of fields) known.add(field);
-    const message =
-      `step "${this.#step.name}" receives integers beyond 2^53 rounded, because function packages exchange numbers as ` +
-      `doubles: ${someOf(fields, MAX_NAMED)}`;
-    report.say({ severity: "Warning", message, step: this.#step.name }, true);
-  }
-
-  #reportDropped(returned: FunctionState, given: FunctionState, report: StepReport): void {
-    const isEmpty = returned.resources.size === 0 && returned.composite === undefined;
-    if (!isEmpty || (given.resources.size === 0 && given.composite === undefined)) return;
-    const message =
-      `step "${this.#step.name}" returned no desired state, which drops what earlier steps desire: a function must ` +
-      "return the desired state that it receives, with its changes";
-    report.say({ severity: "Warning", message, step: this.#step.name }, true);
-  }
+function reportDropped(
+  step: string,
+  returned: FunctionState,
+  given: FunctionState,
+  warn: (message: string) => void,
+): void {
+  const isEmpty = returned.resources.size === 0 && returned.composite === undefined;
+  if (!isEmpty || (given.resources.size === 0 && given.composite === undefined)) return;
+  warn(
+    `step "${step}" returned no desired state, which drops what earlier steps desire: a function must ` +
+      "return the desired state that it receives, with its changes",
+  );
 }
 
 const MAX_NAMED = 10;
@@ -206,7 +211,8 @@ async function credentialsOf(step: PackageStep, run: Run, signal: AbortSignal | 
       const data = await attempt(step, signal, async () => await run.input.credentials?.(secretRef), isTransient);
       if (data !== undefined) return [name, data];
       const secret = `${secretRef.namespace}/${secretRef.name}`;
-      throw failed(step, `there is no Secret ${secret}, which its credentials ${JSON.stringify(name)} name`);
+      const problem = `there is no Secret ${secret}, which its credentials ${JSON.stringify(name)} name`;
+      throw stepError(failedStep(step), "RunFailed", problem);
     }),
   );
   return new Map(found);
@@ -248,47 +254,27 @@ async function attempt<T>(
     return await call();
   } catch (cause) {
     if (cause instanceof PipelineError) throw cause;
-    if (signal?.aborted) throw failed(step, "the run was ended by its caller", "Aborted", cause);
-    throw failed(step, messageOf(cause), "RunFailed", cause, isUnsent(cause));
+    if (signal?.aborted) throw abortedStep(failedStep(step), cause);
+    const { message = "it could not be called", ...failure } = callFailure(cause);
+    throw stepError(failedStep(step), "RunFailed", message, {
+      ...failure,
+      cause,
+      retryable: isTransient(cause),
+      undelivered: isUnsent(cause),
+    });
   }
 }
 
-function messageOf(cause: unknown): string {
-  return cause instanceof Error && cause.message !== "" ? cause.message : "it could not be called";
-}
-
 /** Failures after which the same call can succeed. */
-const TRANSIENT: ReadonlySet<unknown> = new Set(["ConnectionLost", "DeadlineExceeded"]);
-
-function failed(
-  step: PackageStep,
-  problem: string,
-  code: PipelineErrorCode = "RunFailed",
-  cause?: unknown,
-  undelivered = false,
-): PipelineError {
-  const failure = propertiesOf(cause);
-  return new PipelineError(code, stepMessage(step.name, called(step), problem), {
-    step: step.name,
-    image: imageOf(step),
-    cause,
-    stderr: typeof failure.stderr === "string" ? failure.stderr : undefined,
-    retryable: code === "Aborted" || isTransient(cause),
-    undelivered,
-    retryAfterMs: retryAfterOf(cause),
-  });
-}
+const TRANSIENT: readonly (string | undefined)[] = ["ConnectionLost", "DeadlineExceeded"];
 
 /** Whether the same attempt can succeed later. Before the function is called, such an attempt is safe to retry. */
 function isTransient(cause: unknown): boolean {
-  const { code, retryable } = propertiesOf(cause);
-  return retryable === true || TRANSIENT.has(code);
+  const { code, retryable } = callFailure(cause);
+  return retryable || TRANSIENT.includes(code);
 }
 
-function propertiesOf(cause: unknown): { code?: unknown; retryable?: unknown; stderr?: unknown } {
-  return typeof cause === "object" && cause !== null ? cause : {};
-}
-
-function called(step: PackageStep): string {
-  return `function ${imageOf(step)}`;
+function failedStep(step: PackageStep): FailedStep {
+  const image = imageOf(step);
+  return { step: step.name, image, called: `function ${image}` };
 }

@@ -1,18 +1,11 @@
 import type { Desired, Observed } from "@xfn/functionio";
 import { isObject, type KubernetesObject } from "@xfn/json";
 import { type CompositeResource, describe } from "../observed/observed-entries.ts";
-import { PipelineError } from "../outcome/pipeline-error.ts";
-import { problemLines, stepMessage } from "../outcome/step-message.ts";
+import type { PipelineError } from "../outcome/pipeline-error.ts";
+import { type FailedStep, problemLines, stepError } from "../outcome/step-error.ts";
 
 /** Names at most ten problems; a function that gets one entry wrong usually gets them all wrong. */
 const MAX_NAMED = 10;
-
-/** A step in messages. */
-interface FailedStep {
-  readonly name: string;
-  readonly image: string;
-  readonly called: string | undefined;
-}
 
 /**
  * Checks desired state right after the step that returned it. Composed resources must have a kind and usable metadata,
@@ -34,8 +27,7 @@ export function checkDesired(step: FailedStep, desired: Desired, observed: Obser
 export function invalidDesired(step: FailedStep, summary: string, problems: readonly string[]): PipelineError {
   const shown = problems.slice(0, MAX_NAMED);
   if (problems.length > MAX_NAMED) shown.push(`and ${problems.length - MAX_NAMED} more`);
-  const message = stepMessage(step.name, step.called, problemLines(summary, shown));
-  return new PipelineError("InvalidDesired", message, { step: step.name, image: step.image });
+  return stepError(step, "InvalidDesired", problemLines(summary, shown));
 }
 
 /** The differences in identity between the desired XR and the XR. */

@@ -1,14 +1,11 @@
 import type { RunOptions } from "@xfn/runner-contract";
 import type { CachedOutput } from "../cache/cached-output.ts";
+import type { FailedStep } from "../outcome/step-error.ts";
 
 /** A call of the function of a FunctionIO step. Each type of function is one module that makes such calls. */
-export interface FunctionCall {
-  /** The name of the step. */
-  readonly step: string;
+export interface FunctionCall extends FailedStep {
   /** The image or the URL of the function. */
   readonly image: string;
-  /** The function in messages, such as `image ghcr.io/acme/f:v1`. */
-  readonly called: string;
   /** How to fix the Composition, by the code of an error of {@link run}. */
   readonly advice: ReadonlyMap<string, string>;
   /** The wording of messages about the output. */

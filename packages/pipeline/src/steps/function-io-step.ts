@@ -109,7 +109,7 @@ async function runFunction(
     return { ...state, desired: after.desired, passedOn: [], fatal: stepResult(call.step, after.fatal) };
   const wanted = after.desired.composite?.resource;
   const problems = wanted === undefined ? [] : compositeProblems(wanted, composite);
-  checkDesired({ name: call.step, image: call.image, called: call.called }, after.desired, observed, problems);
+  checkDesired(call, after.desired, observed, problems);
   cached?.keep();
   return {
     ...state,

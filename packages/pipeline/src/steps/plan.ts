@@ -1,8 +1,8 @@
-import { type Composition, isComplete, type Step, stepsOf } from "@xfn/composition";
+import { type Composition, isComplete, type PackageStep, type Step, stepsOf } from "@xfn/composition";
 import { containerCall } from "./container-call.ts";
 import { COMPLETE, functionIOStep, OVERLAY, type Sharing } from "./function-io-step.ts";
 import { memoized } from "./memoized.ts";
-import { packageStep } from "./package-step.ts";
+import { imageOf } from "./package-name.ts";
 import { hasTemplates, templatesStep } from "./run-templates.ts";
 import type { PlannedStep } from "./step.ts";
 import { webhookCall } from "./webhook-call.ts";
@@ -30,6 +30,17 @@ function plannedStep(step: Step, sharing: Sharing): PlannedStep {
     default:
       return functionIOStep(step, containerCall, sharing);
   }
+}
+
+function packageStep(step: PackageStep): PlannedStep {
+  return {
+    description: { name: step.name, kind: "function", image: imageOf(step) },
+    async prepare(run, signal) {
+      // Loaded on demand: most Compositions need no gRPC.
+      const { preparePackage } = await import("./call-package.ts");
+      return preparePackage(step, run, signal);
+    },
+  };
 }
 
 /** The plan of a Composition: its templates, then its functions, or the steps of `mode: Pipeline`. */

@@ -1,9 +1,9 @@
 import { type FunctionIO, FunctionIOError, outputLimits } from "@xfn/functionio";
 import type { Issue } from "@xfn/json";
-import { isUndelivered, type RunPhase } from "@xfn/runner-contract";
+import type { RunPhase } from "@xfn/runner-contract";
 import type { CachedOutput } from "../cache/cached-output.ts";
-import { PipelineError, type PipelineErrorCode, retryAfterOf } from "../outcome/pipeline-error.ts";
-import { problemLines, stepMessage } from "../outcome/step-message.ts";
+import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
+import { abortedStep, callFailure, problemLines, stepError, stepMessage } from "../outcome/step-error.ts";
 import { readFailure } from "../output/read-failure.ts";
 import type { ReadOutputOptions } from "../output/read-output.ts";
 import type { CallOptions, FunctionCall, OutputWords } from "./function-call.ts";
@@ -40,7 +40,7 @@ export interface StepContext {
  */
 export async function runStep(call: FunctionCall, input: Uint8Array, context: StepContext): Promise<FunctionIO> {
   const { signal, onPhase } = context;
-  if (signal?.aborted) throw aborted(call, signal.reason);
+  if (signal?.aborted) throw abortedStep(call, signal.reason);
   let stderr: string | undefined;
   const options: CallOptions = {
     signal,
@@ -54,7 +54,7 @@ export async function runStep(call: FunctionCall, input: Uint8Array, context: St
   try {
     output = await (context.cached === undefined ? run() : context.cached.get(run));
   } catch (cause) {
-    throw signal?.aborted ? aborted(call, cause) : runFailed(call, cause, stderr);
+    throw signal?.aborted ? abortedStep(call, cause) : runFailed(call, cause, stderr);
   }
   context.onOutput?.(output.length);
   return await read(call, output, stderr, context);
@@ -70,17 +70,16 @@ async function read(
   try {
     return await reader.read(output, { source: `step "${call.step}"`, limits, signal });
   } catch (cause) {
-    if (signal?.aborted) throw aborted(call, cause);
+    if (signal?.aborted) throw abortedStep(call, cause);
     if (!(cause instanceof FunctionIOError)) {
       const failure = readFailure(cause);
       if (failure === undefined) throw cause;
       const { code, problem, retryable } = failure;
-      throw new PipelineError(code, message(call, problem), { ...details(call, cause, stderr), retryable });
+      throw stepError(call, code, problem, { cause, stderr, retryable });
     }
     const [code, problem] = outputProblem(cause, reader.kind, call.words);
     // Loggers print the messages of causes too.
-    const shown = QUOTING.has(cause.code) ? undefined : cause;
-    throw new PipelineError(code, message(call, problem), details(call, shown, stderr));
+    throw stepError(call, code, problem, { cause: QUOTING.has(cause.code) ? undefined : cause, stderr });
   }
 }
 
@@ -117,25 +116,17 @@ function describeProblem(issue: Issue, instead: string | undefined): string {
   return [place, issue.path, instead ?? issue.message].filter((part) => part !== "").join(": ");
 }
 
-/** The optional properties of a runner's error. */
-interface RunnerFailure {
-  code?: unknown;
-  stderr?: unknown;
-  retryable?: unknown;
-  message?: unknown;
-}
-
 function runFailed(call: FunctionCall, cause: unknown, stderr: string | undefined): PipelineError {
-  const failure: RunnerFailure = typeof cause === "object" && cause !== null ? cause : { message: String(cause) };
-  const reason =
-    typeof failure.message === "string" && failure.message !== "" ? failure.message : "it could not be run";
-  const advice = typeof failure.code === "string" ? call.advice.get(failure.code) : undefined;
-  const problem = message(call, withoutNames(reason, call));
+  const { step, image } = call;
+  const { code = "", message = "it could not be run", ...failure } = callFailure(cause);
+  const advice = call.advice.get(code);
+  const problem = stepMessage(call, withoutNames(message, call));
   return new PipelineError("RunFailed", advice === undefined ? problem : `${problem}. In the Composition: ${advice}`, {
-    ...details(call, cause, typeof failure.stderr === "string" ? failure.stderr : stderr),
-    retryable: failure.retryable === true,
-    undelivered: isUndelivered(cause),
-    retryAfterMs: retryAfterOf(cause),
+    ...failure,
+    step,
+    image,
+    cause,
+    stderr: failure.stderr ?? stderr,
   });
 }
 
@@ -143,23 +134,4 @@ function runFailed(call: FunctionCall, cause: unknown, stderr: string | undefine
 function withoutNames(reason: string, { step, image }: FunctionCall): string {
   const names = `function ${image} (step ${step}): `;
   return reason.startsWith(names) ? reason.slice(names.length) : reason;
-}
-
-function message({ step, called }: FunctionCall, problem: string): string {
-  return stepMessage(step, called, problem);
-}
-
-function aborted(call: FunctionCall, cause: unknown): PipelineError {
-  return new PipelineError("Aborted", message(call, "the run was ended by its caller"), {
-    ...details(call, cause, undefined),
-    retryable: true,
-  });
-}
-
-function details(
-  { step, image }: FunctionCall,
-  cause: unknown,
-  stderr: string | undefined,
-): { step: string; image: string; cause: unknown; stderr: string | undefined } {
-  return { step, image, cause, stderr };
 }

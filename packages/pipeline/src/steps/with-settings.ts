@@ -1,12 +1,15 @@
 import { compileGuard, type Guard, type GuardOutcome, type StepSettings } from "@xfn/composition";
-import { PipelineError, type PipelineErrorCode } from "../outcome/pipeline-error.ts";
-import { stepMessage } from "../outcome/step-message.ts";
-import { desiredFor, observedFor } from "../settings/guard-states.ts";
-import { retryingStep } from "../settings/retry.ts";
+import { type Backoff, pauseAfter, retrying } from "@xfn/lifetime";
+import { PipelineError } from "../outcome/pipeline-error.ts";
+import { type FailedStep, stepError } from "../outcome/step-error.ts";
+import { guardState } from "../settings/guard-states.ts";
 import { schemaProblems } from "../settings/strict.ts";
-import { TimeLimit, TimeLimitError } from "../settings/time-limit.ts";
+import { timeLimit } from "../settings/time-limit.ts";
 import { invalidDesired } from "./check-desired.ts";
 import type { PlannedStep, PreparedStep, Run, State, StepReport } from "./step.ts";
+
+/** A function that is being deployed, or a runner that restarts, is available again within seconds. */
+const BACKOFF: Backoff = { firstMs: 100, longestMs: 5_000 };
 
 /**
  * Applies the settings that steps of all kinds share: `when`, `timeout`, `retries` and `schema`. The guard is
@@ -16,129 +19,88 @@ export function withSettings(step: PlannedStep, settings: StepSettings): Planned
   const { timeoutMs, retries, when, schema } = settings;
   if ([timeoutMs, retries, when, schema].every((setting) => setting === undefined)) return step;
   const guard = when === undefined ? undefined : compileGuard(when);
+  const { name, image } = step.description;
+  const failed = { step: name, image, called: image };
   return {
     description: step.description,
     async prepare(run, signal) {
-      const prepared = new StepWithSettings(step, settings, guard, run);
-      await prepared.prepare(signal);
-      return prepared;
+      const within = timeLimit(timeoutMs, (cause) => timedOut(failed, timeoutMs ?? 0, cause));
+      const prepare = async (limit: AbortSignal | undefined, report?: StepReport): Promise<PreparedStep> =>
+        await repeating(retries, limit, report, async () => await step.prepare(run, limit));
+      // A guard on desired state is known only when earlier steps have run; the step prepares then.
+      const early = readsDesired(guard) ? undefined : evaluate(guard, run, undefined);
+      const willRun = early !== undefined && "holds" in early && early.holds;
+      const prepared = willRun ? await within(signal, prepare) : undefined;
+      return {
+        async run(state, report) {
+          const outcome = early ?? evaluate(guard, run, state);
+          if ("failure" in outcome) throw stepError(failed, "WhenFailed", `its when ${outcome.failure}`);
+          if (!outcome.holds) {
+            report.recorder?.skipped(when ?? "");
+            return state;
+          }
+          return await within(report.signal, async (limit) => {
+            const ready = prepared ?? (await prepare(limit, report));
+            const work = async (): Promise<State> => await ready.run(state, { ...report, signal: limit });
+            const after = await repeating(retries, limit, report, work);
+            if (schema === "Strict" && after.fatal === undefined) await checkSchemas(failed, run, state, after);
+            return after;
+          });
+        },
+      };
     },
   };
 }
 
-class StepWithSettings implements PreparedStep {
-  readonly #step: PlannedStep;
-  readonly #settings: StepSettings;
-  readonly #guard: ReturnType<typeof compileGuard> | undefined;
-  readonly #run: Run;
-  readonly #limit: TimeLimit | undefined;
-  #outcome: GuardOutcome | undefined;
-  #prepared: PreparedStep | undefined;
+type CompiledGuard = ReturnType<typeof compileGuard> | undefined;
 
-  constructor(step: PlannedStep, settings: StepSettings, guard: ReturnType<typeof compileGuard> | undefined, run: Run) {
-    this.#step = step;
-    this.#settings = settings;
-    this.#guard = guard;
-    this.#run = run;
-    this.#limit = settings.timeoutMs === undefined ? undefined : new TimeLimit(settings.timeoutMs);
-  }
-
-  /**
-   * Prepares the step, unless its guard shows that it does not run. A guard on desired state is known only when
-   * earlier steps have run; the step prepares then.
-   */
-  async prepare(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#guard === undefined) this.#outcome = { holds: true };
-    else if (!("problem" in this.#guard) && this.#guard.readsDesired) return;
-    else this.#outcome = this.#evaluate(this.#guard, undefined);
-    if (!isTrue(this.#outcome)) return;
-    await this.#limited(signal, async (limited) => {
-      this.#prepared = await this.#prepare(limited, undefined);
-    });
-  }
-
-  async run(state: State, report: StepReport): Promise<State> {
-    const outcome = this.#outcome ?? this.#evaluate(this.#guard, state);
-    if ("failure" in outcome) throw this.#failed("WhenFailed", `its when ${outcome.failure}`);
-    if (!outcome.holds) {
-      report.recorder?.skipped(this.#settings.when ?? "");
-      return state;
-    }
-    return await this.#limited(report.signal, async (signal) => {
-      const prepared = this.#prepared ?? (await this.#prepare(signal, report));
-      const after = await this.#retrying(signal, report, async () => await prepared.run(state, { ...report, signal }));
-      if (this.#settings.schema === "Strict" && after.fatal === undefined) await this.#checkSchemas(state, after);
-      return after;
-    });
-  }
-
-  async #prepare(signal: AbortSignal | undefined, report: StepReport | undefined): Promise<PreparedStep> {
-    return await this.#retrying(signal, report, async () => await this.#step.prepare(this.#run, signal));
-  }
-
-  #evaluate(guard: Guard | { readonly problem: string } | undefined, state: State | undefined): GuardOutcome {
-    if (guard === undefined) return { holds: true };
-    if ("problem" in guard) return { failure: guard.problem };
-    const outcome = guard.evaluate({
-      observed: () => observedFor(this.#run.observed),
-      desired: () => desiredFor(state?.desired ?? {}),
-    });
-    return "failure" in outcome ? { failure: `cannot be evaluated: ${outcome.failure}; ${ADVICE}` } : outcome;
-  }
-
-  async #checkSchemas({ desired: before }: State, { desired: after }: State): Promise<void> {
-    const { input, observed } = this.#run;
-    if (input.schemas === undefined) return;
-    const problems = await schemaProblems({ observed, before, after }, input.schemas);
-    if (problems.length === 0) return;
-    const { name, image } = this.#step.description;
-    throw invalidDesired(
-      { name, image: image ?? "", called: image },
-      "its desired state does not match the schemas of its kinds (schema: Strict)",
-      problems,
-    );
-  }
-
-  async #retrying<T>(
-    signal: AbortSignal | undefined,
-    report: StepReport | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const { retries = 0 } = this.#settings;
-    const isRepeatable = (error: unknown): boolean => error instanceof PipelineError && error.undelivered;
-    return await retryingStep(work, { retries, isRepeatable, onRetry: () => report?.recorder?.retried(), signal });
-  }
-
-  async #limited<T>(
-    signal: AbortSignal | undefined,
-    work: (signal: AbortSignal | undefined) => Promise<T>,
-  ): Promise<T> {
-    if (this.#limit === undefined) return await work(signal);
-    try {
-      return await this.#limit.within(signal, work);
-    } catch (error) {
-      if (!(error instanceof TimeLimitError)) throw error;
-      const seconds = (this.#settings.timeoutMs ?? 0) / 1000;
-      const problem = `it took longer than its timeout of ${seconds} s; raise the step's timeout if it needs longer`;
-      throw this.#failed("Timeout", problem, error.cause);
-    }
-  }
-
-  #failed(code: PipelineErrorCode, problem: string, cause?: unknown): PipelineError {
-    const { name, image } = this.#step.description;
-    const stderr = cause instanceof PipelineError ? cause.stderr : undefined;
-    return new PipelineError(code, stepMessage(name, image, problem), {
-      step: name,
-      image,
-      cause,
-      stderr,
-      retryable: code === "Timeout",
-    });
-  }
+function readsDesired(guard: CompiledGuard): guard is Guard {
+  return guard !== undefined && !("problem" in guard) && guard.readsDesired;
 }
 
-function isTrue(outcome: GuardOutcome): boolean {
-  return "holds" in outcome && outcome.holds;
+function evaluate(guard: CompiledGuard, { observed }: Run, state: State | undefined): GuardOutcome {
+  if (guard === undefined) return { holds: true };
+  if ("problem" in guard) return { failure: guard.problem };
+  const outcome = guard.evaluate({
+    observed: () => guardState(observed),
+    desired: () => guardState(state?.desired ?? {}),
+  });
+  if (!("failure" in outcome)) return outcome;
+  return { failure: `cannot be evaluated: ${outcome.failure}; test fields that can be absent with has()` };
 }
 
-const ADVICE = "test fields that can be absent with has()";
+/** Repeats work whose error shows that the function received nothing, with pauses that double. */
+async function repeating<T>(
+  retries: number = 0,
+  signal: AbortSignal | undefined,
+  report: StepReport | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  let attempts = 0;
+  const attempt = async (): Promise<T> => {
+    if (attempts++ > 0) report?.recorder?.retried();
+    return await work();
+  };
+  const isRepeatable = (error: unknown): boolean =>
+    error instanceof PipelineError && error.undelivered && signal?.aborted !== true;
+  return await retrying(attempt, {
+    signal,
+    pauseMs: (error, failures) =>
+      failures > retries || !isRepeatable(error) ? undefined : pauseAfter(failures, BACKOFF),
+    abortedPause: (error) => error,
+  });
+}
+
+async function checkSchemas(failed: FailedStep, run: Run, before: State, after: State): Promise<void> {
+  const { input, observed } = run;
+  if (input.schemas === undefined) return;
+  const problems = await schemaProblems({ observed, before: before.desired, after: after.desired }, input.schemas);
+  if (problems.length === 0) return;
+  throw invalidDesired(failed, "its desired state does not match the schemas of its kinds (schema: Strict)", problems);
+}
+
+function timedOut(failed: FailedStep, timeoutMs: number, cause: unknown): PipelineError {
+  const problem = `it took longer than its timeout of ${timeoutMs / 1000} s; raise the step's timeout if it needs longer`;
+  const stderr = cause instanceof PipelineError ? cause.stderr : undefined;
+  return stepError(failed, "Timeout", problem, { cause, stderr, retryable: true });
+}
