@@ -1,6 +1,6 @@
 import { formatPath, isObject, type JsonObject, type JsonPath, type JsonValue } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
-import { Hidden, type Masked } from "../trace/masked.ts";
+import { Hidden, type Masked, maskedAt } from "../trace/masked.ts";
 import { maskPlaces } from "../trace/secret-places.ts";
 import { SecretValues } from "../trace/secret-values.ts";
 import { documentNames } from "./document-names.ts";
@@ -66,12 +66,7 @@ class Comparison {
 
   #shown(value: JsonValue | undefined, path: JsonPath): string {
     if (value === undefined) return NOTHING;
-    let masked: Masked | undefined = this.#places;
-    for (const part of path) {
-      if (masked instanceof Hidden) return HIDDEN;
-      if (Array.isArray(masked)) masked = typeof part === "number" ? masked[part] : undefined;
-      else masked = masked instanceof Map ? masked.get(String(part)) : undefined;
-    }
+    const masked = maskedAt(this.#places, path);
     return masked === undefined ? HIDDEN : shortened(printJson(visible(this.#secrets.mask(masked))));
   }
 }

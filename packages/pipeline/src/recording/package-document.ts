@@ -21,10 +21,12 @@ export function requestDocument(request: FunctionRequest): JsonObject {
     desired: stateDocument(desired),
     ...(input && { input }),
     ...(context && { context }),
-    ...(credentials?.size && { credentials: objectOf(credentials, credentialDocument) }),
-    ...(extraResources?.size && { extraResources: objectOf(extraResources, states) }),
-    ...(requiredResources?.size && { requiredResources: objectOf(requiredResources, states) }),
-    ...(requiredSchemas?.size && { requiredSchemas: objectOf(requiredSchemas, (schema) => schema ?? null) }),
+    ...filled({
+      credentials: objectOf(credentials, credentialDocument),
+      extraResources: objectOf(extraResources, states),
+      requiredResources: objectOf(requiredResources, states),
+      requiredSchemas: objectOf(requiredSchemas, (schema) => schema ?? null),
+    }),
   });
 }
 
@@ -36,7 +38,7 @@ export function runDocument({ response, rounded }: FunctionRun): JsonObject {
     ...(results.length > 0 && { results: results.map((result) => ({ ...result })) }),
     ...(conditions.length > 0 && { conditions: conditions.map((condition) => ({ ...condition })) }),
     ...(context && { context }),
-    ...requirementsDocument(requirements),
+    ...filled({ requirements: requirementsDocument(requirements) }),
     ...(ttlMs !== undefined && { ttlMs }),
     ...(rounded.length > 0 && { rounded: [...rounded] }),
   });
@@ -45,7 +47,7 @@ export function runDocument({ response, rounded }: FunctionRun): JsonObject {
 function stateDocument({ composite, resources }: FunctionState): JsonObject {
   return {
     ...(composite && { composite: resourceDocument(composite) }),
-    ...(resources.size > 0 && { resources: objectOf(resources, resourceDocument) }),
+    ...filled({ resources: objectOf(resources, resourceDocument) }),
   };
 }
 
@@ -79,19 +81,23 @@ function credentialDocument(data: ReadonlyMap<string, Uint8Array>): JsonObject {
 }
 
 function requirementsDocument({ extraResources, resources, schemas }: Requirements): JsonObject {
-  const some = {
-    ...(extraResources.size > 0 && { extraResources: objectOf(extraResources, selectorDocument) }),
-    ...(resources.size > 0 && { resources: objectOf(resources, selectorDocument) }),
-    ...(schemas.size > 0 && { schemas: objectOf(schemas, (schema) => ({ ...schema })) }),
-  };
-  return Object.keys(some).length === 0 ? {} : { requirements: some };
+  return filled({
+    extraResources: objectOf(extraResources, selectorDocument),
+    resources: objectOf(resources, selectorDocument),
+    schemas: objectOf(schemas, (schema) => ({ ...schema })),
+  });
+}
+
+/** Drops the fields that are empty objects. */
+function filled(fields: Readonly<Record<string, JsonObject>>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => Object.keys(value).length > 0));
 }
 
 function selectorDocument({ match, ...selector }: ResourceSelector): JsonObject {
   return { ...selector, ...("name" in match ? match : { matchLabels: objectOf(match.labels, (value) => value) }) };
 }
 
-function objectOf<T>(map: ReadonlyMap<string, T>, document: (value: T) => JsonValue): JsonObject {
+function objectOf<T>(map: ReadonlyMap<string, T> = new Map(), document: (value: T) => JsonValue): JsonObject {
   const object = newObject();
   for (const [key, value] of map) object[key] = document(value);
   return object;

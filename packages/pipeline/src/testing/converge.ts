@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
+import { merge } from "../render/merge.ts";
 import { entryName } from "./entry-name.ts";
 import { type Prepared, prepare, type TestInput } from "./prepare.ts";
 import { renderRound } from "./render.ts";
@@ -85,7 +86,7 @@ function applied(
   for (const [index, name] of now.names.entries()) {
     const resource = now.resources[index] ?? {};
     const named: KubernetesObject = { ...resource, metadata: { ...resource.metadata, name: nameOf(resource, name) } };
-    const object = overlay(given.get(name) ?? {}, named);
+    const object = merge(given.get(name) ?? {}, named);
     const status = statusOf(name, object);
     after.set(name, status === undefined ? object : { ...object, status: plain(status, `the status of ${name}`) });
   }
@@ -95,17 +96,6 @@ function applied(
 /** The name that the API server would generate from `generateName`, but deterministic. */
 function nameOf({ metadata }: KubernetesObject, entry: string): string {
   return metadata?.name ?? `${metadata?.generateName ?? ""}${entry}`;
-}
-
-function overlay(base: JsonObject, over: JsonObject): JsonObject {
-  const merged: JsonObject = { ...base };
-  for (const [key, value] of Object.entries(over)) {
-    const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
-    const result = isObject(below) && isObject(value) ? overlay(below, value) : value;
-    // `__proto__` is an ordinary key here; an assignment would set the prototype.
-    Object.defineProperty(merged, key, { value: result, enumerable: true, configurable: true, writable: true });
-  }
-  return merged;
 }
 
 /** Fails if a round forgets a resource, as a function does that creates a resource only if it does not exist. */

@@ -1,5 +1,5 @@
 import { Float64 } from "@xfn/composition";
-import { isObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonPath, type JsonValue } from "@xfn/json";
 
 /**
  * A JSON value in which secret parts are wrapped. Objects are maps here, so that `__proto__` is an ordinary key.
@@ -29,6 +29,17 @@ export function unmasked(value: JsonValue): Masked {
   const number = float64Of(value);
   if (number !== undefined) return number;
   return new Map(Object.entries(value).map(([key, field]) => [key, unmasked(field)]));
+}
+
+/** The part of a value at a path, or the hidden value that contains it. Undefined if there is none. */
+export function maskedAt(root: Masked, path: JsonPath): Masked | undefined {
+  let value: Masked | undefined = root;
+  for (const part of path) {
+    if (value instanceof Hidden) return value;
+    if (Array.isArray(value)) value = typeof part === "number" ? value[part] : undefined;
+    else value = value instanceof Map ? value.get(String(part)) : undefined;
+  }
+  return value;
 }
 
 /** The number in a boxed float64 of the engine, which a caller in the same process can put into a document. */

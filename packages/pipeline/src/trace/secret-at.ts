@@ -1,5 +1,5 @@
 import type { JsonPath, JsonValue } from "@xfn/json";
-import { Hidden, type Masked } from "./masked.ts";
+import { Hidden, type Masked, maskedAt } from "./masked.ts";
 import { maskPlaces } from "./secret-places.ts";
 
 /**
@@ -9,12 +9,7 @@ import { maskPlaces } from "./secret-places.ts";
 export function secretFields(object: JsonValue): (at: JsonPath) => boolean {
   const root = maskPlaces(object, { onHidden: () => {} });
   return (at) => {
-    let value: Masked | undefined = root;
-    for (const part of at) {
-      if (value instanceof Hidden) return true;
-      if (Array.isArray(value)) value = typeof part === "number" ? value[part] : undefined;
-      else value = value instanceof Map ? value.get(String(part)) : undefined;
-    }
+    const value = maskedAt(root, at);
     return value !== undefined && hides(value);
   };
 }
