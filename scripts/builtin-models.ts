@@ -1,7 +1,7 @@
 // Writes the fields of Kubernetes' own kinds, as Kubernetes' official client knows them, into a table of
 // packages/kubernetes. The client itself is not a dependency: it has 60 MB. With --check: compares the table.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import process from "node:process";
+import { readdirSync } from "node:fs";
+import { writeGenerated } from "./generated-file.ts";
 
 /** One field of a model of the official client. */
 interface Attribute {
@@ -43,7 +43,7 @@ const QUANTITIES: ReadonlySet<string> = new Set([
 ]);
 
 const MODULES = new URL("../node_modules/@kubernetes/client-node/dist/gen/models/", import.meta.url);
-const TABLE = new URL("../packages/kubernetes/src/builtin-kinds/generated/models.json", import.meta.url);
+const TABLE = "packages/kubernetes/src/builtin-kinds/generated/models.json";
 
 const table = new Map<string, string>();
 
@@ -90,9 +90,4 @@ const names = new Set(readdirSync(MODULES).flatMap((name) => /^(\w+)\.js$/.exec(
 for (const name of [...names].toSorted()) if (/^V\d/.test(name) && isKind(await attributesOf(name))) await add(name);
 
 const sorted = Object.fromEntries([...table].toSorted(([a], [b]) => (a < b ? -1 : 1)));
-const text = `${JSON.stringify(sorted, undefined, 2)}\n`;
-if (!process.argv.includes("--check")) writeFileSync(TABLE, text);
-else if (readFileSync(TABLE, "utf8") !== text) {
-  process.stderr.write("the table of Kubernetes' own kinds is out of date: run npm run models\n");
-  process.exitCode = 1;
-}
+writeGenerated(TABLE, `${JSON.stringify(sorted, undefined, 2)}\n`, "models");

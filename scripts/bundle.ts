@@ -89,22 +89,28 @@ const OWN_MODULES: readonly OwnModule[] = [
   { path: "render/known-schemas.js", name: "knownSchemas", file: "xfn-known-schemas.cjs" },
 ];
 
-const ownModules: Plugin = {
-  name: "own-modules",
-  setup(bundler) {
-    bundler.onResolve({ filter: /^/, namespace: "own-module" }, ({ path }) => ({ path, external: true }));
-    bundler.onResolve({ filter: /\/(?:folder-image|known-schemas)\.js$/ }, ({ path }) => {
-      return { path: basename(path), namespace: "own-module" };
-    });
-    bundler.onLoad({ filter: /^/, namespace: "own-module" }, ({ path }) => {
-      const own = OWN_MODULES.find((one) => basename(one.path) === path);
-      if (own === undefined) throw new Error(`${path} is not a module of its own`);
-      const { name, file } = own;
-      const contents = `exports.${name} = async (...given) => (await require("./${file}").load()).${name}(...given);`;
-      return { contents, loader: "js" };
-    });
-  },
-};
+/** Replaces modules by calls of the files with them. */
+function apart(filter: RegExp, modules: readonly OwnModule[], contentsOf: (own: OwnModule) => string): Plugin {
+  const namespace = `apart-${filter.source}`;
+  return {
+    name: namespace,
+    setup(bundler) {
+      bundler.onResolve({ filter: /^/, namespace }, ({ path }) => ({ path, external: true }));
+      bundler.onResolve({ filter }, ({ path, kind }) => {
+        return kind === "entry-point" ? undefined : { path: basename(path), namespace };
+      });
+      bundler.onLoad({ filter: /^/, namespace }, ({ path }) => {
+        const own = modules.find((one) => basename(one.path) === path);
+        if (own === undefined) throw new Error(`${path} is not a module of its own`);
+        return { contents: contentsOf(own), loader: "js" };
+      });
+    },
+  };
+}
+
+const ownModules = apart(/\/(?:folder-image|known-schemas)\.js$/, OWN_MODULES, ({ name, file }) => {
+  return `exports.${name} = async (...given) => (await require("./${file}").load()).${name}(...given);`;
+});
 
 /**
  * Modules with the evaluator of CEL, which few renders need. Each has a file of its own, which a call of its function
@@ -115,21 +121,9 @@ const OWN_BUNDLES: readonly OwnModule[] = [
   { path: "dist/render/definition-file.js", name: "applyDefinition", file: "xfn-render-definition.cjs" },
 ];
 
-const ownBundles: Plugin = {
-  name: "own-bundles",
-  setup(bundler) {
-    bundler.onResolve({ filter: /^/, namespace: "own-bundle" }, ({ path }) => ({ path, external: true }));
-    bundler.onResolve({ filter: /\/(?:cel\/guard|definition-file)\.js$/ }, ({ path, kind }) => {
-      return kind === "entry-point" ? undefined : { path: basename(path), namespace: "own-bundle" };
-    });
-    bundler.onLoad({ filter: /^/, namespace: "own-bundle" }, ({ path }) => {
-      const own = OWN_BUNDLES.find((one) => basename(one.path) === path);
-      if (own === undefined) throw new Error(`${path} has no bundle of its own`);
-      const { name, file } = own;
-      return { contents: `exports.${name} = (...given) => require("./${file}").${name}(...given);`, loader: "js" };
-    });
-  },
-};
+const ownBundles = apart(/\/(?:cel\/guard|definition-file)\.js$/, OWN_BUNDLES, ({ name, file }) => {
+  return `exports.${name} = (...given) => require("./${file}").${name}(...given);`;
+});
 
 const commonJs: BuildOptions = {
   ...common,

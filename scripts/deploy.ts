@@ -1,16 +1,16 @@
 // Writes the generated files of deploy/ from the controller and from the manifests there: npm run deploy. With --check,
 // it reports the files that are not current, and changes nothing.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { type JsonObject, listAt, objectAt } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { templatesOf } from "./deploy/templates.ts";
 import { type Defaults, schemaOf, valuesOf, valuesYaml } from "./deploy/values.ts";
+import { CHECKOUT, writeGenerated } from "./generated-file.ts";
 import { PROGRAMS } from "./reference/help.ts";
 
-const CHECKOUT = join(import.meta.dirname, "..");
 const DEPLOY = join(CHECKOUT, "deploy");
 
 const read = (path: string): string => readFileSync(join(DEPLOY, path), "utf8");
@@ -77,13 +77,4 @@ function files(): ReadonlyMap<string, string> {
   ]);
 }
 
-for (const [path, text] of files()) {
-  const file = join(DEPLOY, path);
-  if (existsSync(file) && readFileSync(file, "utf8") === text) continue;
-  if (process.argv.includes("--check")) {
-    process.stdout.write(`deploy/${path} is not current: npm run deploy\n`);
-    process.exitCode = 1;
-  } else {
-    writeFileSync(file, text);
-  }
-}
+for (const [path, text] of files()) writeGenerated(`deploy/${path}`, text, "deploy");

@@ -3,19 +3,18 @@
 //
 // Usage: node scripts/proto.ts [--check]
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { CHECKOUT, writeGenerated } from "./generated-file.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const CONTRACT = "proto/apiextensions/fn/proto/v1alpha1/run_function.proto";
 const OUTPUT = "packages/runner-grpc/src/generated/descriptors.ts";
 
 function buf(...args: readonly string[]): Buffer {
   const { status, stdout, stderr, error } = spawnSync("node_modules/.bin/buf", args, {
-    cwd: ROOT,
+    cwd: CHECKOUT,
     env: { ...process.env, BUF_CACHE_DIR: cache },
   });
   if (status !== 0)
@@ -41,12 +40,7 @@ try {
   buf("lint", "proto");
   buf("format", "--exit-code", "proto");
   const flags = ["--as-file-descriptor-set", "--exclude-source-info", "--output", "-"];
-  const wanted = descriptors(buf("build", "proto", "--path", CONTRACT, ...flags));
-  if (!process.argv.includes("--check")) writeFileSync(join(ROOT, OUTPUT), wanted);
-  else if (readFileSync(join(ROOT, OUTPUT), "utf8") !== wanted) {
-    console.error(`${OUTPUT} differs from proto/; run: npm run proto`);
-    process.exitCode = 1;
-  }
+  writeGenerated(OUTPUT, descriptors(buf("build", "proto", "--path", CONTRACT, ...flags)), "proto");
 } finally {
   rmSync(cache, { recursive: true, force: true });
 }

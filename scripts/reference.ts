@@ -1,8 +1,8 @@
 // Writes the generated pages of docs/reference from the built programs and the sources: npm run reference. With
 // --check, it reports the pages that are not current, and changes nothing.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
+import { CHECKOUT, writeGenerated } from "./generated-file.ts";
 import { commandsPage } from "./reference/commands.ts";
 import { conditionsPage } from "./reference/conditions.ts";
 import { errorsPage } from "./reference/errors.ts";
@@ -10,7 +10,6 @@ import { kindsPage } from "./reference/kinds.ts";
 import { metricsPage } from "./reference/metrics.ts";
 import { settingsPage } from "./reference/settings.ts";
 
-const FOLDER = join(import.meta.dirname, "../docs/reference");
 const NOTE =
   "<!-- scripts/reference.ts writes this page from the code: change the code, and run `npm run reference`. -->\n";
 
@@ -25,14 +24,7 @@ const PAGES: Readonly<Record<string, (current: string) => string | Promise<strin
 };
 
 for (const [name, write] of Object.entries(PAGES)) {
-  const file = join(FOLDER, name);
-  const current = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const text = await write(current);
-  if (text === current) continue;
-  if (process.argv.includes("--check")) {
-    process.stdout.write(`docs/reference/${name} is not current: npm run reference\n`);
-    process.exitCode = 1;
-  } else {
-    writeFileSync(file, text);
-  }
+  const path = `docs/reference/${name}`;
+  const file = join(CHECKOUT, path);
+  writeGenerated(path, await write(existsSync(file) ? readFileSync(file, "utf8") : ""), "reference");
 }

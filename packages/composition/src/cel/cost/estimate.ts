@@ -1,4 +1,4 @@
-import { lengthOf } from "../library/operators.ts";
+import { codePoints } from "../../values/code-points.ts";
 import type { Call, Expression, Fold } from "../syntax/expression.ts";
 import { DYN, insideOptional, type Type } from "../values/type.ts";
 import { costOfFunction, type Part } from "./function-costs.ts";
@@ -247,7 +247,7 @@ function sizeOfLiteral(expression: Expression): Range | undefined {
   switch (expression.kind) {
     case "literal": {
       const { value } = expression;
-      if (typeof value === "string") return fixed(lengthOf(value));
+      if (typeof value === "string") return fixed(codePoints(value));
       return fixed(value instanceof Uint8Array ? value.length : 1);
     }
     case "list":

@@ -1,5 +1,5 @@
+import { codePoints } from "../../values/code-points.ts";
 import { Format } from "../library/named-formats.ts";
-import { lengthOf } from "../library/operators.ts";
 import type { Overload } from "../syntax/expression.ts";
 import { CelMap, CelObject, Extension, List, Optional, type Value } from "../values/value.ts";
 import { visit, visitText } from "../values/visit.ts";
@@ -18,7 +18,7 @@ export function callCost({ name, id }: Overload, args: readonly Value[], result:
 function size(value: Value | undefined): number {
   if (typeof value === "string") {
     visitText(value);
-    return lengthOf(value);
+    return codePoints(value);
   }
   if (value instanceof List) return value.items.length;
   if (value instanceof CelMap) return value.entries.size;

@@ -1,3 +1,4 @@
+import { codePoints } from "../../values/code-points.ts";
 import { compareNumbers, equal, equality, identity, type Numeric, ValueSet } from "../values/equality.ts";
 import { duration, timestamp } from "../values/time.ts";
 import { typeOfValue } from "../values/type-of-value.ts";
@@ -55,20 +56,8 @@ export function defineOperators(define: Define): void {
   );
   size((value: string) => {
     visitText(value);
-    return BigInt(lengthOf(value));
+    return BigInt(codePoints(value));
   }, "string");
-}
-
-/** The number of code points of a text. */
-export function lengthOf(text: string): number {
-  let length = text.length;
-  for (let at = 0; at < text.length - 1; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 0xd8_00 || code > 0xdb_ff) continue;
-    const next = text.charCodeAt(at + 1);
-    if (next >= 0xdc_00 && next <= 0xdf_ff) length--;
-  }
-  return length;
 }
 
 function defineArithmetic(define: Define): void {

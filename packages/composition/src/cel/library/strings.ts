@@ -1,10 +1,10 @@
 import { quote } from "../../transform/text/quote.ts";
+import { codePoints } from "../../values/code-points.ts";
 import { Failure, List } from "../values/value.ts";
 import { visitText } from "../values/visit.ts";
 import { boundedLength } from "./bounds.ts";
 import type { Define } from "./define.ts";
 import { formatText } from "./format-text.ts";
-import { lengthOf } from "./operators.ts";
 import { patternOf } from "./patterns.ts";
 
 /** Texts: CEL's own functions, version 2 of its strings library, and Kubernetes' regular expressions. */
@@ -106,7 +106,7 @@ function indexOf(text: string, part: string, from: bigint): bigint | Failure {
   if (from < 0n || from > BigInt(characters.length)) return new Failure("index out of range");
   const start = characters.slice(0, Number(from)).join("").length;
   const found = text.indexOf(part, start);
-  return found < 0 ? -1n : BigInt(lengthOf(text.slice(0, found)));
+  return found < 0 ? -1n : BigInt(codePoints(text.slice(0, found)));
 }
 
 function lastIndexOf(text: string, part: string, from?: bigint): bigint | Failure {
@@ -118,7 +118,7 @@ function lastIndexOf(text: string, part: string, from?: bigint): bigint | Failur
   }
   const start = from === undefined ? text.length : characters.slice(0, Number(from)).join("").length;
   const found = text.lastIndexOf(part, start);
-  return found < 0 ? -1n : BigInt(lengthOf(text.slice(0, found)));
+  return found < 0 ? -1n : BigInt(codePoints(text.slice(0, found)));
 }
 
 function replace(text: string, from: string, to: string, count: number): string | Failure {

@@ -1,3 +1,4 @@
+import { isDate } from "../../schema/structural/formats.ts";
 import { Duration, Failure, Timestamp } from "./value.ts";
 
 export const NANOS_PER_SECOND = 1_000_000_000n;
@@ -73,10 +74,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
 
 /** Parses a full-date of RFC 3339. Undefined if the calendar does not have it. */
 export function parseDate(text: string): Timestamp | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
-  const ms = Date.parse(`${text}T00:00:00Z`);
-  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) return undefined;
-  return new Timestamp(BigInt(ms) * 1_000_000n);
+  return isDate(text) ? new Timestamp(BigInt(Date.parse(`${text}T00:00:00Z`)) * 1_000_000n) : undefined;
 }
 
 /** Prints a timestamp in UTC. */

@@ -42,13 +42,10 @@ function pattern(expression: RegExp): (text: string) => boolean {
 }
 
 /** A full-date of RFC 3339 that exists in the calendar. */
-function isDate(text: string): boolean {
-  const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
-  if (parts === null) return false;
-  const [year, month, day] = parts.slice(1).map(Number) as [number, number, number];
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const days = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0;
-  return day >= 1 && day <= days;
+export function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
 /** A date-time of RFC 3339 without leap seconds. */
@@ -128,17 +125,4 @@ function isCreditCard(text: string): boolean {
     return total + (value > 9 ? value - 9 : value);
   }, 0);
   return sum % 10 === 0;
-}
-
-/** The length of a text in code points, as in Kubernetes. */
-export function codePoints(text: string): number {
-  let pairs = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0xd800 && unit < 0xdc00) {
-      const next = text.charCodeAt(at + 1);
-      if (next >= 0xdc00 && next < 0xe000) pairs++;
-    }
-  }
-  return text.length - pairs;
 }

@@ -1,11 +1,12 @@
 import { type JsonObject, type JsonPath, type JsonValue, MAX_ISSUES } from "@xfn/json";
 import type { RE2JS } from "re2js";
 import { parseRegexp } from "../../transform/text/parse-regexp.ts";
+import { codePoints } from "../../values/code-points.ts";
 import { printGoJson } from "../../values/go-json.ts";
 import { Float64 } from "../../values/go-value.ts";
 import { isObject, MAX_VALUE_DEPTH } from "../../values/json.ts";
 import { duplicatesOf, identityOf, sameJson } from "./equality.ts";
-import { codePoints, formatCheck } from "./formats.ts";
+import { formatCheck } from "./formats.ts";
 import { formatFieldPath, formatKeyedPath, type SchemaIssue, type SchemaIssueReason } from "./issue.ts";
 import { allNodes, type SchemaNode } from "./node.ts";
 import { isMultipleOf, isNumber, typeName } from "./numbers.ts";
