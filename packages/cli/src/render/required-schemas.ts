@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { asInputError, InputError, sourceName, unreadable } from "@xfn/input";
-import { isObject, type JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt } from "@xfn/json";
 import { parseJsonDocument } from "@xfn/json/document";
 import { findSchema } from "@xfn/pipeline";
 
@@ -45,7 +45,5 @@ function readSchemaFile(path: string): JsonObject {
     () => parseJsonDocument(readFileSync(path), { source: path }),
     (error) => error instanceof Error && error.name === "DocumentError",
   );
-  const components = isObject(value) ? value["components"] : undefined;
-  const schemas = isObject(components) ? components["schemas"] : undefined;
-  return isObject(schemas) ? schemas : {};
+  return objectAt(value, "components", "schemas");
 }

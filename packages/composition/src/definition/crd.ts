@@ -1,11 +1,10 @@
-import { formatPath, type JsonObject, type JsonPath, type JsonValue, newObject } from "@xfn/json";
+import { formatPath, type JsonObject, type JsonPath, type JsonValue, newObject, objectAt } from "@xfn/json";
 import { type Descriptions, describeFields } from "../api-schema/describe.ts";
 import type { Finding } from "../reader/composition-error.ts";
 import type { TypeReport } from "../schema/structural/api-types.ts";
 import { isOwnDefaultValid } from "../schema/structural/check-values.ts";
 import { schemaProps } from "../schema/structural/json-schema-props.ts";
 import { nodeOf } from "../schema/structural/node.ts";
-import { isObject } from "../values/json.ts";
 import { DEFINITION_API_VERSION, DEFINITION_FORMS, DEFINITION_KIND, FORM_API_VERSION } from "./definition.ts";
 import { DefinitionError } from "./definition-error.ts";
 import { definitionType } from "./definition-type.ts";
@@ -275,9 +274,7 @@ function part(
   injected: Readonly<JsonObject>,
   descriptions: Descriptions = {},
 ): JsonObject {
-  const rootProperties = root["properties"];
-  const given = isObject(rootProperties) ? rootProperties[field] : undefined;
-  const author = isObject(given) ? given : newObject();
+  const author = objectAt(root, "properties", field);
   const result: JsonObject = { type: "object" };
   for (const keyword of [...SHARED_KEYWORDS, ...KEPT_KEYWORDS]) {
     const value = author[keyword];
@@ -286,9 +283,8 @@ function part(
   }
   const description = descriptions[field];
   if (description !== undefined) result["description"] ??= `${field} ${description}`;
-  const authorProperties = author["properties"];
   const own = describeFields(injected, descriptions, `${field}.`);
-  result["properties"] = merged(isObject(authorProperties) ? authorProperties : undefined, own) ?? newObject();
+  result["properties"] = merged(objectAt(author, "properties"), own) ?? newObject();
   // An API server rejects a CRD with an invalid default. Crossplane drops this one, valid or not.
   if (result["default"] !== undefined && !isOwnDefaultValid(nodeOf(result, []))) delete result["default"];
   return result;

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPath } from "@xfn/json";
+import { type JsonObject, type JsonPath, objectAt, valueAt } from "@xfn/json";
 import { SERVICE_ACCOUNT, type ServiceAccountReference } from "../api/service-account.ts";
 import { texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";
@@ -64,8 +64,7 @@ function templateOf(form: DefinitionForm): ObjectSchema<CrdSpecTemplate> {
     {
       rules: RULES,
       check(template) {
-        const validation = template.value("validation");
-        const schema = isObject(validation) ? validation["openAPIV3Schema"] : undefined;
+        const schema = valueAt(template.value("validation"), "openAPIV3Schema");
         if (isObject(schema))
           checkSpecSchema(form, schema, [...template.at("validation"), "openAPIV3Schema"], template);
       },
@@ -77,7 +76,7 @@ function templateOf(form: DefinitionForm): ObjectSchema<CrdSpecTemplate> {
 function checkSpecSchema(form: DefinitionForm, schema: JsonObject, at: JsonPath, { findings }: FieldReader): void {
   const scope = form === "InfrastructureDefinition" ? "LegacyCluster" : "LegacyNamespaced";
   const reserved = reservedFields(scope);
-  const properties = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
+  const properties = Object.keys(objectAt(schema, "properties"));
   const known = properties.filter((field) => Object.hasOwn(reserved, field));
   for (const field of known) {
     const message = "is a field that every composite resource has already; give it another name";
@@ -91,9 +90,7 @@ function checkSpecSchema(form: DefinitionForm, schema: JsonObject, at: JsonPath,
     kind: form,
     spec: { crdSpecTemplate: { validation: { openAPIV3Schema: schema } } },
   });
-  const versions = isObject(lowered["spec"]) ? lowered["spec"]["versions"] : undefined;
-  const [version] = Array.isArray(versions) ? versions : [];
-  const inner = isObject(version) && isObject(version["schema"]) ? version["schema"]["openAPIV3Schema"] : undefined;
+  const inner = valueAt(lowered, "spec", "versions", 0, "schema", "openAPIV3Schema");
   if (isObject(inner)) checkAuthorSchema(inner, [], { spec: {}, status: {} }, findingsAt(at, findings));
 }
 

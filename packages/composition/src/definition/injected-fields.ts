@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/json";
-import { isObject } from "../values/json.ts";
+import { type JsonObject, valueAt } from "@xfn/json";
 import type { Definition, DefinitionScope } from "./definition.ts";
 import { claimFieldOf, layoutOf } from "./scope.ts";
 
@@ -152,12 +151,8 @@ export function hasReclaimPolicy({ kind, spec }: Definition): boolean {
 }
 
 function definesReclaimPolicy(schemas: readonly JsonObject[]): boolean {
-  return schemas.some((schema) => fieldAt(fieldAt(schema, "spec"), "reclaimPolicy") !== undefined);
-}
-
-function fieldAt(schema: JsonValue | undefined, name: string): JsonValue | undefined {
-  const properties = isObject(schema) ? schema["properties"] : undefined;
-  return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  const path = ["properties", "spec", "properties", "reclaimPolicy"];
+  return schemas.some((schema) => valueAt(schema, ...path) !== undefined);
 }
 
 /** The fields of the spec of every claim. */

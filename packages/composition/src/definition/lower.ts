@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, newObject } from "@xfn/json";
+import { type JsonObject, type JsonValue, newObject, objectAt } from "@xfn/json";
 import { isObject } from "../values/json.ts";
 import { DEFINITION_FORMS } from "./definition.ts";
 
@@ -22,8 +22,8 @@ export function lowerDefinition(written: JsonObject, { isPublished = false }: Lo
   const { spec } = written;
   if (!isForm(written) || !isObject(spec) || spec["crdSpecTemplate"] === undefined) return written;
   const isInfrastructure = written["kind"] === "InfrastructureDefinition";
-  const template = objectIn(spec, "crdSpecTemplate");
-  const author = objectIn(template, "validation")["openAPIV3Schema"];
+  const template = objectAt(spec, "crdSpecTemplate");
+  const author = objectAt(template, "validation")["openAPIV3Schema"];
   const names = template["names"] ?? newObject();
   const version: JsonObject = {
     name: template["version"] ?? "",
@@ -48,7 +48,7 @@ export function lowerDefinition(written: JsonObject, { isPublished = false }: Lo
 
 /** The design has `connectionDetails` in its text, and `connectionSecret.keys` in a figure. */
 function connectionKeysOf(spec: JsonObject): JsonValue {
-  return spec["connectionDetails"] ?? objectIn(spec, "connectionSecret")["keys"] ?? [];
+  return spec["connectionDetails"] ?? objectAt(spec, "connectionSecret")["keys"] ?? [];
 }
 
 /** The names of requirements: those of the composite resource with the suffix Requirement. */
@@ -89,17 +89,12 @@ export interface AuthorType {
 /** The types of a schema and of the schemas of its properties and items, with their paths. */
 export function authorTypes(schema: JsonValue | undefined, path: readonly string[] = []): AuthorType[] {
   if (!isObject(schema)) return [];
-  const { type, properties } = schema;
+  const { type } = schema;
   return [
     ...(type === undefined ? [] : [{ path: [...path, "type"], type }]),
-    ...Object.entries(isObject(properties) ? properties : {}).flatMap(([field, one]) =>
+    ...Object.entries(objectAt(schema, "properties")).flatMap(([field, one]) =>
       authorTypes(one, [...path, "properties", field]),
     ),
     ...[...SCHEMA].flatMap((keyword) => authorTypes(schema[keyword], [...path, keyword])),
   ];
-}
-
-function objectIn(object: JsonObject, field: string): JsonObject {
-  const value = Object.hasOwn(object, field) ? object[field] : undefined;
-  return isObject(value) ? value : newObject();
 }

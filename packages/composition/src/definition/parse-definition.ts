@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@xfn/json";
+import { type JsonObject, type JsonValue, textAt, valueAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import { map } from "../api-schema/list.ts";
 import { conforms, type ObjectSchema, object } from "../api-schema/object.ts";
@@ -92,18 +92,15 @@ function definitionSchema(version: string): ObjectSchema<WrittenDefinition> {
 }
 
 function formSchema(kind: DefinitionForm): ObjectSchema<Written<WrittenApplication>> {
-  return documentSchema(kind, [FORM_API_VERSION], FORM_SPECS[kind], (one) => {
-    const spec = one.value("spec");
-    checkName(one, isObject(spec) ? spec["crdSpecTemplate"] : undefined);
-  });
+  return documentSchema(kind, [FORM_API_VERSION], FORM_SPECS[kind], (one) =>
+    checkName(one, valueAt(one.value("spec"), "crdSpecTemplate")),
+  );
 }
 
 function checkName(definition: FieldReader, spec: JsonValue | undefined): void {
-  const metadata = definition.value("metadata");
-  if (!isObject(metadata) || !isObject(spec) || !isObject(spec["names"])) return;
-  const [title, { plural }, group] = [metadata["name"], spec["names"], spec["group"]];
-  if (typeof title !== "string" || typeof plural !== "string" || typeof group !== "string") return;
-  if (title === "" || plural === "" || group === "") return;
+  const title = textAt(definition.value("metadata"), "name");
+  const [plural, group] = [textAt(spec, "names", "plural"), textAt(spec, "group")];
+  if (title === undefined || plural === undefined || group === undefined) return;
   const expected = `${plural}.${group}`;
   if (title !== expected)
     definition.findings.error("Invalid", ["metadata", "name"], `must be <plural>.<group>, here ${expected}`);
@@ -124,9 +121,8 @@ const PUBLICATION_SCHEMA = documentSchema<WrittenPublication>(
   [FORM_API_VERSION],
   PUBLICATION_SPEC,
   (publication) => {
-    const [metadata, spec] = [publication.value("metadata"), publication.value("spec")];
-    const reference = isObject(spec) ? spec["infrastructureDefinitionReference"] : undefined;
-    const expected = isObject(reference) ? reference["name"] : undefined;
+    const metadata = publication.value("metadata");
+    const expected = valueAt(publication.value("spec"), "infrastructureDefinitionReference", "name");
     if (!isObject(metadata) || typeof expected !== "string" || metadata["name"] === expected) return;
     const message = `must be the name of the published InfrastructureDefinition, here ${expected}`;
     publication.findings.error("Invalid", ["metadata", "name"], message);

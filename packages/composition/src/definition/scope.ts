@@ -1,6 +1,5 @@
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, valueAt } from "@xfn/json";
 import type { Layout } from "../api/machinery.ts";
-import { isObject } from "../values/json.ts";
 import type { Definition, DefinitionScope } from "./definition.ts";
 
 /** The scopes of a definition, by the API version in which its author writes it; the first is the default. */
@@ -11,8 +10,7 @@ export function scopesOf(apiVersion: unknown): readonly [DefinitionScope, ...Def
 
 /** The scope of a lowered definition. Returns the default for other values, which an unchecked definition may have. */
 export function scopeOf(xrd: JsonObject): DefinitionScope {
-  const spec = xrd["spec"];
-  const scope = isObject(spec) ? spec["scope"] : undefined;
+  const scope = valueAt(xrd, "spec", "scope");
   // A stored LegacyCluster definition can be read in every version.
   if (scope === "Namespaced" || scope === "Cluster" || scope === "LegacyCluster") return scope;
   if (scope === "LegacyNamespaced" && xrd["kind"] === "ApplicationDefinition") return scope;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, valueAt } from "@xfn/json";
 import { SERVICE_ACCOUNT } from "../api/service-account.ts";
 import { eachDuplicate, list, map, texts } from "../api-schema/list.ts";
 import { ANY_OBJECT, named, type ObjectSchema, object } from "../api-schema/object.ts";
@@ -158,9 +158,9 @@ function checkVersions(versions: readonly FieldReader[], spec: FieldReader, apiV
   const scope = scopeOf({ apiVersion, spec: spec.json });
   const injected = injectedFields(scope, isObject(spec.value("claimNames")));
   for (const version of versions) {
-    const holder = version.value("schema");
-    const schema = isObject(holder) && isObject(holder["openAPIV3Schema"]) && holder["openAPIV3Schema"];
-    if (schema) checkAuthorSchema(schema, [...version.at("schema"), "openAPIV3Schema"], injected, version.findings);
+    const schema = valueAt(version.value("schema"), "openAPIV3Schema");
+    if (isObject(schema))
+      checkAuthorSchema(schema, [...version.at("schema"), "openAPIV3Schema"], injected, version.findings);
   }
 }
 

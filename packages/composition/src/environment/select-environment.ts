@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, type KubernetesObject, newObject, setField } from "@xfn/json";
+import { type JsonObject, type JsonValue, type KubernetesObject, newObject, objectsAt, setField } from "@xfn/json";
 import type { Composition } from "../api/composition.ts";
 import type { EnvironmentConfiguration } from "../api/template.ts";
 import { FieldPathError } from "../field-path/field-path.ts";
@@ -123,9 +123,7 @@ function isConfig({ kind }: KubernetesObject): boolean {
 }
 
 function namedByComposite(composite: KubernetesObject): string[] {
-  const spec = composite["spec"];
-  const refs = isObject(spec) ? spec["environmentConfigRefs"] : undefined;
-  return Array.isArray(refs) ? refs.filter(isObject).map((ref) => textOf(ref, "name")) : [];
+  return objectsAt(composite, "spec", "environmentConfigRefs").map((ref) => textOf(ref, "name"));
 }
 
 function configNames(

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { documentsOf, InputError, positionOf, readInput } from "@xfn/input";
-import { isObject } from "@xfn/json";
+import { isObject, objectAt, textsAt } from "@xfn/json";
 import { printYaml } from "@xfn/json/document";
 import { isPackageName, META_GROUP } from "@xfn/package";
 
@@ -42,13 +42,11 @@ export async function packageMetadata(dir: string, version: "v1" | "v1alpha1"): 
   if (document === undefined) throw new InputError(`${path} is empty`);
   if (second !== undefined) throw new InputError(`${path} must hold one document`, { details: [positionOf(second)] });
   const { value } = document;
-  const metadata = isObject(value) && isObject(value["metadata"]) ? value["metadata"] : {};
-  const { name, annotations } = metadata;
+  const { apiVersion, kind } = objectAt(value);
+  const { name, annotations } = objectAt(value, "metadata");
   const faults = [
-    isObject(value) && API_VERSIONS.has(value["apiVersion"])
-      ? undefined
-      : `apiVersion must be ${[...API_VERSIONS].join(" or ")}`,
-    isObject(value) && value["kind"] === "Function" ? undefined : "kind must be Function",
+    API_VERSIONS.has(apiVersion) ? undefined : `apiVersion must be ${[...API_VERSIONS].join(" or ")}`,
+    kind === "Function" ? undefined : "kind must be Function",
     isPackageName(name) ? undefined : "metadata.name must be a Kubernetes name",
     faultOf(annotations),
   ].filter((fault) => fault !== undefined);
@@ -56,7 +54,7 @@ export async function packageMetadata(dir: string, version: "v1" | "v1alpha1"): 
     throw new InputError(`${path} is not the metadata of a function`, {
       details: faults.map((fault) => `${path}: ${fault}`),
     });
-  return { name: name as string, annotations: textsOf(annotations), content: await readInput(path) };
+  return { name: name as string, annotations: textsAt(annotations), content: await readInput(path) };
 }
 
 /** Why a Kubernetes API server would refuse annotations; undefined if it would not. */
@@ -65,13 +63,6 @@ function faultOf(annotations: unknown): string | undefined {
   if (!isObject(annotations)) return "metadata.annotations must be an object";
   const wrong = Object.keys(annotations).find((key) => typeof annotations[key] !== "string");
   return wrong === undefined ? undefined : `metadata.annotations[${wrong}] must be a text: quote it`;
-}
-
-function textsOf(value: unknown): Record<string, string> {
-  if (!isObject(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
 }
 
 function nameOf(dir: string): string {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { InputError, unreadable } from "@xfn/input";
-import { isObject, type JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, valueAt } from "@xfn/json";
 import type { Image } from "@xfn/oci-rootfs";
 import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import type { BundledPackage } from "../bundle/bundled-packages.ts";
@@ -131,13 +131,13 @@ function readLock(dir: string): Lock {
 }
 
 function parseLock(path: string): Lock {
-  let lock: unknown;
+  let lock: JsonValue;
   try {
-    lock = JSON.parse(readFileSync(path, "utf8"));
+    lock = JSON.parse(readFileSync(path, "utf8")) as JsonValue;
   } catch (error) {
     throw unreadable(path, error);
   }
-  const packages = isObject(lock) ? lock["packages"] : undefined;
+  const packages = valueAt(lock, "packages");
   if (!isObject(packages))
     throw new InputError(`${path} is from npm 6 or older (it has no "packages"): run npm install to upgrade it`);
   const known = new Map<string, JsonObject>();

@@ -1,4 +1,4 @@
-import { firstDifference, formatPath, isObject, type JsonValue } from "@xfn/json";
+import { canonicalJson, firstDifference, formatPath, isObject, type JsonValue } from "@xfn/json";
 import { type Desired, type FunctionIO, type Observed, type Result, severityOf } from "./functionio.ts";
 
 /** The state after a step. */
@@ -48,26 +48,15 @@ function newResults(earlier: readonly Result[], returned: readonly Result[]): Re
   // Counted, not compared with each other: a function can return a million of them.
   const left = new Map<string, number>();
   for (const result of earlier) {
-    const key = canonical(result);
+    const key = canonicalJson(result);
     left.set(key, (left.get(key) ?? 0) + 1);
   }
   return returned.filter((result) => {
-    const key = canonical(result);
+    const key = canonicalJson(result);
     const copies = left.get(key) ?? 0;
     if (copies > 0) left.set(key, copies - 1);
     return copies === 0;
   });
-}
-
-/** A text that equal values share, as {@link firstDifference} compares them. */
-function canonical(value: JsonValue | undefined): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (isObject(value)) {
-    const fields = Object.keys(value).toSorted();
-    return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
-  }
-  // A bigint and a number of the same value are equal.
-  return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? "");
 }
 
 function changedObserved(given: Observed, returned: Observed): string | undefined {

@@ -1,4 +1,4 @@
-import { formatPath, isObject, type JsonValue, type ParseLimits } from "@xfn/json";
+import { formatPath, type JsonValue, listAt, type ParseLimits, valueAt } from "@xfn/json";
 import { FunctionIOError } from "./functionio-error.ts";
 
 /** Bounds of a FunctionIO. */
@@ -21,8 +21,7 @@ export function checkEntries(value: JsonValue, maxEntries: number, source: strin
 }
 
 function checkLength(value: JsonValue, path: readonly string[], maxEntries: number, source: string | undefined): void {
-  const list = path.reduce<JsonValue | undefined>((at, key) => (isObject(at) ? at[key] : undefined), value);
-  if (!Array.isArray(list) || list.length <= maxEntries) return;
+  if (listAt(value, ...path).length <= maxEntries) return;
   const message = `has more than ${maxEntries} entries in ${formatPath(path)}; the function must return fewer`;
   throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
 }
@@ -33,20 +32,13 @@ function checkLength(value: JsonValue, path: readonly string[], maxEntries: numb
  * @throws {FunctionIOError} TooManyValues
  */
 export function checkObjects(value: JsonValue, maxValues: number, source: string | undefined): void {
-  const desired = isObject(value) ? value["desired"] : undefined;
-  if (!isObject(desired)) return;
-  const { composite, resources } = desired;
-  const objects: [string, JsonValue | undefined][] = [["desired.composite", composite]];
-  if (Array.isArray(resources))
-    for (const [index, entry] of resources.entries()) objects.push([`desired.resources[${index}]`, entry]);
-  for (const [path, entry] of objects) {
-    const resource = isObject(entry) ? entry["resource"] : undefined;
-    if (resource !== undefined) checkValues(resource, `${path}.resource`, maxValues, source);
-  }
+  checkValues(valueAt(value, "desired", "composite", "resource"), "desired.composite.resource", maxValues, source);
+  for (const [index, entry] of listAt(value, "desired", "resources").entries())
+    checkValues(valueAt(entry, "resource"), `desired.resources[${index}].resource`, maxValues, source);
 }
 
-function checkValues(value: JsonValue, path: string, maxValues: number, source: string | undefined): void {
-  if (valuesLeft(value, maxValues) >= 0) return;
+function checkValues(value: JsonValue | undefined, path: string, maxValues: number, source: string | undefined): void {
+  if (value === undefined || valuesLeft(value, maxValues) >= 0) return;
   const message = `has more than ${maxValues} fields and items in ${path}; the function must return fewer`;
   throw new FunctionIOError("TooManyValues", [{ path: "", message }], source);
 }
@@ -59,9 +51,9 @@ function checkValues(value: JsonValue, path: string, maxValues: number, source: 
 export function checkItemLimits(value: JsonValue, limits: FunctionIOLimits, source: string | undefined): void {
   const { maxEntries = Infinity, maxObjectValues } = limits;
   for (const list of ["items", "results"]) checkLength(value, [list], maxEntries, source);
-  const items = isObject(value) ? value["items"] : undefined;
-  if (!Array.isArray(items) || maxObjectValues === undefined) return;
-  for (const [index, item] of items.entries()) checkValues(item, `items[${index}]`, maxObjectValues, source);
+  if (maxObjectValues === undefined) return;
+  for (const [index, item] of listAt(value, "items").entries())
+    checkValues(item, `items[${index}]`, maxObjectValues, source);
 }
 
 /** Subtracts the fields and items of a value from `most`, until that is negative. */

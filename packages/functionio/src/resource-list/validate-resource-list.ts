@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, kindOf } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, kindOf, valueAt } from "@xfn/json";
 import { Check, checkKubernetes, type Finding } from "../function-io/validate.ts";
 import {
   ACCEPTED_API_VERSIONS,
@@ -70,8 +70,6 @@ function checkName(check: Check, item: JsonObject, index: number, names: Map<str
 
 /** An annotation of an object of any form. */
 export function annotationOf(item: JsonObject, annotation: string): string | undefined {
-  const metadata = item["metadata"];
-  const annotations = isObject(metadata) ? metadata["annotations"] : undefined;
-  const value = isObject(annotations) ? annotations[annotation] : undefined;
+  const value = valueAt(item, "metadata", "annotations", annotation);
   return typeof value === "string" ? value : undefined;
 }

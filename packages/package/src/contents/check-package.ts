@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonPath } from "@xfn/json";
+import { type JsonObject, type JsonPath, type JsonValue, objectAt, textAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import { type Dependency, readDependencies } from "../dependencies/dependency.ts";
 import type { PackageErrorCode } from "../errors/package-error.ts";
@@ -89,11 +89,11 @@ function metadataOf(
   const add = (path: JsonPath, problem: string, remedy: string): void => {
     faults.push({ code: "InvalidMetadata", document: meta, path, problem, remedy });
   };
-  const { name } = child(meta.value, "metadata");
+  const { name } = objectAt(meta.value, "metadata");
   if (!isPackageName(name))
     add(["metadata", "name"], "must be a Kubernetes name", "use lower case letters, digits, - and .");
-  const spec = child(meta.value, "spec");
-  const constraint = child(spec, "crossplane")["version"];
+  const spec = objectAt(meta.value, "spec");
+  const constraint = objectAt(spec, "crossplane")["version"];
   const isConstraint = typeof constraint === "string" && parseConstraint(constraint) !== undefined;
   if (constraint !== undefined && !isConstraint)
     add(["spec", "crossplane", "version"], "must be a version constraint, such as >=v1.14.0", "correct it");
@@ -113,7 +113,7 @@ function checkObjects(kind: PackageKind, objects: readonly ParsedDocument[], fau
       faults.push({ code, document, path, problem, remedy });
     };
     const { value } = document;
-    const { name } = child(value, "metadata");
+    const { name } = objectAt(value, "metadata");
     const what = describeKind(value);
     const identity = `${what.split("/")[0]}/${typeof name === "string" ? name : ""}`;
     if (!CONTENTS[kind].includes(what))
@@ -131,9 +131,9 @@ type AddFault = (code: PackageErrorCode, path: JsonPath, problem: string, remedy
 /** The kinds whose objects add a kind to a group. Their names end in the group. */
 const DEFINING = /^(?:CustomResource|ManagedResource|CompositeResource)Definition\./;
 
-function checkGroup(what: string, name: string, value: unknown, add: AddFault): void {
+function checkGroup(what: string, name: string, value: JsonValue, add: AddFault): void {
   if (!DEFINING.test(what)) return;
-  const { group } = child(value, "spec");
+  const { group } = objectAt(value, "spec");
   for (const one of [group, name.slice(name.indexOf(".") + 1)]) {
     if (typeof one !== "string") continue;
     const owner = reservedGroupOwner(one);
@@ -145,18 +145,12 @@ function checkGroup(what: string, name: string, value: unknown, add: AddFault): 
 }
 
 /** `Kind.group/version`. */
-function describeKind(value: unknown): string {
-  const { kind, apiVersion } = isObject(value) ? value : {};
+function describeKind(value: JsonValue): string {
+  const { kind, apiVersion } = objectAt(value);
   if (typeof kind !== "string" || typeof apiVersion !== "string") return "a document without apiVersion and kind";
   return `${kind}.${apiVersion}`;
 }
 
-function groupOf(value: unknown): string | undefined {
-  const apiVersion = isObject(value) ? value["apiVersion"] : undefined;
-  return typeof apiVersion === "string" ? apiVersion.split("/")[0] : undefined;
-}
-
-function child(value: unknown, field: string): JsonObject {
-  const found = isObject(value) ? value[field] : undefined;
-  return isObject(found) ? found : {};
+function groupOf(value: JsonValue): string | undefined {
+  return textAt(value, "apiVersion")?.split("/")[0];
 }

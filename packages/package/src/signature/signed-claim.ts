@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { objectAt } from "@xfn/json";
 import { parseReference } from "@xfn/oci-rootfs/image-name";
 import { readJson } from "./read-json.ts";
 
@@ -26,11 +26,11 @@ const STATEMENT_TYPE = /^https:\/\/in-toto\.io\/Statement\/v/;
  * @returns why it is not about the image; undefined if it is
  */
 export function claimProblem(payload: Uint8Array, image: SignedImage): string | undefined {
-  const critical = objectIn(readJson(payload), "critical");
+  const critical = objectAt(readJson(payload), "critical");
   if (!CLAIM_TYPES.has(critical["type"])) return `its type is ${JSON.stringify(critical["type"])}`;
-  const digest = objectIn(critical, "image")["docker-manifest-digest"];
+  const digest = objectAt(critical, "image")["docker-manifest-digest"];
   if (digest !== image.digest) return `it is for ${JSON.stringify(digest)}`;
-  const name = objectIn(critical, "identity")["docker-reference"];
+  const name = objectAt(critical, "identity")["docker-reference"];
   if (name === undefined || name === "" || (typeof name === "string" && isNameOf(name, image))) return undefined;
   return `it is for the repository ${JSON.stringify(name)}`;
 }
@@ -40,7 +40,7 @@ export function statementProblem(payload: Uint8Array, { digest }: SignedImage): 
   const { _type: type, predicateType, subject } = readJson(payload);
   if (typeof type !== "string" || !STATEMENT_TYPE.test(type)) return "it is not an in-toto statement";
   if (predicateType !== SIGN_PREDICATE) return `it states ${JSON.stringify(predicateType)}`;
-  const subjects = (Array.isArray(subject) ? subject : []).map((one) => objectIn(one, "digest")["sha256"]);
+  const subjects = (Array.isArray(subject) ? subject : []).map((one) => objectAt(one, "digest")["sha256"]);
   if (subjects.some((hex) => typeof hex === "string" && `sha256:${hex}` === digest)) return undefined;
   return `it is for ${JSON.stringify(subjects)}`;
 }
@@ -53,9 +53,4 @@ function isNameOf(name: string, { repositories }: SignedImage): boolean {
   } catch {
     return false;
   }
-}
-
-function objectIn(value: unknown, field: string): JsonObject {
-  const inside = isObject(value) ? value[field] : undefined;
-  return isObject(inside) ? inside : {};
 }

@@ -1,8 +1,8 @@
-import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
 import type { ExplicitConnectionDetail } from "@xfn/functionio";
 import { isObject, type JsonValue } from "@xfn/json";
 import { connectionSecretOf, isSecret, namespacedName, secretDetails } from "./connection-secrets.ts";
 import type { CompositeResource } from "./observed-entries.ts";
+import { isEntry } from "./own-output.ts";
 
 /** The observed objects of a render, without the XR's own connection Secret. */
 export interface Observed {
@@ -17,12 +17,9 @@ export interface Observed {
  */
 export function takeCompositeSecret(objects: readonly JsonValue[], composite: CompositeResource): Observed {
   const reference = connectionSecretOf(composite);
-  const secret = objects.filter(isObject).find((object) => {
-    if (reference === undefined || !isSecret(object) || !isObject(object["metadata"])) return false;
-    const { annotations } = object["metadata"];
-    if (isObject(annotations) && Object.hasOwn(annotations, ANNOTATION_RESOURCE_NAME)) return false;
-    return namespacedName(object) === reference;
-  });
+  const secret = objects
+    .filter(isObject)
+    .find((object) => isSecret(object) && !isEntry(object) && namespacedName(object) === reference);
   if (secret === undefined) return { objects, connectionDetails: undefined };
   return { objects: objects.filter((object) => object !== secret), connectionDetails: secretDetails(secret) };
 }

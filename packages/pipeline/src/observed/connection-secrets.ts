@@ -1,10 +1,9 @@
 import type { ExplicitConnectionDetail } from "@xfn/functionio";
-import { isObject, type KubernetesObject, textsAt } from "@xfn/json";
+import { isObject, type KubernetesObject, textsAt, valueAt } from "@xfn/json";
 
 /** `namespace/name` of the Secret for a resource's connection details (`spec.writeConnectionSecretToRef`). */
 export function connectionSecretOf(resource: KubernetesObject): string | undefined {
-  const { spec } = resource;
-  const reference = isObject(spec) ? spec["writeConnectionSecretToRef"] : undefined;
+  const reference = valueAt(resource, "spec", "writeConnectionSecretToRef");
   if (!isObject(reference)) return undefined;
   const { name, namespace = resource.metadata?.namespace ?? "" } = reference;
   return typeof name === "string" && typeof namespace === "string" ? `${namespace}/${name}` : undefined;

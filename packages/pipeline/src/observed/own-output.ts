@@ -1,5 +1,5 @@
 import { ANNOTATION_RESOURCE_NAME } from "@xfn/composition";
-import { isObject, type JsonValue } from "@xfn/json";
+import { type JsonValue, objectAt, textOrEmpty, valueAt } from "@xfn/json";
 import type { CompositeResource } from "./observed-entries.ts";
 
 /** The group of the documents that a render prints in addition to objects: `Result` and `Context`. */
@@ -15,18 +15,22 @@ export function withoutOwnOutput(objects: readonly JsonValue[], composite: Compo
 
 /** Whether an object is the XR, in any version. A composed resource of its kind has the annotation of its entry. */
 function isCopy(object: JsonValue, composite: CompositeResource): boolean {
-  if (!isObject(object) || !isObject(object["metadata"])) return false;
-  const { name, namespace, annotations } = object["metadata"];
-  if (isObject(annotations) && Object.hasOwn(annotations, ANNOTATION_RESOURCE_NAME)) return false;
+  const { name, namespace } = objectAt(object, "metadata");
   return (
-    object["kind"] === composite.kind &&
+    !isEntry(object) &&
+    valueAt(object, "kind") === composite.kind &&
     groupOf(object) === groupOf(composite) &&
     name === composite.metadata.name &&
     (namespace ?? "") === (composite.metadata.namespace ?? "")
   );
 }
 
+/** Whether an object has the annotation with the name of its entry. */
+export function isEntry(object: JsonValue): boolean {
+  return valueAt(object, "metadata", "annotations", ANNOTATION_RESOURCE_NAME) !== undefined;
+}
+
 function groupOf(object: JsonValue): string {
-  const apiVersion = isObject(object) ? object["apiVersion"] : undefined;
-  return typeof apiVersion === "string" && apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  const apiVersion = textOrEmpty(object, "apiVersion");
+  return apiVersion.slice(0, Math.max(0, apiVersion.indexOf("/")));
 }

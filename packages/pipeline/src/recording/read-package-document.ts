@@ -12,7 +12,7 @@ import {
   type SchemaSelector,
   type Target,
 } from "@xfn/function-grpc";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, valueAt } from "@xfn/json";
 import { RecordingError } from "./recording-error.ts";
 import { isMask } from "./secret-masks.ts";
 
@@ -66,7 +66,7 @@ function resourceOf(state: JsonValue): ResourceState {
 }
 
 function detailOf(detail: JsonValue): [name: string, value: Uint8Array] {
-  const base64 = isObject(detail) ? detail["base64"] : undefined;
+  const base64 = valueAt(detail, "base64");
   // The mask of a binary secret is text.
   if (typeof base64 === "string" && !isMask(base64))
     return [requiredText(detail, "name"), Buffer.from(base64, "base64")];

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, objectAt, textAt, textOrEmpty, valueAt } from "@xfn/json";
 import { readFile } from "./read-file.ts";
 import {
   RECORDING_VERSION,
@@ -30,7 +30,7 @@ export function readRecording(folder: string): Recording {
   if (steps.length > MAX_STEPS)
     throw new RecordingError("TooLarge", `${INDEX_FILE} has ${steps.length} steps; at most ${MAX_STEPS} are read`);
   const composite = objectOf(index["composite"]);
-  const composition = optionalText(index["composition"]);
+  const composition = textAt(index, "composition");
   const error = errorOf(index["error"]);
   const read = steps.map((step, at) => readStep(folder, step, at));
   const names = read.map(({ name }) => name);
@@ -65,8 +65,7 @@ function readStep(folder: string, listed: JsonValue, index: number): RecordedSte
   if (requiredText(document, "step", file) !== name)
     throw invalid(`${file} is about another step than ${JSON.stringify(name)}, which ${INDEX_FILE} names`);
   const calls = requiredList(document, "calls", file);
-  const count = isObject(listed) ? listed["calls"] : undefined;
-  if (calls.length !== count || calls.length === 0)
+  if (calls.length !== valueAt(listed, "calls") || calls.length === 0)
     throw invalid(`${file} has ${calls.length} calls, and ${INDEX_FILE} says another number`);
   return {
     name,
@@ -76,9 +75,7 @@ function readStep(folder: string, listed: JsonValue, index: number): RecordedSte
 }
 
 function callOf(call: JsonValue, place: string): RecordedCall {
-  const { input, output, error }: { input?: JsonValue; output?: JsonValue; error?: JsonValue } = isObject(call)
-    ? call
-    : {};
+  const { input, output, error } = objectAt(call);
   if (!isObject(input)) throw invalid(`${place} has no input`);
   const failure = errorOf(error);
   if (isObject(output) === (failure !== undefined)) throw invalid(`${place} must have either an output or an error`);
@@ -87,22 +84,18 @@ function callOf(call: JsonValue, place: string): RecordedCall {
 
 function errorOf(value: JsonValue | undefined): RecordedError | undefined {
   if (!isObject(value)) return undefined;
-  return { code: optionalText(value["code"]) ?? "Internal", message: optionalText(value["message"]) ?? "" };
+  return { code: textAt(value, "code") ?? "Internal", message: textOrEmpty(value, "message") };
 }
 
 function objectOf(value: JsonValue | undefined): RecordedObject | undefined {
   if (!isObject(value)) return undefined;
-  const namespace = optionalText(value["namespace"]);
+  const namespace = textAt(value, "namespace");
   return {
-    apiVersion: optionalText(value["apiVersion"]) ?? "",
-    kind: optionalText(value["kind"]) ?? "",
-    name: optionalText(value["name"]) ?? "",
+    apiVersion: textOrEmpty(value, "apiVersion"),
+    kind: textOrEmpty(value, "kind"),
+    name: textOrEmpty(value, "name"),
     ...(namespace !== undefined && { namespace }),
   };
-}
-
-function optionalText(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function requiredText(object: JsonObject, field: string, place: string): string {

@@ -1,6 +1,6 @@
 import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
-import { isObject, type JsonObject, MAX_TEXT_BYTES } from "@xfn/json";
+import { isObject, type JsonObject, MAX_TEXT_BYTES, textsAt, valueAt } from "@xfn/json";
 import { parseTrustedJson } from "@xfn/json/document";
 import { printJson } from "@xfn/json/text";
 import type { PipelineInput, SecretReference } from "../steps/pipeline-input.ts";
@@ -168,12 +168,10 @@ export class Replay {
 
 /** The recorded masks as the content of a Secret. */
 function secretData(step: RecordedStep | undefined, name: string): ReadonlyMap<string, Uint8Array> | undefined {
-  const credentials = step?.calls[0]?.input["credentials"];
-  const credential = isObject(credentials) ? credentials[name] : undefined;
-  const data = isObject(credential) ? credential["data"] : undefined;
-  if (!isObject(data)) return undefined;
-  const texts = Object.entries(data).filter((field): field is [string, string] => typeof field[1] === "string");
-  return new Map(texts.map(([key, value]) => [key, Buffer.from(value)]));
+  const data = valueAt(step?.calls[0]?.input, "credentials", name, "data");
+  return isObject(data)
+    ? new Map(Object.entries(textsAt(data)).map(([key, text]) => [key, Buffer.from(text)]))
+    : undefined;
 }
 
 const SUMMARIES: Readonly<Partial<Record<RecordingErrorCode, string>>> = {

@@ -1,6 +1,6 @@
 import { type Layout, machineryOf, specWith } from "@xfn/composition";
 import { SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
+import { isObject, type JsonObject, type KubernetesObject, listAt, objectAt, textOrEmpty, valueAt } from "@xfn/json";
 import { type CompositeResource, identityOf } from "../observed/observed-entries.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
 import type { StepResult } from "../outcome/step-result.ts";
@@ -43,8 +43,7 @@ export function presentComplete({ run, given, layout }: CompleteRender): RenderR
 
 function composed(run: PipelineResult, layout: Layout): KubernetesObject {
   const { composite, desired } = run;
-  const status = desired.composite?.resource?.["status"];
-  const own = isObject(status) ? status : {};
+  const own = objectAt(desired.composite?.resource, "status");
   // As in Crossplane, the observed conditions stay: functions set others.
   const observed = conditionsOf(composite["status"]).map(asSet);
   const readiness = run.ready === undefined ? ready(run.unready) : ready([], run.ready);
@@ -61,8 +60,7 @@ function composed(run: PipelineResult, layout: Layout): KubernetesObject {
 /** The XR after a fatal result: its status, with the conditions that functions set before. */
 function failed(run: PipelineResult, fatal: StepResult, layout: Layout): KubernetesObject {
   const { composite, conditions: set } = run;
-  const status = composite["status"];
-  const own = isObject(status) ? status : {};
+  const own = objectAt(composite, "status");
   const failure = { ...synced(composeError(fatal)), ...generationOf(composite) };
   const known = setConditions(conditionsOf(own), [failure, ...set]);
   const seen = new Set(set.map(({ type }) => type));
@@ -83,26 +81,22 @@ function failed(run: PipelineResult, fatal: StepResult, layout: Layout): Kuberne
   });
 }
 
-function asSet({ type, status, reason, message, observedGeneration }: JsonObject): SetCondition {
+function asSet(condition: JsonObject): SetCondition {
+  const { message, observedGeneration } = condition;
   return {
-    type: textOf(type),
-    status: textOf(status),
-    reason: textOf(reason),
+    type: textOrEmpty(condition, "type"),
+    status: textOrEmpty(condition, "status"),
+    reason: textOrEmpty(condition, "reason"),
     ...(typeof message === "string" && { message }),
     ...(typeof observedGeneration === "number" && { observedGeneration }),
   };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 /** Claims, which only the XRs of Crossplane 1 have, show these conditions too. */
 function claimConditions(status: JsonObject, conditions: readonly StepCondition[], { isLegacy }: Layout): JsonObject {
   const shown = conditions.filter(({ target }) => target === "CompositeAndClaim").map(({ type }) => type);
   if (!isLegacy || shown.length === 0) return {};
-  const before = Array.isArray(status["claimConditionTypes"]) ? status["claimConditionTypes"] : [];
-  return { claimConditionTypes: [...new Set([...before, ...shown])] };
+  return { claimConditionTypes: [...new Set([...listAt(status, "claimConditionTypes"), ...shown])] };
 }
 
 function eventsOf(run: PipelineResult, given: CompositeResource, layout: Layout): StepResult[] {
@@ -130,9 +124,8 @@ const COMPOSE = "ComposeResources";
 function selection(composite: CompositeResource, given: CompositeResource, layout: Layout): StepResult[] {
   const before = machineryOf(given, layout)["compositionRef"];
   const after = machineryOf(composite, layout)["compositionRef"];
-  const name = isObject(after) ? after["name"] : undefined;
-  if (isObject(before) && before["name"] === name && Object.keys(before).length === 1) return [];
-  return [normal("SelectComposition", `Successfully selected composition: ${textOf(name)}`)];
+  if (isObject(before) && before["name"] === valueAt(after, "name") && Object.keys(before).length === 1) return [];
+  return [normal("SelectComposition", `Successfully selected composition: ${textOrEmpty(after, "name")}`)];
 }
 
 function normal(reason: string, message: string): StepResult {

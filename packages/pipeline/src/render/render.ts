@@ -1,6 +1,6 @@
 import { type Composition, connectionDetailName, isComplete } from "@xfn/composition";
 import type { Desired } from "@xfn/functionio";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
+import { isObject, type JsonObject, type KubernetesObject, objectAt, valueAt } from "@xfn/json";
 import { takeCompositeSecret } from "../observed/composite-secret.ts";
 import { asComposite, type CompositeResource, identityOf, observedEntries } from "../observed/observed-entries.ts";
 import { withoutOwnOutput } from "../observed/own-output.ts";
@@ -72,10 +72,9 @@ function shortComposite(composite: CompositeResource, wanted: KubernetesObject):
 
 /** An XR can select Compositions by label. */
 function checkSelector(composition: Composition, composite: CompositeResource): void {
-  const spec = isObject(composite["spec"]) ? composite["spec"] : {};
+  const spec = objectAt(composite, "spec");
   const machinery = isObject(spec["crossplane"]) ? spec["crossplane"] : spec;
-  const selector = machinery["compositionSelector"];
-  const wanted = isObject(selector) ? selector["matchLabels"] : undefined;
+  const wanted = valueAt(machinery, "compositionSelector", "matchLabels");
   if (!isObject(wanted)) return;
   const labels: JsonObject = composition.metadata.labels ?? {};
   const missing = Object.keys(wanted).filter((key) => !Object.hasOwn(labels, key) || labels[key] !== wanted[key]);

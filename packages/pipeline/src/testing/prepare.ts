@@ -6,7 +6,7 @@ import {
   parseComposition,
 } from "@xfn/composition";
 import { applyDefaults } from "@xfn/composition/definition";
-import { isObject, type JsonObject, type JsonValue } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, listAt } from "@xfn/json";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { type Replay } from "../recording/index.ts";
 import type { PipelineInput } from "../steps/pipeline-input.ts";
@@ -136,9 +136,8 @@ function readDefinition(source: Source): JsonObject {
   return readKind(source, "CompositeResourceDefinition", "definition").value as JsonObject;
 }
 
-function connectionKeys({ spec }: JsonObject): string[] {
-  const keys = isObject(spec) ? spec["connectionSecretKeys"] : undefined;
-  return Array.isArray(keys) ? keys.filter((key) => typeof key === "string") : [];
+function connectionKeys(definition: JsonObject): string[] {
+  return listAt(definition, "spec", "connectionSecretKeys").filter((key) => typeof key === "string");
 }
 
 function readObserved(observed: NonNullable<TestInput["observed"]>, composite: JsonObject): JsonValue[] {

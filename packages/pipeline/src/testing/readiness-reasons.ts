@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { conditionStatus, isReady, ReadinessError } from "@xfn/composition";
 import type { ReadinessCheck } from "@xfn/functionio";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectsAt } from "@xfn/json";
 
 /** The readiness checks of one composed resource. */
 export interface EntryChecks {
@@ -32,8 +32,7 @@ export function readinessReasons(observed: KubernetesObject | undefined, checks:
 const READY: ReadinessCheck = { type: "MatchCondition", matchCondition: { type: "Ready", status: "True" } };
 
 function conditionOf({ status }: JsonObject, type: string): JsonObject | undefined {
-  const conditions = isObject(status) ? status["conditions"] : undefined;
-  return Array.isArray(conditions) ? conditions.filter(isObject).find((one) => one["type"] === type) : undefined;
+  return objectsAt(status, "conditions").find((one) => one["type"] === type);
 }
 
 function checkReason(
