@@ -20,6 +20,15 @@ spec:
   scope: Cluster
   versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
 `;
+const ADMISSION = `
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: { name: checks }
+webhooks:
+  - name: check.example.org
+    rules: [{ apiGroups: [example.org], apiVersions: ["*"], operations: [CREATE], resources: [buckets] }]
+`;
 const CONVERSION = "  conversion: { strategy: Webhook, webhook: { conversionReviewVersions: [v1] } }\n";
 
 /** An active revision of a Provider with one CRD. @param conversion of the CRD */
@@ -35,7 +44,7 @@ function providerWorld(conversion = CONVERSION) {
   const service = { namespace: "xfn-system", name: "first", port: 9443, caBundle: "Y2E=" };
   const listOf = (kind: string): LiveObject[] => [...client.objects.values()].filter((one) => one.kind === kind);
   const find = (kind: string): LiveObject | undefined => listOf(kind)[0];
-  const state = { service, reads: 0 };
+  const state = { service, reads: 0, isServed: true };
   const context = {
     client,
     informers: {
@@ -59,13 +68,14 @@ function providerWorld(conversion = CONVERSION) {
     now: () => 0,
   } as unknown as Context;
   const markOf = (): string => state.service.name;
-  const webhooks = { of: async () => ({ ...state.service, mark: markOf() }), markOf };
+  const webhooks = { of: async () => (state.isServed ? { ...state.service, mark: markOf() } : undefined), markOf };
   const reconcile = packageRevisionReconciler(context, PACKAGES.Provider, undefined, webhooks);
   return Object.assign(state, {
     /** Reconciles twice, because a settled revision reads nothing. */
     settle: async (): Promise<void> => {
       for (let count = 0; count < 2; count++) await reconcile("p", new AbortController().signal);
     },
+    find,
     status: (): JsonObject => find("ProviderRevision")?.["status"] as JsonObject,
     servedBy: (): unknown => {
       const spec = find("CustomResourceDefinition")?.["spec"];
@@ -94,4 +104,22 @@ test.each([
   delete w.status()["commonMetadataHash"];
   await w.settle();
   expect(w.reads).toBe(2);
+});
+
+test("admission webhooks are installed once a runtime serves them, and are deleted with it", async () => {
+  const w = providerWorld(`${CONVERSION.replace("Webhook", "None").replace(/, webhook.*/, " }")}${ADMISSION}`);
+  const configuration = () => w.find("ValidatingWebhookConfiguration");
+  w.isServed = false;
+  await w.settle();
+  expect(configuration()).toBeUndefined();
+  w.isServed = true;
+  await w.settle();
+  expect(configuration()).toMatchObject({
+    metadata: { name: "crossplane-provider-p", ownerReferences: [{ kind: "ProviderRevision", controller: true }] },
+    webhooks: [{ clientConfig: { service: { name: "first" }, caBundle: "Y2E=" } }],
+  });
+  const spec = w.find("ProviderRevision")?.["spec"] as { desiredState: string };
+  spec.desiredState = "Inactive";
+  await w.settle();
+  expect(configuration()).toBeUndefined();
 });

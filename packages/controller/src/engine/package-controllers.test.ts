@@ -3,7 +3,16 @@ import { afterEach, expect, test } from "vitest";
 import { object, settle } from "../../testing/engine-stage.ts";
 import { fakeInformers } from "../../testing/fake-informers.ts";
 import type { Context } from "../objects/context.ts";
-import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS, IMAGE_CONFIGS, REVISIONS } from "../objects/kinds.ts";
+import {
+  FUNCTION_REVISIONS,
+  FUNCTION_RUNTIMES,
+  FUNCTIONS,
+  IMAGE_CONFIGS,
+  PROVIDER_REVISIONS,
+  PROVIDER_RUNTIMES,
+  PROVIDERS,
+  REVISIONS,
+} from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
 import { PackageControllers } from "./package-controllers.ts";
 
@@ -55,7 +64,14 @@ async function stage() {
         package: reconciler("function"),
         revision: reconciler("functionRevision"),
       },
+      {
+        kind: PROVIDERS,
+        revisionKind: PROVIDER_REVISIONS,
+        package: reconciler("provider"),
+        revision: reconciler("providerRevision"),
+      },
     ],
+    providerRuntime: reconciler("providerRuntime"),
     functionRuntime: reconciler("functionRuntime"),
     compositionRevision: reconciler("compositionRevision"),
   } as unknown as ConstructorParameters<typeof PackageControllers>[0]["reconcilers"];
@@ -93,6 +109,23 @@ test("a changed runtime reconciles its owners, and the XRs of their Compositions
     "functionRuntime runtime",
     "users of by-package",
   ]);
+});
+
+test("a changed Secret of a provider's runtime reconciles its revision, whose webhooks name the authorities", async () => {
+  const { informers, seen } = await stage();
+  for (const name of ["p-1", "q-1"]) informers.put(PROVIDER_REVISIONS, object(PROVIDER_REVISIONS, name));
+  const ownerReferences = [owner(PROVIDER_REVISIONS, "p-1", false)];
+  informers.put(PROVIDER_RUNTIMES, object(PROVIDER_RUNTIMES, "runtime", {}, { ownerReferences }));
+  await settle();
+  seen.length = 0;
+  controllers?.enqueueRuntime("ProviderRuntime", "runtime");
+  await settle();
+  expect(seen.toSorted()).toEqual(["providerRevision p-1", "providerRuntime runtime"]);
+  seen.length = 0;
+  // The Secret of the authority belongs to no runtime.
+  controllers?.enqueueRuntime();
+  await settle();
+  expect(seen.toSorted()).toEqual(["providerRevision p-1", "providerRevision q-1", "providerRuntime runtime"]);
 });
 
 test("a runtime that a user created reconciles all revisions: it has no owners", async () => {

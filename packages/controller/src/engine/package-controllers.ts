@@ -114,8 +114,16 @@ export class PackageControllers {
     );
   }
 
-  /** Reconciles one runtime; without a name, all runtimes. */
+  /**
+   * Reconciles one runtime; without a name, all runtimes. Also reconciles the revisions of Providers, whose webhooks
+   * name the Service and the authorities of the runtime.
+   */
   enqueueRuntime(kind?: string, name?: string): void {
+    if (name === undefined) this.#controllers.get(PROVIDER_REVISIONS.kind)?.enqueueAll();
+    const changed =
+      kind === PROVIDER_RUNTIMES.kind ? this.#options.context.informers.peek(PROVIDER_RUNTIMES) : undefined;
+    const runtime = name === undefined ? undefined : changed?.get(name);
+    if (runtime !== undefined) this.#enqueueOwners(runtime);
     for (const one of [FUNCTION_RUNTIMES, PROVIDER_RUNTIMES]) {
       const controller = this.#controllers.get(one.kind);
       if (name === undefined) controller?.enqueueAll();

@@ -11,6 +11,7 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { adoptionProblem, handOverLabel } from "./adopt-object.ts";
 import { inParallel } from "./in-parallel.ts";
+import { isAdmission } from "./own-admission.ts";
 import { type WebhookService, withOwnConversion } from "./own-conversion.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { claimOf, withoutControl } from "./revision-owners.ts";
@@ -90,7 +91,8 @@ export async function establishObjects(
 
 /**
  * Gives up control of the objects that a revision established. The revision remains an owner, so that the objects live
- * as long as a revision or the package exists.
+ * as long as a revision or the package exists. Deletes admission webhooks that no newer revision has taken over: the
+ * runtime that serves them ends, and the API server would then reject what they check.
  *
  * @throws {ApiError}
  */
@@ -98,7 +100,12 @@ export async function releaseObjects(context: Context, revision: LiveObject, sig
   await inParallel(establishedBy(revision), async (reference) => {
     const existing = await findLive(context, reference, signal).catch(unlessNotServed);
     if (existing === undefined || isBeingDeleted(existing) || !isControlledBy(existing, revision)) return;
-    const { resourceVersion } = existing.metadata;
+    const { uid, resourceVersion } = existing.metadata;
+    if (isAdmission(existing)) {
+      const options = { preconditions: { uid, resourceVersion }, signal };
+      await context.client.delete(reference, options).catch(unlessGone);
+      return;
+    }
     const ownerReferences = withoutControl(existing, revision.metadata.uid);
     const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
     await context.client.patch(reference, "merge", { metadata: { resourceVersion, ownerReferences } }, options);
@@ -205,6 +212,10 @@ function refused(intent: KubernetesObject, error: unknown): never {
     throw new PackageInstallError("NotEstablished", message, options);
   }
   throw error;
+}
+
+function unlessGone(error: unknown): void {
+  if (!isApiError(error, "NotFound")) throw error;
 }
 
 function unlessNotServed(error: unknown): undefined {

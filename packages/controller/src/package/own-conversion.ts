@@ -49,22 +49,30 @@ export function withOwnConversion(object: JsonObject, own: WebhookService | unde
   if (!convertsByWebhook(object)) return object;
   const { strategy, webhook } = objectAt(object, "spec", "conversion");
   const title = `the CustomResourceDefinition ${textAt(object, "metadata", "name") ?? ""} of the package`;
-  const config = objectAt(webhook, "clientConfig");
   if (strategy !== "Webhook") throw refused(`${title} has a conversion webhook without strategy: Webhook`);
-  if (config["url"] !== undefined) {
-    const place = textAt(config, "url") ?? "a URL";
-    throw refused(`${title} converts its objects at ${place}, which is not the package's own runtime`);
-  }
   if (own === undefined) throw refused(`${title} converts its objects with a webhook, which no runtime of it serves`);
-  const { namespace, name, port, caBundle } = own;
-  const path = textAt(config, "service", "path");
-  const service = { namespace, name, port, ...(path !== undefined && { path }) };
+  const clientConfig = ownClient(`${title} converts its objects`, objectAt(webhook, "clientConfig"), own);
   const spec = objectAt(object, "spec");
-  const clientConfig = { service, caBundle };
   return {
     ...object,
     spec: { ...spec, conversion: { strategy: "Webhook", webhook: { ...objectAt(webhook), clientConfig } } },
   };
+}
+
+/**
+ * The client configuration of a webhook at the package's own runtime, with the path of the package's.
+ *
+ * @param title the start of a refusal, such as `the CustomResourceDefinition a of the package converts its objects`
+ * @throws {PackageInstallError} `NotEstablished` for a webhook elsewhere
+ */
+export function ownClient(title: string, config: JsonObject, own: WebhookService): JsonObject {
+  if (config["url"] !== undefined) {
+    const place = textAt(config, "url") ?? "a URL";
+    throw refused(`${title} at ${place}, which is not the package's own runtime`);
+  }
+  const { namespace, name, port, caBundle } = own;
+  const path = textAt(config, "service", "path");
+  return { service: { namespace, name, port, ...(path !== undefined && { path }) }, caBundle };
 }
 
 function refused(why: string): PackageInstallError {

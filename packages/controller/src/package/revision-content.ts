@@ -10,6 +10,7 @@ import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS } from "../objects/kinds.
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { type CheckedPackage, checkPackage } from "./check-package.ts";
 import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
+import { isAdmission, withOwnAdmission } from "./own-admission.ts";
 import { convertsByWebhook, type WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
@@ -99,12 +100,15 @@ export class RevisionContents {
     if (isKnown && this.#isEstablished(revision)) return { conditions: [VALID], fields: counts };
     contents ??= await read();
     if (contents === undefined) return { conditions: [VALID], fields: counts };
-    const objects = contents.objects.filter(isEstablishable);
-    const webhooks = objects.some(convertsByWebhook) ? await this.#webhooks?.of(revision, signal) : undefined;
+    const hasWebhooks = contents.objects.some((object) => convertsByWebhook(object) || isAdmission(object));
+    const webhooks = hasWebhooks ? await this.#webhooks?.of(revision, signal) : undefined;
+    const provider = controllerOf(revision)?.name ?? revision.metadata.name;
+    const objects = withOwnAdmission(contents.objects, provider, webhooks);
     const establishing = { revision, siblings, webhooks };
     const objectRefs = await establishObjects(context, this.#applies, establishing, objects, signal);
     const conditions = [VALID, ...signatureConditions(revision, contents)];
-    const established = { objectRefs, commonMetadataHash: this.#additionsOf(revision, webhooks?.mark) ?? null };
+    const mark = webhooks?.mark ?? (hasWebhooks ? UNSERVED : undefined);
+    const established = { objectRefs, commonMetadataHash: this.#additionsOf(revision, mark) ?? null };
     return { conditions, fields: { ...this.#fieldsOf(revision, contents), ...counts, ...established } };
   }
 
@@ -168,7 +172,7 @@ export class RevisionContents {
 
   /**
    * Identifies the additions of the controller to the objects of a revision; undefined if there are none. Versions
-   * without conversion webhooks left out the webhook part. So each Provider has that part, even if it is empty.
+   * without all kinds of webhooks wrote another separator or none. So each Provider has that part, even if it is empty.
    */
   #additionsOf(revision: LiveObject, webhooks: string | undefined): string | undefined {
     const hash = commonMetadataHash(revision);
@@ -243,7 +247,10 @@ function commonMetadataHash(revision: LiveObject): string | undefined {
 }
 
 /** Separates the hash of common metadata from the mark of the webhook Service. */
-const WEBHOOK_MARK = "+";
+const WEBHOOK_MARK = "~";
+
+/** The mark of admission webhooks that no runtime serves. */
+const UNSERVED = "unserved";
 
 function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {
   const count = (number: number): number | null => (found === 0 ? null : number);
@@ -264,11 +271,4 @@ function waiting({ problems }: ResolvedDependencies, counts: JsonObject): Part {
     message,
   };
   return { conditions: [condition], fields: counts };
-}
-
-/**
- * A provider's admission webhooks need its runtime. Without it, the API server would reject each write that they check.
- */
-function isEstablishable({ apiVersion }: JsonObject): boolean {
-  return typeof apiVersion !== "string" || !apiVersion.startsWith("admissionregistration.k8s.io/");
 }

@@ -6,6 +6,7 @@ import type { Context } from "../objects/context.ts";
 import {
   DEPLOYMENTS,
   FUNCTION_RUNTIMES,
+  PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
   RUNTIME_CONFIGS,
   SECRETS,
@@ -14,7 +15,7 @@ import {
   typeMeta,
 } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
-import { controllerReferenceTo } from "../objects/owner.ts";
+import { controllerOf, controllerReferenceTo, ownerReferencesOf } from "../objects/owner.ts";
 import { findCached } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority } from "./authority.ts";
@@ -161,7 +162,21 @@ async function workloadOf(
     pullPolicy: spec.pullPolicy,
     pullSecrets: namesOf(spec.pullSecrets),
     config: RUNTIME_CONFIGS.of(config).spec.toJSON(),
+    revision: await firstRevision(context, runtime, signal),
   };
+}
+
+/** The first ProviderRevision that owns a runtime; undefined if none does. */
+async function firstRevision(
+  context: Context,
+  runtime: LiveObject,
+  signal: AbortSignal,
+): Promise<Workload["revision"]> {
+  const owner = ownerReferencesOf(runtime).find(({ kind }) => kind === PROVIDER_REVISIONS.kind);
+  const revision = await findCached(context, PROVIDER_REVISIONS, textAt(owner, "name") ?? "", signal);
+  if (revision === undefined) return undefined;
+  const { name, uid } = revision.metadata;
+  return { provider: controllerOf(revision)?.name ?? name, name, uid };
 }
 
 async function observe(read: ReadWorkload, workload: Workload): Promise<Observed> {

@@ -60,15 +60,18 @@ describe("without a DeploymentRuntimeConfig", () => {
     expect(serviceAccount?.metadata.name).toBe("fns-greeting-aaaaaaaaaaaa");
   });
 
-  test("a provider gets both certificates, and a port for webhooks", () => {
-    const { deployment, service } = manifestsOf(workload({}, { kind: "Provider" }), "hash");
+  test("a provider gets both certificates, a port for webhooks, and the names of its package and revision", () => {
+    const revision = { provider: "p", name: "p-1", uid: "u" };
+    const { deployment, service } = manifestsOf(workload({}, { kind: "Provider", revision }), "hash");
     const [container] = containersOf(deployment);
     expect(container?.["env"]).toMatchObject([
       { name: "TLS_SERVER_CERTS_DIR", value: "/tls/server" },
       { name: "TLS_CLIENT_CERTS_DIR", value: "/tls/client" },
       { name: "POD_NAMESPACE" },
-      { name: "WEBHOOK_TLS_CERT_DIR" },
-      { name: "ESS_TLS_CERTS_DIR" },
+      { name: "WEBHOOK_TLS_CERT_DIR", value: "$(TLS_SERVER_CERTS_DIR)" },
+      { name: "PROVIDER_NAME", value: "p" },
+      { name: "REVISION_NAME", value: "p-1" },
+      { name: "REVISION_UID", value: "u" },
     ]);
     expect(container?.["ports"]).toContainEqual({ name: "webhook", containerPort: 9443 });
     expect(service["spec"]).not.toHaveProperty("clusterIP");

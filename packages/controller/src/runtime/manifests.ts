@@ -21,6 +21,8 @@ export interface Workload {
   readonly pullSecrets: readonly string[];
   /** `spec` of the DeploymentRuntimeConfig. */
   readonly config: JsonObject;
+  /** The first revision that needs the runtime of a Provider. */
+  readonly revision?: { readonly provider: string; readonly name: string; readonly uid: string } | undefined;
 }
 
 /** An object to apply. */
@@ -179,13 +181,18 @@ function mountsOf({ kind, runtime }: Workload): Mount[] {
 }
 
 function containerOf(workload: Workload, own: JsonObject, mounts: readonly Mount[]): JsonObject {
-  const { kind, image, pullPolicy } = workload;
+  const { kind, image, pullPolicy, revision } = workload;
   const variables: JsonObject[] = mounts.map(({ variable, path }) => ({ name: variable, value: path }));
   if (kind === "Provider")
     variables.push(
       { name: "POD_NAMESPACE", valueFrom: { fieldRef: { fieldPath: "metadata.namespace" } } },
       { name: "WEBHOOK_TLS_CERT_DIR", value: "$(TLS_SERVER_CERTS_DIR)" },
-      { name: "ESS_TLS_CERTS_DIR", value: "$(TLS_CLIENT_CERTS_DIR)" },
+    );
+  if (revision !== undefined)
+    variables.push(
+      { name: "PROVIDER_NAME", value: revision.provider },
+      { name: "REVISION_NAME", value: revision.name },
+      { name: "REVISION_UID", value: revision.uid },
     );
   const ports = [
     { name: "metrics", containerPort: METRICS_PORT },

@@ -92,7 +92,7 @@ function trusts(content: TlsContent | undefined, authority: KeyPair): boolean {
 }
 
 /** The authority, then others that have not expired. */
-function bundle(authority: KeyPair, others: readonly string[], now: number): string {
+export function bundle(authority: KeyPair, others: readonly string[], now: number): string {
   const valid = others.filter((one) => !isExpired(one, now));
   return [...new Set([authority.cert, ...valid])].join("");
 }

@@ -55,6 +55,20 @@ test("the webhooks of a provider are at the Service of its runtime, with the aut
   expect(named?.mark).not.toBe(own?.mark);
 });
 
+test("while the authority is replaced, the API server trusts both, as far as the runtime's Secret names them", async () => {
+  const revised = revision("ProviderRevision");
+  const name = (await webhookServices(contextWith({})).of(revised, signal))?.name ?? "";
+  const [previous, expired] = [await createAuthority(NOW), await createAuthority(0)];
+  const secret = (...trusted: string[]): Record<string, object> => ({
+    [`Secret/${name}-tls-server`]: { data: { "ca.crt": encode(trusted.join("")) } },
+  });
+  const during = await webhookServices(contextWith(secret(previous.cert, expired.cert))).of(revised, signal);
+  expect(Buffer.from(during?.caBundle ?? "", "base64").toString()).toBe(pair.cert + previous.cert);
+  const after = await webhookServices(contextWith(secret(pair.cert))).of(revised, signal);
+  expect(Buffer.from(after?.caBundle ?? "", "base64").toString()).toBe(pair.cert);
+  expect(after?.mark).not.toBe(during?.mark);
+});
+
 test("the mark shows a new name of the Service and a new authority, as far as the caches are filled", async () => {
   const named = await webhookServices(contextWith(CONFIG)).of(revision("ProviderRevision", REF), signal);
   const own = await webhookServices(contextWith({})).of(revision("ProviderRevision"), signal);

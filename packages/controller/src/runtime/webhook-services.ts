@@ -15,8 +15,10 @@ import type { WebhookServices } from "../package/own-conversion.ts";
 import { imageSettings } from "../package/registry/image-configs.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { runtimeName } from "../package/runtime-object.ts";
-import { AUTHORITY_SECRET, encode, ensureAuthority, usableAuthority } from "./authority.ts";
-import { GRPC_PORT, serviceName } from "./manifests.ts";
+import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority } from "./authority.ts";
+import { certificatesIn, type KeyPair } from "./certificates.ts";
+import { GRPC_PORT, secretNamesOf, serviceName } from "./manifests.ts";
+import { bundle } from "./tls-secrets.ts";
 import { hashOf } from "./workload-objects.ts";
 
 /** The Services of ProviderRuntimes. A runtime and its Service may follow the CRDs that name them. */
@@ -37,25 +39,38 @@ export function webhookServices(context: Context): WebhookServices {
           "or give the Service another name in a DeploymentRuntimeConfig";
         throw new PackageInstallError("NameTaken", message, { retryable: true });
       }
-      const { cert } = await ensureAuthority(context, signal);
-      return { namespace, name, port: GRPC_PORT, caBundle: encode(cert), mark: markOf(name, cert) };
+      const authority = await ensureAuthority(context, signal);
+      const served = await findLive(context, referenceOf(SECRETS, secretNamesOf(runtime).server, namespace), signal);
+      const trusted = trustedBy(served, authority, context.now());
+      return { namespace, name, port: GRPC_PORT, caBundle: encode(trusted), mark: markOf(name, trusted) };
     },
     markOf(revision) {
       const caches = context.workloads?.caches();
-      const authority = usableAuthority(caches?.(SECRETS)?.get(AUTHORITY_SECRET, context.namespace), context.now());
+      const secrets = caches?.(SECRETS);
+      const authority = usableAuthority(secrets?.get(AUTHORITY_SECRET, context.namespace), context.now());
       if (authority === undefined || context.informers.peek(PROVIDER_RUNTIMES) === undefined) return undefined;
       const image = PROVIDER_REVISIONS.of(revision).spec.image ?? "";
       const config = caches?.(RUNTIME_CONFIGS)?.get(configName(context, revision, image));
+      const runtime = runtimeName(image);
+      const served = secrets?.get(secretNamesOf(runtime).server, context.namespace);
       return markOf(
-        serviceName({ runtime: runtimeName(image), config: RUNTIME_CONFIGS.of(config).spec.toJSON() }),
-        authority.cert,
+        serviceName({ runtime, config: RUNTIME_CONFIGS.of(config).spec.toJSON() }),
+        trustedBy(served, authority, context.now()),
       );
     },
   };
 }
 
-function markOf(service: string, cert: string): string {
-  return hashOf([service, GRPC_PORT, cert]).slice(0, 16);
+/**
+ * The authorities of a runtime's webhooks. While the authority is replaced, pods with a certificate of the previous one
+ * serve until new ones are available; the runtime's Secret then names both.
+ */
+function trustedBy(served: LiveObject | undefined, authority: KeyPair, now: number): string {
+  return bundle(authority, certificatesIn(secretText(served, "ca.crt")), now);
+}
+
+function markOf(service: string, trusted: string): string {
+  return hashOf([service, GRPC_PORT, trusted]).slice(0, 16);
 }
 
 /** The name of the DeploymentRuntimeConfig that the runtime of a revision has or gets. */
