@@ -1,4 +1,5 @@
 // Bundles all programs in one process: each start of Node would load esbuild again.
 import "./bundle-host.ts";
 import "./bundle-runner.ts";
+import "./bundle-tracing.ts";
 import "./bundle.ts";

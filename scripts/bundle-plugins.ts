@@ -17,7 +17,7 @@ const metaResolve = (name) => pathToFileURL(require.resolve(name)).href;`,
 } satisfies BuildOptions;
 
 /** Modules of these packages find workers and programs by paths relative to themselves. */
-const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs|wasm)[/\\]dist[/\\].*\.js$/;
+const LOCATED = /[/\\]packages[/\\](?:runner|oci-rootfs|program|wasm)[/\\]dist[/\\].*\.js$/;
 
 /**
  * Replaces `import.meta.url` by the URL of the module in its installed package.

@@ -25,9 +25,9 @@ const WORKERS = [
 
 /** Files of their own: processes, and what one feature loads. */
 const SEPARATE = [
+  "packages/program/dist/tracing/exporter-bundle.js",
   "packages/runner/dist/chroot-host/main.js",
   "packages/runner/dist/host/main-bundle.js",
-  "packages/runner/dist/service/tracing-bundle.js",
   "packages/wasm/dist/guest/main.js",
 ];
 

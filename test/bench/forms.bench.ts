@@ -85,7 +85,7 @@ async function inProcess(workspace: Workspace): Promise<void> {
   const { config, problems } = readSettings(ENGINE_SETTINGS, flags);
   if (problems.length > 0) throw new Error(problems.join("; "));
   const log = createLog({ level: "error", format: "json" });
-  const hosted = await openInProcessRunner(config, { log, version: "bench" });
+  const hosted = await openInProcessRunner(config, { log, version: "bench", tracing: undefined });
   const ready = 60_000;
   try {
     await hosted.ready(ready);

@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "oci-rootfs": ["lifetime", "errors", "proxy", "runner-contract"],
   "runner-grpc": ["lifetime", "errors", "units", "protobuf", "runner-contract"],
   "function-grpc": ["lifetime", "errors", "json", "functionio", "composition", "protobuf", "runner-contract"],
-  program: ["errors", "units"],
+  program: ["errors", "units", "runner-contract"],
   wasm: ["lifetime", "runner-contract"],
   runner: [
     "lifetime",

@@ -122,6 +122,7 @@ export function tlsClientSettings<P extends string>(
 /** Settings of a long-running program. */
 export interface OperationSettings {
   readonly metricsAddress: ListenAddress | undefined;
+  readonly otelEndpoint: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   /** Milliseconds. */
@@ -141,8 +142,18 @@ export function operationSettings(defaults: {
       listenAddress,
       defaults.metricsAddress,
     ),
+    otelEndpoint: optional("<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
     logLevel: one("<level>", LOG_LEVELS.join(", "), choice(...LOG_LEVELS), "info"),
     logFormat: one("<format>", LOG_FORMATS.join(", "), choice(...LOG_FORMATS), "json"),
     shutdownGrace: one("<duration>", defaults.graceHelp, durationOrNone, defaults.grace),
   });
+}
+
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:")
+    throw new Error(`${JSON.stringify(text)} must be an http or https URL`);
+  if (url.username !== "" || url.password !== "")
+    throw new Error("the URL must not contain credentials: set OTEL_EXPORTER_OTLP_HEADERS instead");
+  return text;
 }

@@ -13,6 +13,7 @@ import {
   type WorkQueue,
   workQueue,
 } from "@xfn/kubernetes";
+import { traced } from "@xfn/program/tracing";
 import type { Context } from "../objects/context.ts";
 import type { ControllerReference } from "../objects/owner.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
@@ -69,7 +70,14 @@ export class KindController {
     this.#queue = workQueue({
       slots,
       source: this.#source,
-      reconcile: (key, signal) => this.#run(key, signal),
+      reconcile: (key, signal) =>
+        traced(
+          context.tracing,
+          "reconcile",
+          // The reconcile that queued the key is not its caller.
+          { parent: {}, attributes: { "xfn.kind": this.#source, "xfn.key": key } },
+          () => this.#run(key, signal),
+        ),
       onReconcile: ({ failed, milliseconds }) => observer?.(this.#source, failed, milliseconds),
       onFailure: ({ key, error, failures, retryInMs }) => {
         const retryMs = Math.round(retryInMs);

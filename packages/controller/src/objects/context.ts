@@ -3,6 +3,7 @@ import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind 
 import type { PackageContents, PackageKind, TrustedKey } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
+import type { Tracing } from "@xfn/program/tracing";
 import type { Logger } from "./logger.ts";
 
 /** The dependencies and settings that all reconcilers share. */
@@ -61,6 +62,8 @@ export interface Context {
   readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
   /** Function responses that can be reused. Absent: each run calls every function. */
   readonly responses?: ResponseCache | undefined;
+  /** Exports spans of reconciles and steps. Absent: no traces. */
+  readonly tracing?: Tracing | undefined;
   /** Postpones runs of XRs for which no caller waits. Absent: each run begins at once. */
   readonly runOrder?: RunOrder | undefined;
   /** Recordings of runs (`--debug-recordings`). Absent: no runs are recorded. */

@@ -9,8 +9,9 @@ test("series of a kind that is gone are removed, and others stay", async () => {
   }
   const milliseconds = 1;
   for (const resource of ["xapps.example.org", "xothers.example.org"]) {
-    for (const status of [200, 404]) metrics.requested({ verb: "get", resource, status, milliseconds, retries: 0 });
-    metrics.requested({ verb: "watch", resource, status: 200, milliseconds, retries: 0 });
+    const request = { what: `get ${resource}`, resource, milliseconds, retries: 0 };
+    for (const status of [200, 404]) metrics.requested({ ...request, verb: "get", status });
+    metrics.requested({ ...request, verb: "watch", status: 200 });
   }
   await metrics.forget({ group: "example.org", version: "v1", kind: "XApp", plural: "xapps", namespaced: false });
   const { text } = await metrics.text();

@@ -15,6 +15,7 @@ import { type Backoff, onAbort, pauseAfter, retrying } from "@xfn/lifetime";
 import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
 import type { IdleMemory } from "@xfn/program/idle-memory";
+import type { Tracing } from "@xfn/program/tracing";
 import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
@@ -51,6 +52,7 @@ export interface ControllersInput {
   readonly runners: RunnerDirectory | undefined;
   readonly functions: FunctionDirectory | undefined;
   readonly packages: PackageRegistry | undefined;
+  readonly tracing: Tracing | undefined;
   readonly namespace: string;
   readonly log: Log;
   readonly metrics: ControllerMetrics;
@@ -131,6 +133,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     runners: input.runners,
     functions: input.functions,
     packages: input.packages,
+    tracing: input.tracing,
     functionPackages: config.enablePackages,
     functionRuntimes: config.enableFunctionRuntimes,
     functionSubstrate: config.functionSubstrate,

@@ -1,6 +1,7 @@
 import { type ClusterAccess, connect, KubeconfigError, loadKubeconfig } from "@xfn/kubernetes";
 import type { ClosableWebhookCaller } from "@xfn/pipeline/webhook";
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
+import { openTracing } from "@xfn/program/tracing";
 import { growYoungSpace } from "@xfn/program/v8-tuning";
 import type { InProcessRunner } from "@xfn/runner/in-process";
 import { AllowedRunners } from "../functions/allowed-runners.ts";
@@ -16,6 +17,7 @@ import { Readiness } from "./readiness.ts";
 import { runControllers } from "./run-controllers.ts";
 import { IN_PROCESS } from "./runner-settings.ts";
 import type { StartConfig } from "./start-settings.ts";
+import { recordWrite } from "./write-spans.ts";
 
 /** The namespace that Crossplane's Helm chart uses. */
 const DEFAULT_NAMESPACE = "crossplane-system";
@@ -51,7 +53,8 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   const memory = idleHeap();
   readiness.check(() => health.problem);
   const stopped = new AbortController();
-  const hosted = await inProcess?.openInProcessRunner(config, { log, version });
+  const tracing = await openTracing({ endpoint: config.otelEndpoint, service: "xfn-controller", version });
+  const hosted = await inProcess?.openInProcessRunner(config, { log, version, tracing });
   readiness.check(() => hosted?.problem);
   const stopListening = listenForSignals(config, log, readiness, stopped, hosted);
   const client = await connect({
@@ -63,6 +66,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       metrics.requested(outcome);
       health.requested(outcome);
       if (isWork(outcome)) memory.used();
+      if (tracing !== undefined) recordWrite(tracing, outcome);
     },
   });
   const remote = hosted === undefined ? grpc?.createRunnerClient(runnerOptions(config)) : undefined;
@@ -103,6 +107,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
       runners,
       functions,
       packages,
+      tracing,
       namespace,
       log,
       metrics,
@@ -121,6 +126,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     // Reconciles have ended, or had their time.
     await hosted?.stop(0);
     await admission?.close();
+    await tracing?.close();
     await Promise.all([probes?.close(), client.close()]);
     memory.stop();
     stopListening();

@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { onAbort } from "@xfn/lifetime";
 import { peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
+import { currentTrace } from "@xfn/runner-contract/trace-context";
 import { FunctionCallError, type FunctionCallErrorCode } from "../errors/function-call-error.ts";
 import { MessageBuffer, messagePrefix } from "../message/message-buffer.ts";
 import { type CallOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
@@ -57,6 +58,7 @@ class UnaryCall {
       te: "trailers",
       "content-type": "application/grpc",
       "grpc-timeout": `${timeout}m`,
+      ...currentTrace(),
     });
     this.#timer = setTimeout(() => this.#fail("DeadlineExceeded", `no response within ${timeout} ms`), timeout);
     this.#forget = onAbort(options.signal, () => this.#fail("Cancelled", "the call was cancelled"));

@@ -38,6 +38,8 @@ export interface ApiRequest {
 
 /** The result of a request, its retries included. */
 export interface RequestOutcome {
+  /** The request in words: `apply Secret default/db`. */
+  readonly what: string;
   readonly verb: string;
   readonly resource: string;
   /** The HTTP status; 0 without a response. */
@@ -108,7 +110,7 @@ export class Requester {
       status = (error instanceof ApiError ? error.status : undefined) ?? 0;
       throw error;
     } finally {
-      this.#options.onRequest?.({ verb, resource, status, milliseconds: performance.now() - begin, retries });
+      this.#options.onRequest?.({ what, verb, resource, status, milliseconds: performance.now() - begin, retries });
     }
   }
 

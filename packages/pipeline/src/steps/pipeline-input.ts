@@ -90,6 +90,8 @@ export interface PipelineInput {
   auth?: (step: ContainerStep) => Promise<RegistryAuth | undefined>;
   /** Called before each step starts. */
   onStep?: (step: StepDescription, index: number) => void;
+  /** Runs a step as a part of the caller's trace. Default: runs it. */
+  inStep?: (step: StepDescription, work: () => Promise<void>) => Promise<void>;
   /** Called with the duration of each phase of a step, in milliseconds. */
   onPhase?: (step: string, phase: RunPhase, ms: number) => void;
   /** Called for each warning of the pipeline itself, at once. The results contain the warnings too. */

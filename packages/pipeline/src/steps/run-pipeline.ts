@@ -148,7 +148,7 @@ async function runSteps(
   { start, credentials }: { readonly start: State; readonly credentials: readonly Uint8Array[] },
   log: ResultLog,
 ): Promise<State> {
-  const { onRecord, onStep, signal } = run.input;
+  const { inStep = (_, work) => work(), onRecord, onStep, signal } = run.input;
   const prepared = await Promise.all(steps.map(async (step) => await step.prepare(run, signal)));
   let state = start;
   for (const [index, one] of prepared.entries()) {
@@ -162,7 +162,9 @@ async function runSteps(
       log.add(result, own);
     };
     try {
-      state = await one.run(state, { say, signal, recorder });
+      await inStep(description, async () => {
+        state = await one.run(state, { say, signal, recorder });
+      });
       recorder?.done(state.desired, results, readinessOf(state.hints));
     } catch (error) {
       recorder?.failed(error, results);

@@ -7,6 +7,7 @@ import tls from "node:tls";
 import { isMetadataAddress } from "@xfn/oci-rootfs/network-scope";
 import { DEFAULT_OUTPUT_BYTES } from "@xfn/runner-contract";
 import { HEADERS_BYTES, type PeerBudget, PeerLimitError, peerLimitErrorOf } from "@xfn/runner-contract/peer-limits";
+import { currentTrace } from "@xfn/runner-contract/trace-context";
 import type { WebhookCaller, WebhookOptions } from "../steps/pipeline-input.ts";
 import { MeteredAgent } from "./metered-agent.ts";
 import { WebhookError } from "./webhook-error.ts";
@@ -101,6 +102,7 @@ function post(
         "accept-encoding": "identity",
         "content-type": "application/json",
         "content-length": input.length,
+        ...currentTrace(),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
     });

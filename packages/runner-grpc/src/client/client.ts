@@ -2,6 +2,7 @@ import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import { onAbort } from "@xfn/lifetime";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
 import { PeerLimitError } from "@xfn/runner-contract/peer-limits";
+import { currentTrace } from "@xfn/runner-contract/trace-context";
 import { type Endpoint, parseEndpoint } from "../setup/endpoint.ts";
 import { RunnerSetupError } from "../setup/setup-error.ts";
 import { openTokenFile, type TokenFile } from "../setup/token-file.ts";
@@ -237,6 +238,9 @@ function addRequestMetadata(
   if (step !== undefined && step !== "") {
     metadata.set(STEP_KEY, Buffer.from(step, "utf8").subarray(0, MAX_STEP_BYTES));
   }
+  const { traceparent, tracestate } = currentTrace();
+  if (traceparent !== undefined) metadata.set("traceparent", traceparent);
+  if (tracestate !== undefined) metadata.set("tracestate", tracestate);
   if (token === undefined) return;
   try {
     metadata.set("authorization", `Bearer ${token.current()}`);

@@ -1,5 +1,6 @@
 import { onAbort } from "@xfn/lifetime";
 import { DEFAULT_TIMEOUT_MS, type FunctionRunner, type RunOptions } from "@xfn/runner-contract";
+import { currentTrace } from "@xfn/runner-contract/trace-context";
 import type { CallReport } from "../wire/call-trailers.ts";
 import { DEFAULT_MARGIN_MS } from "../wire/limits.ts";
 import { checkImage, checkInput, type RequestedRun } from "../wire/request.ts";
@@ -92,7 +93,7 @@ class AdmittedRunner implements LocalRunner {
         return { image, input, options: asked };
       };
       const ended = Promise.withResolvers<{ end: CallEnd; report: CallReport }>();
-      const call = { path, step, trace: {}, request };
+      const call = { path, step, trace: currentTrace(), request };
       await performCall(call, { ticket, aborter }, this.#context, (end, report) => ended.resolve({ end, report }));
       const { end, report } = await ended.promise;
       for (const [phase, ms] of report.phases) onPhase?.(phase, ms);

@@ -1,5 +1,6 @@
 import type { RunOptions, RunPhase } from "@xfn/runner-contract";
 import { MAX_PAYLOAD_BYTES } from "@xfn/runner-contract";
+import type { TraceContext } from "@xfn/runner-contract/trace-context";
 import type { Endpoint } from "../setup/endpoint.ts";
 import type { CallReport } from "../wire/call-trailers.ts";
 import type { RequestedRun } from "../wire/request.ts";
@@ -49,8 +50,8 @@ export interface CallOutcome {
   readonly outputBytes: number;
   /** The options that `run` received; their identity is that of the call. Undefined if `run` was not called. */
   readonly options: ServedRunOptions | undefined;
-  /** The caller's trace, in the headers `traceparent` and `tracestate` (W3C Trace Context), unchecked. */
-  readonly trace: { readonly traceparent?: string; readonly tracestate?: string };
+  /** The caller's trace, unchecked. */
+  readonly trace: TraceContext;
 }
 
 /** Passes a request to a gRPC method of a function, and returns its response. */

@@ -1,4 +1,5 @@
 import { createLog, ExitCode, type Log, onStopSignals, startProbeServer, UsageError } from "@xfn/program";
+import { openTracing } from "@xfn/program/tracing";
 import { tuneForServing } from "@xfn/program/v8-tuning";
 import { createRunnerServer, type RunnerServer, RunnerSetupError } from "@xfn/runner-grpc";
 import { openServiceParts } from "../service/open-service-parts.ts";
@@ -22,8 +23,13 @@ export async function serve(config: ServeConfig, problems: readonly string[], ve
   if (problems.length + more.length > 0) throw new UsageError([...problems, ...more]);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   const { allowChroot } = config;
-  const parts = await openServiceParts(config, checked, { log, version, processMetrics: true, allowChroot });
-  return await serveUntilSignal(config, openService(checked, parts), parts, version);
+  const tracing = await openTracing({ endpoint: config.otelEndpoint, service: "xfn-runner", version });
+  const parts = await openServiceParts(config, checked, { log, version, tracing, processMetrics: true, allowChroot });
+  try {
+    return await serveUntilSignal(config, openService(checked, parts), parts, version);
+  } finally {
+    await tracing?.close();
+  }
 }
 
 /** Creates a runner behind a gRPC server. */

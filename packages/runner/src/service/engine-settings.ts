@@ -62,7 +62,6 @@ export interface EngineConfig extends StoreSettings, RegistryAccessSettings, Con
   readonly readOnlyRoot: boolean;
   /** In bytes. */
   readonly cacheQuota: number | undefined;
-  readonly otelEndpoint: string | undefined;
 }
 
 // A larger value is probably a unit mistake; no deployment benefits from a queue this long.
@@ -144,9 +143,6 @@ export const ENGINE_SETTINGS: SettingsOf<EngineConfig> = settings({
     insecureRegistry: STORE_SETTINGS.insecureRegistry,
     ...REGISTRY_ACCESS_SETTINGS,
   }),
-  ...group("Operation", {
-    otelEndpoint: optional("<url>", "OpenTelemetry collector (OTLP over HTTP) for traces", httpUrl),
-  }),
 });
 
 function warmPool(text: string): EngineConfig["warmPool"] {
@@ -157,13 +153,4 @@ function warmPool(text: string): EngineConfig["warmPool"] {
   if (number === 0) return "off";
   if (!(number <= most)) throw new Error(`${JSON.stringify(text)} must be off, adaptive, or a number up to ${most}`);
   return number;
-}
-
-function httpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:")
-    throw new Error(`${JSON.stringify(text)} must be an http or https URL`);
-  if (url.username !== "" || url.password !== "")
-    throw new Error("the URL must not contain credentials: set OTEL_EXPORTER_OTLP_HEADERS instead");
-  return text;
 }

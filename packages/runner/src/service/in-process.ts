@@ -1,9 +1,8 @@
-import type { Log } from "@xfn/program";
 import type { FunctionRunner } from "@xfn/runner-contract";
 import { createLocalRunner, type LocalRunner, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
 import { type CheckedEngine, checkEngine } from "../service/check-engine.ts";
 import type { EngineConfig } from "../service/engine-settings.ts";
-import { openServiceParts } from "./open-service-parts.ts";
+import { type OpenOptions, openServiceParts } from "./open-service-parts.ts";
 import { RunnerService, type ServiceParts } from "./runner-service.ts";
 
 /** A runner in the process of its caller: the calls of a client, with the rules, metrics and readiness of a runner. */
@@ -30,10 +29,10 @@ const CONFINED = { allowNetwork: false, allowChroot: false } as const;
  */
 export async function openInProcessRunner(
   config: EngineConfig,
-  { log, version }: { readonly log: Log; readonly version: string },
+  options: Pick<OpenOptions, "log" | "tracing" | "version">,
 ): Promise<InProcessRunner> {
   const { checked } = checkInProcess(config);
-  const parts = await openServiceParts(config, checked, { log, version, processMetrics: false, allowChroot: false });
+  const parts = await openServiceParts(config, checked, { ...options, processMetrics: false, allowChroot: false });
   return new HostedRunner(parts);
 }
 

@@ -1,4 +1,5 @@
 import type { Log } from "@xfn/program";
+import type { Tracing } from "@xfn/program/tracing";
 import { createRunner } from "../runner.ts";
 import type { Runner } from "../runner-options.ts";
 import type { CheckedEngine } from "../service/check-engine.ts";
@@ -7,32 +8,31 @@ import { Metrics } from "../service/metrics.ts";
 import { observeStore } from "../service/observed-store.ts";
 import { openImageStore } from "../service/open-image-store.ts";
 import type { ServiceParts } from "./runner-service.ts";
-import type { Tracing } from "./tracing.ts";
-import { tracingWanted } from "./tracing-wanted.ts";
 
 /** Options for opening a service. */
 export interface OpenOptions {
   readonly log: Log;
   readonly version: string;
+  /** Exports a span of each call. The caller closes it. Absent: no traces. */
+  readonly tracing: Tracing | undefined;
   /** Whether the service's metrics include those of the process. */
   readonly processMetrics: boolean;
   /** Whether functions of `type: Chroot` may run. */
   readonly allowChroot: boolean;
 }
 
-/** Opens the image store, the runner and the exporter of traces. @throws Error if the store cannot be opened */
+/** Opens the image store and the runner. @throws Error if the store cannot be opened */
 export async function openServiceParts(
   config: EngineConfig,
   checked: CheckedEngine,
   options: OpenOptions,
 ): Promise<ServiceParts> {
-  const { log, version, processMetrics } = options;
+  const { log, version, tracing, processMetrics } = options;
   const metrics = new Metrics(version, processMetrics);
   const store = observeStore(await openImageStore(config.cacheDir, config.cacheQuota), (outcome, bytes) =>
     metrics.image(outcome, bytes),
   );
   const runner = openRunner(config, checked, store.store, metrics, options);
-  const tracing = await openTracing(config, version);
   return { config, checked, log, metrics, store, runner, tracing };
 }
 
@@ -70,12 +70,4 @@ function openRunner(
       log.debug(event, "sandbox");
     },
   });
-}
-
-async function openTracing(config: EngineConfig, version: string): Promise<Tracing | undefined> {
-  if (!tracingWanted(config.otelEndpoint, process.env)) return undefined;
-  // Tests run from the sources. Otherwise one file contains the module with its libraries, which have 20 MB.
-  const name = import.meta.url.endsWith(".ts") ? "tracing.ts" : "tracing-bundle.js";
-  const { startTracing } = (await import(new URL(name, import.meta.url).href)) as typeof import("./tracing.ts");
-  return startTracing(config.otelEndpoint, version);
 }

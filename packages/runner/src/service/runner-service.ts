@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "@xfn/program";
+import type { Tracing } from "@xfn/program/tracing";
 import type {
   AdmissionCounts,
   CallOutcome,
@@ -9,6 +10,7 @@ import type {
 } from "@xfn/runner-grpc";
 import type { Runner } from "../runner-options.ts";
 import { CallLog } from "../service/call-log.ts";
+import { recordCall } from "../service/call-spans.ts";
 import type { CheckedEngine } from "../service/check-engine.ts";
 import { type EngineConfig, maxServersOf } from "../service/engine-settings.ts";
 import type { ForwardedCalls } from "../service/forward-calls.ts";
@@ -17,7 +19,6 @@ import type { Metrics } from "../service/metrics.ts";
 import type { ImageUse, ObservedStore } from "../service/observed-store.ts";
 import { permit, usualLimits } from "../service/operator-policy.ts";
 import { Readiness } from "../service/readiness.ts";
-import type { Tracing } from "./tracing.ts";
 
 /** After a failure with one of these codes, containers may no longer be able to run. */
 const DOUBTS: ReadonlySet<string> = new Set([
@@ -130,13 +131,12 @@ export class RunnerService<S extends CallSource> {
   }
 
   async close(): Promise<void> {
-    const { runner, tracing } = this.#parts;
+    const { runner } = this.#parts;
     this.#stopping = true;
     this.#readiness.stop("stopped");
     this.#memory.stop();
     (await this.#forwarded)?.close();
     await runner.close();
-    await tracing?.close();
   }
 
   async #run(image: string, input: Uint8Array, options: ServedRunOptions): Promise<Uint8Array> {
@@ -167,7 +167,7 @@ export class RunnerService<S extends CallSource> {
     const use = outcome.options === undefined ? undefined : this.#uses.get(outcome.options);
     metrics.call(outcome);
     this.#calls.ended(outcome, use);
-    tracing?.call(outcome, use);
+    if (tracing !== undefined) recordCall(tracing, outcome, use);
     const { error } = outcome;
     if (error !== undefined && DOUBTS.has(error.code) && !error.byFunction) this.#readiness.recheck();
   }

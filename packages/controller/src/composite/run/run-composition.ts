@@ -4,6 +4,7 @@ import { isObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type FunctionRunner, type PipelineResult, runPipeline, secretDetails } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
+import { traced } from "@xfn/program/tracing";
 import type { Actor } from "../../account/actor.ts";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
@@ -127,6 +128,14 @@ export async function runComposition(
       },
       ...(responses && { responses }),
       signal,
+      inStep: ({ name, image }, work) =>
+        // The query of a webhook's URL can contain a secret.
+        traced(
+          callers.tracing,
+          "step",
+          { attributes: { "xfn.step": name, "xfn.image": image?.split("?", 1)[0] } },
+          work,
+        ),
       auth: ({ name, container }) =>
         pullAuth(port, memory, { step: name, image: container.image, secrets: container.imagePullSecrets }),
     });

@@ -25,7 +25,7 @@ export type ActorName = Exclude<keyof CompositeActors, "accounts">;
 
 /** The functions of Compositions, and what their runs share. */
 export interface CompositeCallers
-  extends Pick<Context, "functions" | "recordings" | "responses" | "runner" | "runners" | "webhooks"> {
+  extends Pick<Context, "functions" | "recordings" | "responses" | "runner" | "runners" | "tracing" | "webhooks"> {
   readonly pullSecrets: PullSecretCache;
   readonly schemas: RequiredSchemas;
 }
@@ -82,9 +82,10 @@ export function callersOf({
   responses,
   runner,
   runners,
+  tracing,
   webhooks,
   now,
 }: Context): CompositeCallers {
   const shared = { pullSecrets: new PullSecretCache(), schemas: new RequiredSchemas(now) };
-  return { functions, recordings, responses, runner, runners, webhooks, ...shared };
+  return { functions, recordings, responses, runner, runners, tracing, webhooks, ...shared };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tracingWanted } from "./tracing-wanted.ts";
+import { tracingWanted } from "./open-tracing.ts";
 
 test("sends traces if an endpoint is set and no variable disables them", () => {
   expect(tracingWanted(undefined, {})).toBe(false);
