@@ -89,3 +89,11 @@ test("an XR that publishes a connection secret is never skipped, because Secrets
   for (let index = 0; index < 3; index++) await w.reconcile();
   expect(countOf(w)).toBe(3);
 });
+
+test("an XR whose Composition has no revision yet is composed as soon as there is one", async () => {
+  const w = world([xr()]);
+  for (let index = 0; index < 2; index++) expect(await w.reconcile()).toBeUndefined();
+  w.compose(named("a", "a"));
+  await w.reconcile();
+  expect(get(w.client, "Widget", "a")).toBeDefined();
+});

@@ -2,7 +2,7 @@
 // runtimes and rollouts.
 
 export { claimReconciler } from "./claim/reconcile-claim.ts";
-export { compositeReconciler } from "./composite/reconcile-composite.ts";
+export { compositeReconciler } from "./composite/composite-reconciler.ts";
 export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { restoreCrds } from "./crds/restore-crds.ts";

@@ -1,13 +1,13 @@
 import type { ServiceAccountReference } from "@xfn/composition/definition";
 import { type Client, impersonatingClient, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
-import type { ComposedWatches, Context, RequiredWatches } from "../objects/context.ts";
+import type { ComposedWatches, RequiredWatches } from "../objects/context.ts";
 import { referenceOf, SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { AccessReviews, type RightAttributes } from "./access-reviews.ts";
-import type { Actor } from "./actor.ts";
+import type { Actor, OwnAccess } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /**
@@ -18,7 +18,7 @@ import { SharedReview } from "./shared-review.ts";
  */
 export class AccountRights implements Actor {
   readonly client: Client;
-  readonly informers: Context["informers"];
+  readonly informers: OwnAccess["informers"];
   readonly composed: ComposedWatches | undefined;
   readonly required: RequiredWatches | undefined;
   readonly #account: ServiceAccountReference;
@@ -27,11 +27,10 @@ export class AccountRights implements Actor {
   readonly #existence: SharedReview;
 
   /**
-   * @param context with the controller's own rights
    * @param namedBy the owner of the field `serviceAccountRef`, such as `the definition`
    */
   constructor(
-    { client, informers, composed, required, now }: Context,
+    { client, informers, composed, required, now }: OwnAccess,
     account: ServiceAccountReference,
     namedBy: string,
   ) {

@@ -1,12 +1,27 @@
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
-import type { Context } from "../objects/context.ts";
+import type { ComposedWatches, RequiredWatches } from "../objects/context.ts";
+import type { Reader } from "../objects/read-objects.ts";
 import type { RightAttributes } from "./access-reviews.ts";
+
+/** Access to the API server and its caches. */
+export interface Access extends Reader {
+  /** Watches on the kinds of composed resources. Absent in tests: changes are noticed at the next poll. */
+  readonly composed?: ComposedWatches | undefined;
+  /** Watches on the objects that functions require. Absent in tests: changes are noticed at the next poll. */
+  readonly required?: RequiredWatches | undefined;
+}
+
+/** Access with the controller's own rights, from which actors are made. */
+export interface OwnAccess extends Access {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
 
 /**
  * A user of the API server whose rights a reconcile uses: the controller itself, or a service account. Caches and
  * watches of an account answer only what the account may read.
  */
-export interface Actor extends Pick<Context, "client" | "informers" | "composed" | "required"> {
+export interface Actor extends Access {
   /** The service account in a message; undefined: the controller itself. */
   readonly title: string | undefined;
   /** Whether the actor is known to have the right to read objects of a kind. If not, read them live. */

@@ -1,7 +1,6 @@
 import type { Definition } from "@xfn/composition/definition";
-import type { Context } from "../objects/context.ts";
 import { AccountRights } from "./account-rights.ts";
-import type { Actor } from "./actor.ts";
+import type { Access, Actor, OwnAccess } from "./actor.ts";
 
 /** The actors of the instances of one definition. */
 export interface Actors {
@@ -14,13 +13,13 @@ export interface Actors {
   readonly xr: Actor;
 }
 
-export function actorsOf(context: Context, { spec }: Definition): Actors {
-  const own = ownActor(context);
+export function actorsOf(access: OwnAccess, { spec }: Definition): Actors {
+  const own = ownActor(access);
   const account = spec.serviceAccountRef;
-  return { own, xr: account === undefined ? own : new AccountRights(context, account, "the definition") };
+  return { own, xr: account === undefined ? own : new AccountRights(access, account, "the definition") };
 }
 
-function ownActor({ client, informers, composed, required }: Context): Actor {
+function ownActor({ client, informers, composed, required }: Access): Actor {
   return {
     client,
     informers,

@@ -2,11 +2,10 @@ import type { Composition } from "@xfn/composition";
 import type { Definition, ServiceAccountReference } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
-import type { Context } from "../objects/context.ts";
 import { SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { hasRight } from "./access-reviews.ts";
 import { AccountRights } from "./account-rights.ts";
-import type { Actor } from "./actor.ts";
+import type { Actor, OwnAccess } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /** The account of a Composition at one revision. */
@@ -23,18 +22,15 @@ interface Composing {
  * could gain more rights than the definition gives its XRs.
  */
 export class ComposingAccounts {
-  readonly #context: Context;
+  readonly #access: OwnAccess;
   readonly #own: ServiceAccountReference | undefined;
   readonly #xr: Actor;
   // Keyed by the parsed Composition, which stays the same object while its revision is the same.
   readonly #byComposition: WeakMap<Composition, Composing> = new WeakMap();
 
-  /**
-   * @param context with the controller's own rights
-   * @param xr the actor of the definition's XRs
-   */
-  constructor(context: Context, { spec }: Definition, xr: Actor) {
-    this.#context = context;
+  /** @param xr the actor of the definition's XRs */
+  constructor(access: OwnAccess, { spec }: Definition, xr: Actor) {
+    this.#access = access;
     this.#own = spec.serviceAccountRef;
     this.#xr = xr;
   }
@@ -51,7 +47,7 @@ export class ComposingAccounts {
     const named = `the Composition ${composition.metadata.name ?? ""}`;
     let known = this.#byComposition.get(composition);
     if (known === undefined) {
-      known = { actor: new AccountRights(this.#context, account, named), mayImpersonate: this.#reviewOf(account) };
+      known = { actor: new AccountRights(this.#access, account, named), mayImpersonate: this.#reviewOf(account) };
       this.#byComposition.set(composition, known);
     }
     const { actor } = known;
@@ -80,7 +76,7 @@ export class ComposingAccounts {
   #reviewOf({ namespace, name }: ServiceAccountReference): SharedReview {
     const { group, plural: resource } = SERVICE_ACCOUNTS;
     const attributes = { verb: "impersonate", group, resource, namespace, name };
-    return new SharedReview((signal) => hasRight(this.#xr.client, attributes, signal), this.#context.now);
+    return new SharedReview((signal) => hasRight(this.#xr.client, attributes, signal), this.#access.now);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isApiError, type LiveObject, type Outcome } from "@xfn/kubernetes";
+import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { asCompositeError, CompositeError, combineFailures } from "../objects/composite-error.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { FINALIZER_COMPOSITE, FINALIZER_FOREGROUND, FINALIZER_ORPHAN, finalizersOf } from "../objects/finalizers.ts";
@@ -6,16 +6,14 @@ import { NAMESPACES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { describeReference, recordedReferences, referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { selectRevision } from "../revision/select-revision.ts";
 import { SelectionError } from "../revision/selection-error.ts";
-import { writeStatus } from "./apply/composite-status.ts";
+import type { Report } from "./apply/composite-status.ts";
 import { deleteObjects } from "./apply/delete-objects.ts";
-import { PlanWriter } from "./apply/plan-writer.ts";
-import { readConnectionSecret } from "./observe/observe-composed.ts";
-import { ReconcileReader } from "./observe/reconcile-reader.ts";
+import { readConnectionSecret } from "./observe/read-connection-secret.ts";
 import { recordedStates } from "./observe/recorded-state.ts";
 import { type Propagation, planRelease } from "./plan/plan-deletion.ts";
-import { type CompositePort, revisionReader, type Subject } from "./state/composite-port.ts";
+import type { CompositePort, Subject } from "./state/composite-port.ts";
+import type { ReconcileReader } from "./state/reconcile-reader.ts";
 
 /**
  * Deletes the composed resources of an XR with the rights of its accounts, and removes its finalizer: see
@@ -29,14 +27,14 @@ import { type CompositePort, revisionReader, type Subject } from "./state/compos
  *   deletions have begun by then, and the XR remains
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
-export async function deleteComposite(port: CompositePort, subject: Subject): Promise<Outcome | undefined> {
-  const { definition, memory, xr } = subject;
-  const writer = new PlanWriter(port, memory);
+export async function deleteComposite(port: CompositePort, subject: Subject): Promise<Report> {
+  const { actors, clock, writer } = port;
+  const { definition, xr } = subject;
   try {
-    await port.actors.xr.require(compositeKindOf(definition), xr, port.clock.signal);
-    return await deleteWithRights(port, subject, writer);
+    await actors.xr.require(compositeKindOf(definition), xr, clock.signal);
+    return await deleteWithRights(port, subject);
   } catch (error) {
-    if (!(await isLeftToNamespace(new ReconcileReader(port.actors.own, memory.writes, port), xr, error))) throw error;
+    if (!(await isLeftToNamespace(actors.reader("own"), xr, error))) throw error;
     await writer.executeOrThrow(xr, planRelease(xr, { as: "own" })).catch((cause: unknown) => {
       if (isApiError(cause, "Conflict")) throw cause;
       const action =
@@ -44,7 +42,7 @@ export async function deleteComposite(port: CompositePort, subject: Subject): Pr
         "being deleted with its roles; grant the controller the verb patch on this kind in a ClusterRole";
       throw asCompositeError(cause, action, false);
     });
-    return undefined;
+    return {};
   }
 }
 
@@ -76,30 +74,28 @@ async function isLeftToNamespace(reader: ReconcileReader, { metadata }: LiveObje
  *   deletions have begun by then, and the XR remains
  * @throws {ApiError} `Conflict` if the XR has changed since it was read
  */
-async function deleteWithRights(
-  port: CompositePort,
-  subject: Subject,
-  writer: PlanWriter,
-): Promise<Outcome | undefined> {
-  const { layout, memory, xr } = subject;
+async function deleteWithRights(port: CompositePort, subject: Subject): Promise<Report> {
+  const { actors, writer } = port;
+  const { layout, xr } = subject;
   const finalizers = finalizersOf(xr);
-  if (!finalizers.includes(FINALIZER_COMPOSITE)) return undefined;
-  if (finalizers.includes(FINALIZER_ORPHAN)) {
-    await writer.executeOrThrow(xr, planRelease(xr, {}));
-    return undefined;
-  }
+  if (!finalizers.includes(FINALIZER_COMPOSITE)) return {};
   const isForeground = finalizers.includes(FINALIZER_FOREGROUND);
-  const { remaining, failure } = await deleteRecorded(port, subject, isForeground ? "Foreground" : "Background");
+  const isOrphan = finalizers.includes(FINALIZER_ORPHAN);
+  const { remaining, failure } = isOrphan
+    ? { remaining: 0, failure: undefined }
+    : await deleteRecorded(port, subject, isForeground ? "Foreground" : "Background");
   if (isForeground && failure !== undefined) throw failure;
   if (isForeground && remaining > 0) {
     const message = `Waiting for ${remaining} composed resources to be deleted`;
-    await writeStatus(port, subject, { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] });
-    return { requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion };
+    return {
+      status: { conditions: [{ type: "Ready", status: "False", reason: "Deleting", message }] },
+      outcome: () => ({ requeueAfterMs: REQUEUE_AFTER_MS.composedDeletion }),
+    };
   }
-  const secret = await readConnectionSecret(new ReconcileReader(port.actors.xr, memory.writes, port), xr, layout);
+  const secret = isOrphan ? undefined : await readConnectionSecret(actors.reader("xr"), xr, layout);
   await writer.executeOrThrow(xr, planRelease(xr, { secret, keepsFinalizer: failure !== undefined }));
   if (failure !== undefined) throw failure;
-  return undefined;
+  return {};
 }
 
 /**
@@ -111,15 +107,13 @@ async function deleteWithRights(
  * @throws {CompositeError} if the account may not be used
  */
 async function useComposingAccount(
-  port: CompositePort,
-  { definition, layout, memory, xr }: Subject,
+  { actors }: CompositePort,
+  { layout, xr }: Subject,
 ): Promise<SelectionError | undefined> {
-  const { actors, clock } = port;
   if (recordedReferences(xr, layout).length === 0) return undefined;
   try {
-    const { composition } = await selectRevision(revisionReader(port), definition, xr, clock.signal);
-    memory.inputs.noteAccount(composition.spec.serviceAccountRef);
-    actors.composition = await actors.accounts.actorOf(composition, xr, clock.signal);
+    const { composition } = await actors.select(xr);
+    await actors.composeWith(composition, xr);
     return undefined;
   } catch (error) {
     if (error instanceof SelectionError) return error;
@@ -141,13 +135,12 @@ async function deleteRecorded(
   propagation: Propagation,
 ): Promise<{ remaining: number; failure: CompositeError | undefined }> {
   const unselected = await useComposingAccount(port, subject);
-  const { actors, shown } = port;
-  const { layout, memory, xr } = subject;
-  const own = new ReconcileReader(actors.own, memory.writes, port);
-  const reader = new ReconcileReader(actors.composition, memory.writes, port);
-  const states = await recordedStates({ composition: reader, own }, xr, layout);
+  const { actors, shown, writer } = port;
+  const { layout, xr } = subject;
+  const reader = actors.reader("composition");
+  const states = await recordedStates({ composition: reader, own: actors.reader("own") }, xr, layout);
   const found = states.flatMap((state) => (state.is === "found" ? [state.object] : []));
-  const deletion = await deleteObjects({ reader, writer: new PlanWriter(port, memory) }, xr, found, propagation);
+  const deletion = await deleteObjects({ reader, writer }, xr, found, propagation);
   for (const note of deletion.notes) shown.warn(note);
   const unreadable = states.flatMap((state) => (state.is === "unreadable" ? [state.error] : []));
   for (const error of unreadable) if (!(error instanceof CompositeError)) throw error;

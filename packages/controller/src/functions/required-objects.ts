@@ -1,7 +1,8 @@
 import type { RequirementsSource } from "@xfn/function-grpc";
 import { type LiveObject, namingProblem, objectBytes, type ResourceKind } from "@xfn/kubernetes";
+import type { Access } from "../account/actor.ts";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
-import type { Context, Selection } from "../objects/context.ts";
+import type { RequiredWatches, Selection } from "../objects/context.ts";
 import { isSecretKind, referenceOf } from "../objects/kinds.ts";
 import { selectorText } from "../objects/labels.ts";
 import { withoutManagedFields } from "../objects/managed-fields.ts";
@@ -22,7 +23,8 @@ type Selector = Parameters<RequirementsSource["resources"]>[0];
 type Found = Awaited<ReturnType<RequirementsSource["resources"]>>;
 
 /** Input of {@link RequiredObjects}. */
-export interface RequiredObjectsInput extends Pick<Context, "client" | "required" | "allowComposedSecrets"> {
+export interface RequiredObjectsInput extends Pick<Access, "client" | "required"> {
+  readonly allowComposedSecrets?: boolean | undefined;
   readonly signal: AbortSignal;
   readonly schemas: RequiredSchemas;
 }
@@ -123,7 +125,7 @@ export class RequiredObjects implements RequirementsSource {
     return object === undefined ? [] : [object];
   }
 
-  #watched(selection: Selection): ReturnType<NonNullable<Context["required"]>["cache"]> {
+  #watched(selection: Selection): ReturnType<RequiredWatches["cache"]> {
     return this.#input.required?.cache(selection);
   }
 }

@@ -1,9 +1,8 @@
 import { textsAt } from "@xfn/json";
 import type { SecretReference } from "@xfn/pipeline";
 import { asCompositeError, CompositeError } from "../objects/composite-error.ts";
-import type { Context } from "../objects/context.ts";
 import { referenceOf, SECRETS } from "../objects/kinds.ts";
-import { findLive } from "../objects/read-objects.ts";
+import { findLive, type Reader } from "../objects/read-objects.ts";
 
 /**
  * Reads the Secret of a step's credentials; undefined if it does not exist.
@@ -12,11 +11,12 @@ import { findLive } from "../objects/read-objects.ts";
  *   of a Composition could send any Secret of the cluster to their own function
  */
 export async function stepCredentials(
-  context: Pick<Context, "client" | "credentialsSecretNamespaces">,
+  reader: Pick<Reader, "client">,
+  allowedNamespaces: readonly string[],
   { namespace, name }: SecretReference,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
-  if (context.credentialsSecretNamespaces?.includes(namespace) !== true) {
+  if (!allowedNamespaces.includes(namespace)) {
     throw new CompositeError(
       "CredentialsNotAllowed",
       `its credentials are the Secret ${namespace}/${name}, in a namespace from which functions get no Secrets; allow ` +
@@ -24,7 +24,7 @@ export async function stepCredentials(
     );
   }
   try {
-    const secret = await findLive(context, referenceOf(SECRETS, name, namespace), signal);
+    const secret = await findLive(reader, referenceOf(SECRETS, name, namespace), signal);
     if (secret === undefined) return undefined;
     const data = Object.entries(textsAt(secret, "data"));
     return new Map(data.map(([key, value]) => [key, Buffer.from(value, "base64")]));

@@ -1,8 +1,7 @@
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
-import { stepFunctions } from "./step-functions.ts";
+import { type FunctionsInput, stepFunctions } from "./step-functions.ts";
 
 const TAG = "registry.example.org/fns/greeting:v1";
 
@@ -31,7 +30,7 @@ async function packagesOf(image: string): Promise<string[]> {
     },
     functions: { names: [], byName: () => undefined, byPackage: (reference: string) => void asked.push(reference) },
     functionPackages: true,
-  } as unknown as Context;
+  } as unknown as FunctionsInput;
   const connector = stepFunctions(context, liveObject("CompositionRevision", "one", {}), async () => undefined);
   await connector.connect({ name: "greet", functionRef: { name: "greeting" } } as never);
   return asked;

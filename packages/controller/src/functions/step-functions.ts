@@ -3,7 +3,7 @@ import type { FunctionCaller } from "@xfn/function-grpc";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { FunctionConnector } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
-import type { Context, PackageUse } from "../objects/context.ts";
+import type { FunctionDirectory, PackageUse } from "../objects/context.ts";
 import type { Reader } from "../objects/read-objects.ts";
 import { activePackage } from "../package/active-function.ts";
 import { isLayout } from "../package/pinned-packages.ts";
@@ -14,8 +14,19 @@ import { runtimePackage } from "../package/runtime-of-step.ts";
 const MAX_NAMED = 10;
 
 /** The data with which the steps of a run find their functions. */
-export type FunctionsInput = Reader &
-  Pick<Context, "functions" | "functionPackages" | "functionRuntimes" | "namespace">;
+export interface FunctionsInput extends Reader {
+  /** The function packages of `mode: Pipeline`. Absent: functions are disabled. */
+  readonly functions?: FunctionDirectory | undefined;
+  /** Whether steps can name Functions of the API server (`--enable-packages`). Default: false. */
+  readonly functionPackages?: boolean | undefined;
+  /**
+   * Whether each version of a function named by steps or Functions has a FunctionRuntime
+   * (`--enable-function-runtimes`). Default: false.
+   */
+  readonly functionRuntimes?: boolean | undefined;
+  /** The controller's own namespace. */
+  readonly namespace: string;
+}
 
 /**
  * Connects the steps of a run to their functions. The connections belong to the process, and stay open. The operator's

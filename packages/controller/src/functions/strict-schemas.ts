@@ -3,16 +3,16 @@ import { isObject, objectAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { KindSchemas } from "@xfn/pipeline";
 import { asCompositeError } from "../objects/composite-error.ts";
-import type { Context, Selection } from "../objects/context.ts";
+import type { Selection } from "../objects/context.ts";
 import { CRDS, referenceOf } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
-import { findLive } from "../objects/read-objects.ts";
+import { findLive, type Reader } from "../objects/read-objects.ts";
 
 /** A cache returns the same CRD object until it changes, so each CRD is compiled once. */
 const compiled = new WeakMap<LiveObject, Map<string, Schema | undefined>>();
 
 /** Input of {@link StrictSchemas}. */
-export interface StrictSchemasInput extends Pick<Context, "client" | "informers"> {
+export interface StrictSchemasInput extends Reader {
   readonly signal: AbortSignal;
 }
 

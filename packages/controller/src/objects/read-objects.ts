@@ -1,10 +1,20 @@
-import { isApiError, type LiveObject, namingProblem, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
-import type { Context } from "./context.ts";
+import {
+  type Client,
+  type Informers,
+  isApiError,
+  type LiveObject,
+  namingProblem,
+  type ObjectReference,
+  type ResourceKind,
+} from "@xfn/kubernetes";
 import { referenceOf } from "./kinds.ts";
 import { ANNOTATION_PAUSED, selectorText } from "./labels.ts";
 
 /** Reads objects of watched kinds from their caches, and other objects from the API server. */
-export type Reader = Pick<Context, "client" | "informers">;
+export interface Reader {
+  readonly client: Client;
+  readonly informers: Informers;
+}
 
 /**
  * Lists the objects of a cluster-scoped kind that have these labels: from the cache if the kind is watched, otherwise
@@ -39,7 +49,7 @@ export async function findCached(
  * @throws {ApiError} also `KindNotServed`: the object may exist, because discovery may lag
  */
 export async function findLive(
-  { client }: Pick<Context, "client">,
+  { client }: Pick<Reader, "client">,
   reference: ObjectReference,
   signal?: AbortSignal,
 ): Promise<LiveObject | undefined> {

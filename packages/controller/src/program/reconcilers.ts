@@ -1,6 +1,6 @@
 import type { Reconcile } from "@xfn/kubernetes";
 import { claimReconciler } from "../claim/reconcile-claim.ts";
-import { compositeReconciler } from "../composite/reconcile-composite.ts";
+import { compositeReconciler } from "../composite/composite-reconciler.ts";
 import { publicationOf } from "../definition/publication-of.ts";
 import { readDefinition } from "../definition/read-definition.ts";
 import { definitionReconciler } from "../definition/reconcile-definition.ts";

@@ -2,7 +2,6 @@ import { FORM_API_VERSION } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
 import { followersOf } from "./followers.ts";
 
 const live = (kind: string, name: string, rest: JsonObject, metadata: JsonObject = {}): LiveObject => ({
@@ -35,7 +34,7 @@ function followers(definition: LiveObject, xrs: readonly LiveObject[] | undefine
     [definition.kind]: [definition],
   };
   const peek = ({ kind }: { kind: string }) => lists[kind] && { list: () => lists[kind] };
-  const found = followersOf({ informers: { peek } } as unknown as Context, REVISION, "c");
+  const found = followersOf({ informers: { peek } } as unknown as Parameters<typeof followersOf>[0], REVISION, "c");
   return typeof found === "string" ? found : found.xrs.map(({ metadata }) => metadata.name);
 }
 

@@ -3,9 +3,8 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { compositesOf, type RevisionComposites } from "../definition/find-definition.ts";
-import type { Context } from "../objects/context.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { isPaused } from "../objects/read-objects.ts";
+import { isPaused, type Reader } from "../objects/read-objects.ts";
 import { followsNewest } from "../revision/rollout-state.ts";
 
 /**
@@ -16,11 +15,11 @@ import { followsNewest } from "../revision/rollout-state.ts";
  * @returns `none` without a definition of the kind, `unknown` while the XRs are not listed
  */
 export function followersOf(
-  context: Context,
+  reader: Pick<Reader, "informers">,
   revision: LiveObject,
   composition: string,
 ): RevisionComposites | "none" | "unknown" {
-  const found = compositesOf(context, revision);
+  const found = compositesOf(reader, revision);
   if (typeof found === "string") return found;
   const { definition, xrs } = found;
   return { definition, xrs: xrs.filter((xr) => isFollower(definition, xr, composition)) };

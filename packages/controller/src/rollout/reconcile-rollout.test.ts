@@ -1,6 +1,5 @@
 import type { Cache, LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
 import { rolloutReconciler } from "./reconcile-rollout.ts";
 
 const API_VERSION = "apiextensions.crossplane.io/v1";
@@ -46,7 +45,7 @@ async function phases(annotations: Record<string, string>): Promise<unknown[]> {
     },
     events: { record: () => undefined },
     now: () => 0,
-  } as unknown as Context;
+  } as unknown as Parameters<typeof rolloutReconciler>[0];
   await rolloutReconciler(context)("c", new AbortController().signal);
   return written;
 }

@@ -1,14 +1,14 @@
 import type { Rollout } from "@xfn/composition";
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import { isPatched, type JsonObject } from "@xfn/json";
-import { ApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
+import { ApiError, type EventRecorder, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
 import { PipelineError } from "@xfn/pipeline";
+import type { ComposingInput } from "../composite/state/composite-shared.ts";
 import { explainFailure } from "../composite/state/explain-failure.ts";
 import type { RevisionComposites } from "../definition/find-definition.ts";
 import type { RolloutPhase } from "../kinds/compositions.ts";
 import { CompositeError } from "../objects/composite-error.ts";
 import { timestamp } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
@@ -45,21 +45,21 @@ const MAX_DIFFERENCES = 100;
  * The state is in `status.rollout` of the revision. Each write names the resource version of the revision that was
  * read, so of two controllers one advances it. A crash between two writes repeats a shadow run at most.
  */
-export function rolloutReconciler(context: Context): Reconcile {
+export function rolloutReconciler(input: RolloutInput): Reconcile {
   return async (name, signal) => {
-    const composition = context.informers.peek(COMPOSITIONS)?.get(name);
-    const cached = context.informers.peek(REVISIONS)?.list();
+    const composition = input.informers.peek(COMPOSITIONS)?.get(name);
+    const cached = input.informers.peek(REVISIONS)?.list();
     if (composition === undefined || cached === undefined || isBeingDeleted(composition)) return undefined;
     if (isPaused(composition)) return undefined;
     const [newest, ...older] = newestFirst(composition, cached);
-    for (const one of older) await supersede(context, one, signal);
+    for (const one of older) await supersede(input, one, signal);
     if (newest === undefined || isForAll(newest) || phaseOf(newest) === "RolledBack") return undefined;
     const earlier = older.find(isForAll);
     const { rollout } = compositionOf(newest).spec;
-    const step = { context, composition, revision: newest, signal, earlier };
+    const step = { input, composition, revision: newest, signal, earlier };
     // Without an earlier revision, which only a user can have deleted, XRs use this one already.
     if (rollout === undefined || earlier === undefined) return enter(step, "Complete", "there is no earlier revision");
-    const followers = followersOf(context, newest, name);
+    const followers = followersOf(input, newest, name);
     if (followers === "unknown") return { requeueAfterMs: CHECK_MS };
     const run: RolloutRun = { ...step, rollout };
     if (followers === "none") return enter(run, "Complete", "no composite resource uses the Composition");
@@ -67,12 +67,16 @@ export function rolloutReconciler(context: Context): Reconcile {
   };
 }
 
+interface RolloutInput extends ComposingInput {
+  readonly events: EventRecorder;
+}
+
 interface RolloutRun extends RolloutStep {
   readonly rollout: Rollout;
 }
 
 interface RolloutStep {
-  readonly context: Context;
+  readonly input: RolloutInput;
   readonly composition: LiveObject;
   readonly revision: LiveObject;
   /** The revision that XRs use meanwhile. */
@@ -81,20 +85,15 @@ interface RolloutStep {
 }
 
 /** Ends the rollout of a revision that is no longer the newest. */
-async function supersede(context: Context, revision: LiveObject, signal: AbortSignal): Promise<void> {
+async function supersede(input: RolloutInput, revision: LiveObject, signal: AbortSignal): Promise<void> {
   const phase = phaseOf(revision);
   if (!isRolledOutInSteps(revision) || (phase !== undefined && phase !== "Shadow" && phase !== "Canary")) return;
-  await writeStatus(
-    context,
-    revision,
-    { phase: "Superseded", message: "the Composition has a newer revision" },
-    signal,
-  );
+  await writeStatus(input, revision, { phase: "Superseded", message: "the Composition has a newer revision" }, signal);
 }
 
 /** Begins the rollout, and runs the revision in shadow. */
 async function prepare(run: RolloutRun, { definition, xrs }: RevisionComposites): Promise<Outcome | undefined> {
-  const { context, revision, rollout, signal } = run;
+  const { input, revision, rollout, signal } = run;
   if (xrs.length === 0)
     return enter(run, "Complete", "no composite resource follows the Composition's newest revision");
   if (phaseOf(revision) === undefined) return enter(run, "Shadow", "composes in shadow");
@@ -110,14 +109,14 @@ async function prepare(run: RolloutRun, { definition, xrs }: RevisionComposites)
     const { name, namespace } = xr.metadata;
     const one: JsonObject = { name, ...(namespace !== undefined && { namespace }) };
     try {
-      const found = await shadowRun(context, { definition, revision, composition, xr, signal });
+      const found = await shadowRun(input, { definition, revision, composition, xr, signal });
       shadow.push({ ...one, ...bounded(found, Math.floor(MAX_DIFFERENCES / chosen.length)) });
     } catch (error) {
       if (signal.aborted) throw error;
       const { reason, message } = explainFailure(error);
       const text = shortened(`${reason}: ${message}`, MAX_MESSAGE);
-      if (isTemporary(error) && context.now() < startOf(revision) + Math.max(rollout.durationMs, PATIENCE_MS)) {
-        await writeStatus(context, revision, { message: `waits to compose ${name} in shadow: ${text}` }, signal);
+      if (isTemporary(error) && input.now() < startOf(revision) + Math.max(rollout.durationMs, PATIENCE_MS)) {
+        await writeStatus(input, revision, { message: `waits to compose ${name} in shadow: ${text}` }, signal);
         return { requeueAfterMs: CHECK_MS };
       }
       shadow.push({ ...one, error: text });
@@ -128,7 +127,7 @@ async function prepare(run: RolloutRun, { definition, xrs }: RevisionComposites)
     return enter(run, "RolledBack", `failed in shadow: ${failures.join("; ")}`, { shadow });
   return enter(run, "Canary", "watches the canary", {
     shadow,
-    canarySince: timestamp(context.now()),
+    canarySince: timestamp(input.now()),
     canaryBuckets: rollout.canary.percent === undefined ? null : bucketsOf(rollout.canary.percent, xrs),
   });
 }
@@ -141,7 +140,7 @@ function bucketsOf(percent: number, xrs: readonly LiveObject[]): number {
 }
 
 async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposites): Promise<Outcome | undefined> {
-  const { context, revision, rollout, signal } = run;
+  const { input, revision, rollout, signal } = run;
   if (xrs.length === 0)
     return enter(run, "Complete", "no composite resource follows the Composition's newest revision");
   const since = Date.parse(REVISIONS.of(revision).status.rollout.canarySince ?? "");
@@ -154,14 +153,14 @@ async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposi
     revision: revision.metadata.name,
     since,
     until,
-    now: context.now(),
+    now: input.now(),
     maxFailures: rollout.maxFailures,
   });
   const fields = { canary: namesOf(inCanary), canaryUntil: timestamp(until) };
   // The first check can end the canary, if the writes of earlier ones failed.
   if (verdict === "Failed") return enter(run, "RolledBack", `failed in the canary: ${message}`, fields);
   if (verdict === "Passed") return enter(run, "Complete", message, fields);
-  await writeStatus(context, revision, { ...fields, message }, signal);
+  await writeStatus(input, revision, { ...fields, message }, signal);
   return { requeueAfterMs: CHECK_MS };
 }
 
@@ -200,7 +199,7 @@ function startOf(revision: LiveObject): number {
 
 /** Enters a phase: one write, then an event on the Composition. */
 async function enter(
-  { context, composition, revision, earlier, signal }: RolloutStep,
+  { input, composition, revision, earlier, signal }: RolloutStep,
   phase: RolloutPhase,
   message: string,
   fields: JsonObject = {},
@@ -208,7 +207,7 @@ async function enter(
   const begins = phaseOf(revision) === undefined;
   const first: JsonObject = begins
     ? {
-        startedAt: timestamp(context.now()),
+        startedAt: timestamp(input.now()),
         canarySince: null,
         canary: null,
         canaryUntil: null,
@@ -217,10 +216,10 @@ async function enter(
       }
     : {};
   const from = earlier?.metadata.name ?? null;
-  await writeStatus(context, revision, { ...first, ...fields, phase, from, message }, signal);
+  await writeStatus(input, revision, { ...first, ...fields, phase, from, message }, signal);
   const name = `revision ${numberOf(revision)} (${revision.metadata.name})`;
   const isFailure = phase === "RolledBack";
-  context.events.record(composition, {
+  input.events.record(composition, {
     type: isFailure ? "Warning" : "Normal",
     reason: isFailure ? "RolledBack" : "Rollout",
     message: shortened(`${name}: ${phase}: ${message}`, MAX_MESSAGE),
@@ -230,7 +229,7 @@ async function enter(
 
 /** @throws {ApiError} `Conflict` if the revision has changed since it was read */
 async function writeStatus(
-  { client }: Context,
+  { client }: RolloutInput,
   revision: LiveObject,
   fields: JsonObject & { readonly message: string },
   signal: AbortSignal,

@@ -3,7 +3,6 @@ import { parseDefinition } from "@xfn/composition/definition";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
 import { shadowRun } from "./shadow-run.ts";
 
 const API_VERSION = "apiextensions.crossplane.io/v1";
@@ -55,7 +54,9 @@ async function shadow(mayImpersonate: boolean): Promise<string[]> {
     },
     raw: async () => ({ status: { allowed: mayImpersonate } }),
   };
-  const context = { client, events: { record: () => undefined }, now: () => 0 } as unknown as Context;
+  const context = { client, events: { record: () => undefined }, now: () => 0 } as unknown as Parameters<
+    typeof shadowRun
+  >[0];
   if (COMPOSITION === undefined) throw new TypeError("the Composition of this test is invalid");
   await shadowRun(context, {
     definition: DEFINITION,
@@ -167,7 +168,7 @@ test("a shadow run shows no value of a Secret that a function copied into fields
         return new TextEncoder().encode(printFunctionIO({ ...io, desired: { resources } } as unknown as FunctionIO));
       },
     },
-  } as unknown as Context;
+  } as unknown as Parameters<typeof shadowRun>[0];
   const differences = await shadowRun(context, {
     definition: DEFINITION,
     revision: object(API_VERSION, "CompositionRevision", "c-1"),

@@ -1,17 +1,14 @@
 import { ANNOTATION_RESOURCE_NAME, type Composition } from "@xfn/composition";
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
-import { actorsOf } from "../account/actors.ts";
-import { ComposingAccounts } from "../account/composing-accounts.ts";
 import { planRun } from "../composite/apply/plan-run.ts";
 import { observeComposed } from "../composite/observe/observe-composed.ts";
-import { ReconcileReader } from "../composite/observe/reconcile-reader.ts";
 import { compose } from "../composite/run/compose.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
-import { type CompositePort, callersOf, type Subject } from "../composite/state/composite-port.ts";
-import { NO_CALLBACKS, Shown } from "../composite/state/shown.ts";
+import type { CompositePort, Subject } from "../composite/state/composite-port.ts";
+import { type ComposingInput, portOf, sharedBy } from "../composite/state/composite-shared.ts";
+import { NO_CALLBACKS } from "../composite/state/shown.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
-import type { Context } from "../objects/context.ts";
 import { isSecret } from "../objects/kinds.ts";
 import { referenceTo } from "../objects/references.ts";
 import { execute } from "../plan/execute.ts";
@@ -35,22 +32,14 @@ export interface ShadowRun {
  * @throws {CompositeError | PipelineError | ApiError} as a reconcile with the revision would, without values of Secrets
  */
 export async function shadowRun(
-  base: Context,
+  base: ComposingInput,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
-  const context = { ...base, required: undefined };
-  const { own, xr: actor } = actorsOf(context, definition);
-  const port: CompositePort = {
-    actors: { own, xr: actor, accounts: new ComposingAccounts(context, definition, actor), composition: actor },
-    caches: base.informers,
-    // A response of an earlier run would hide the function's current answer, and a recording has the XR's own revision.
-    callers: callersOf({ ...base, responses: undefined, recordings: undefined }),
-    limits: base,
-    shown: new Shown(NO_CALLBACKS),
-    clock: { now: base.now, signal },
-  };
-  const layout = layoutOfDefinition(definition);
-  const subject: Subject = { definition, layout, memory: emptyMemory(xr.metadata.uid, base.now), xr };
+  // A response of an earlier run would hide the function's current answer, and a recording has the XR's own revision.
+  const input = { ...base, required: undefined, responses: undefined, recordings: undefined };
+  const memory = emptyMemory(xr.metadata.uid, base.now);
+  const port = portOf(sharedBy(input, definition), memory, NO_CALLBACKS, signal);
+  const subject: Subject = { definition, layout: layoutOfDefinition(definition), memory, xr };
   try {
     return await differences(port, subject, { composition, revision, changes: {} });
   } catch (error) {
@@ -61,12 +50,12 @@ export async function shadowRun(
 
 async function differences(port: CompositePort, subject: Subject, selected: SelectedRevision): Promise<Difference[]> {
   const { actors, clock, shown } = port;
-  const { layout, memory, xr } = subject;
+  const { layout, xr } = subject;
   const { signal } = clock;
   const { secrets } = shown;
   await actors.xr.requireAccount(xr, signal);
-  actors.composition = await actors.accounts.actorOf(selected.composition, xr, signal);
-  const observed = await observeComposed(new ReconcileReader(actors.composition, memory.writes, port), xr, layout);
+  await actors.composeWith(selected.composition, xr);
+  const observed = await observeComposed(actors.reader("composition"), xr, layout);
   const composed = await compose(port, subject, selected, observed);
   // Functions see no content of composed Secrets by default, but differences compare the objects.
   for (const object of observed.entries.values()) secrets.addObject(object);

@@ -3,7 +3,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
 import { REQUEUE_AFTER_MS } from "../../objects/requeue-after.ts";
-import { asObserved } from "../observe/observe-composed.ts";
+import { asObserved } from "../observe/observed-entries.ts";
 import type { ComposedRun } from "../run/compose.ts";
 import type { CompositeLimits, CompositePort, Subject } from "../state/composite-port.ts";
 import { carryOut } from "./carry-out.ts";

@@ -5,16 +5,16 @@ import { asCompositeError, CompositeError } from "../../objects/composite-error.
 import { isSecret } from "../../objects/kinds.ts";
 import { describeReference, objectKey, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
-import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { applyTitle } from "../plan/applicable.ts";
 import { ownershipProblem } from "../plan/ownership.ts";
 import type { CompositePlan } from "../plan/plan-composite.ts";
 import { isAdoption, type PlannedEntry } from "../plan/plan-entry.ts";
-import type { ActorName, CompositePort, Subject } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
+import type { CompositePort, Subject } from "../state/composite-port.ts";
 import type { FightBreaker } from "../state/fight-breaker.ts";
+import type { ReconcileReader } from "../state/reconcile-reader.ts";
 import type { Shown } from "../state/shown.ts";
 import { finishDeletion } from "./delete-objects.ts";
-import { PlanWriter } from "./plan-writer.ts";
 
 /** The outcome of an XR's plan. */
 export interface CarriedOut {
@@ -33,10 +33,9 @@ export interface CarriedOut {
  *   or deleted
  */
 export async function carryOut(port: CompositePort, subject: Subject, plan: CompositePlan): Promise<CarriedOut> {
-  const { actors, shown } = port;
+  const { actors, shown, writer } = port;
   const { memory } = subject;
-  const writer = new PlanWriter(port, memory);
-  const reader = new ReconcileReader(actors.composition, memory.writes, port);
+  const reader = actors.reader("composition");
   await watchKinds(actors.xr, memory.uid, plan.references);
   const outcome = await writer.execute(plan);
   requireRecord(plan, outcome);

@@ -1,12 +1,11 @@
 import type { Client, LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import type { Actor } from "../../account/actor.ts";
-import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { emptyMemory } from "../state/composite-memory.ts";
-import type { CompositePort } from "../state/composite-port.ts";
+import { PlanWriter } from "../state/plan-writer.ts";
+import { ReconcileReader } from "../state/reconcile-reader.ts";
 import { NO_CALLBACKS, Shown } from "../state/shown.ts";
 import { deleteObjects } from "./delete-objects.ts";
-import { PlanWriter } from "./plan-writer.ts";
 
 const object = (kind: string, metadata: object): LiveObject => ({
   apiVersion: "example.org/v1",
@@ -36,14 +35,12 @@ test.each(["at once", "after its finalizers"])(
     const { object: applied } = await memory.applies.apply(client as Client, intent, undefined, options);
     expect(memory.applies.isApplied(intent, applied, options)).toBe(true);
     const actor = { client } as Actor;
-    const port = {
-      actors: { composition: actor },
-      shown: new Shown(NO_CALLBACKS),
-      clock: { now: () => 0, signal: new AbortController().signal },
-    } as unknown as CompositePort;
+    const shown = new Shown(NO_CALLBACKS);
+    const { signal } = new AbortController();
+    const actors = { own: actor, xr: actor, composition: actor };
     const deleting = {
-      reader: new ReconcileReader(actor, memory.writes, port),
-      writer: new PlanWriter(port, memory),
+      reader: new ReconcileReader(actor, { ...memory, shown, signal }),
+      writer: new PlanWriter({ actors, shown, signal }, memory),
     };
     expect(await deleteObjects(deleting, object("XR", {}), [widget], "Background")).toMatchObject({
       deleting: 1,

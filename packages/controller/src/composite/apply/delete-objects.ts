@@ -2,10 +2,10 @@ import { type ApiError, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { asCompositeError, type CompositeError } from "../../objects/composite-error.ts";
 import { describeReference, referenceTo } from "../../objects/references.ts";
 import type { Outcome } from "../../plan/outcome.ts";
-import type { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { type DeletionPlan, type Propagation, planDeletion } from "../plan/plan-deletion.ts";
-import type { ActorName } from "../state/composite-port.ts";
-import type { PlanWriter } from "./plan-writer.ts";
+import type { ActorName } from "../state/composite-actors.ts";
+import type { PlanWriter } from "../state/plan-writer.ts";
+import type { ReconcileReader } from "../state/reconcile-reader.ts";
 
 /** The outcome of the deletion of composed resources. */
 export interface Deletion {

@@ -7,7 +7,6 @@ import { objectKey, referenceTo } from "../../objects/references.ts";
 import { discoverKinds } from "../observe/discover-kinds.ts";
 import { locate } from "../observe/locate.ts";
 import type { ObservedComposed } from "../observe/observe-composed.ts";
-import { ReconcileReader } from "../observe/reconcile-reader.ts";
 import { type Applicable, applicables } from "../plan/applicable.ts";
 import { type CompositePlan, planComposite } from "../plan/plan-composite.ts";
 import { refuseOutside } from "../plan/refuse-outside.ts";
@@ -43,7 +42,6 @@ export async function planRun(
   for (const note of found.notes) shown.warn(note);
   refuseUnnamed(observed.unnamed, found.resources, { xr, layout, composition, kinds });
   const desired = run.desired.composite?.resource ?? nothingDesired(composition, xr);
-  const reader = new ReconcileReader(actors.composition, memory.writes, port);
   const plan = planComposite({
     xr,
     layout,
@@ -53,7 +51,7 @@ export async function planRun(
     secretsNamespace,
     observed,
     applicables: found,
-    located: await locate(reader, xr.metadata.uid, found.resources.values()),
+    located: await locate(actors.reader("composition"), xr.metadata.uid, found.resources.values()),
     undesired: undesiredObjects(run, observed, found.resources),
     memory,
   });

@@ -5,7 +5,6 @@ import { controllerOf } from "../../objects/owner.ts";
 import { firstFailure } from "../../plan/outcome.ts";
 import { planSecret, secretFailure } from "../plan/plan-secret.ts";
 import type { CompositePort, Subject } from "../state/composite-port.ts";
-import { PlanWriter } from "./plan-writer.ts";
 
 /**
  * Writes the XR's connection details to its connection secret, if it has one.
@@ -14,12 +13,11 @@ import { PlanWriter } from "./plan-writer.ts";
  * @returns whether it wrote
  */
 export async function publishDetails(
-  port: CompositePort,
+  { shown, writer }: CompositePort,
   { definition, layout, memory, xr }: Subject,
   { unready, connectionDetails }: Pick<PipelineResult, "unready" | "connectionDetails">,
   observed: LiveObject | undefined,
 ): Promise<boolean> {
-  const { shown } = port;
   const unsupported = unsupportedPublishing(xr, layout);
   if (unsupported !== undefined) shown.warn(unsupported, "PublishConnectionSecret");
   const secret = secretReferenceOf(xr, layout);
@@ -30,7 +28,7 @@ export async function publishDetails(
   const { connectionSecretKeys: keys } = definition.spec;
   const details = [...connectionDetails].filter(([name]) => keys.length === 0 || keys.includes(name));
   const plan = planSecret({ xr, secret, details, observed, applies: memory.applies });
-  const outcome = await new PlanWriter(port, memory).executeOnce(plan);
+  const outcome = await writer.executeOnce(plan);
   const failed = firstFailure(outcome);
   if (failed !== undefined) throw secretFailure(failed.error, secret);
   if (observed !== undefined && controllerOf(observed) === undefined)

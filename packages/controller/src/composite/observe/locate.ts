@@ -2,7 +2,7 @@ import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { isDerivedName } from "@xfn/pipeline";
 import { referenceTo } from "../../objects/references.ts";
-import type { ReconcileReader } from "./reconcile-reader.ts";
+import type { ReconcileReader } from "../state/reconcile-reader.ts";
 
 /** A composed resource whose object is looked up. */
 interface Sought {

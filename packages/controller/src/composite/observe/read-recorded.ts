@@ -1,7 +1,7 @@
 import { LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
 import { isControlledBy } from "../../objects/owner.ts";
-import type { ReconcileReader } from "./reconcile-reader.ts";
+import type { ReconcileReader } from "../state/reconcile-reader.ts";
 
 /**
  * Reads an object that an XR has recorded; undefined if it does not exist.

@@ -7,8 +7,8 @@ import { CRDS } from "../../objects/kinds.ts";
 import { isBeingDeleted } from "../../objects/owner.ts";
 import { describeReference, recordedReferences } from "../../objects/references.ts";
 import { servedVersions } from "../../objects/served-versions.ts";
+import type { ReconcileReader } from "../state/reconcile-reader.ts";
 import { readRecorded } from "./read-recorded.ts";
-import type { ReconcileReader } from "./reconcile-reader.ts";
 
 /** The state of a recorded composed resource during the deletion of its XR. */
 export type RecordedState =

@@ -39,11 +39,11 @@ function compositionsOf(xr: LiveObject): (string | undefined)[] {
   return [true, false].map((isLegacy) => textAt(machineryOf(xr, { isLegacy }), "compositionRef", "name"));
 }
 
-type Ancestry = Pick<CompositePort, "actors" | "caches" | "clock">;
+type Ancestry = Pick<CompositePort, "actors" | "clock">;
 
 async function cachedController(port: Ancestry, object: LiveObject): Promise<LiveObject | undefined> {
-  const { actors, caches, clock } = port;
-  const { client } = actors.xr;
+  const { actors, clock } = port;
+  const { client, informers: caches } = actors.xr;
   // The composite of a composed claim has no controller; the claim has one.
   const child = controllerOf(object) === undefined ? await cachedClaim(port, object) : object;
   const controller = child && controllerOf(child);
@@ -53,13 +53,11 @@ async function cachedController(port: Ancestry, object: LiveObject): Promise<Liv
   return owner?.metadata.uid === controller.uid ? owner : undefined;
 }
 
-async function cachedClaim(
-  { actors, caches, clock }: Ancestry,
-  composite: LiveObject,
-): Promise<LiveObject | undefined> {
+async function cachedClaim({ actors, clock }: Ancestry, composite: LiveObject): Promise<LiveObject | undefined> {
+  const { client, informers: caches } = actors.xr;
   const at = (field: string): string =>
     textAt(composite, "spec", "claimRef", field) ?? textAt(composite, "spec", "requirementRef", field) ?? "";
   if (at("name") === "") return undefined;
-  const kind = await actors.xr.client.kind(at("apiVersion"), at("kind"), clock).catch(() => undefined);
+  const kind = await client.kind(at("apiVersion"), at("kind"), clock).catch(() => undefined);
   return kind && caches.peek(kind)?.get(at("name"), at("namespace"));
 }

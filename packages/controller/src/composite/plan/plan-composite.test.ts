@@ -6,8 +6,8 @@ import { digestOf } from "../../objects/apply-cache.ts";
 import { composedManager, FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { objectKey } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 import { emptyMemory } from "../state/composite-memory.ts";
-import type { ActorName } from "../state/composite-port.ts";
 import { applicables } from "./applicable.ts";
 import { type CompositeInput, type CompositePlan, planComposite } from "./plan-composite.ts";
 

@@ -3,7 +3,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
 import { FINALIZER_COMPOSITE } from "../../objects/finalizers.ts";
 import type { Plan } from "../../plan/plan.ts";
-import type { ActorName } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 import { planDeletion, planRelease } from "./plan-deletion.ts";
 
 const object = (kind: string, name: string, metadata: JsonObject = {}): LiveObject => ({

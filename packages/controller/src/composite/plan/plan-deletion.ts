@@ -6,7 +6,7 @@ import { isBeingDeleted, isControlledBy, ownerReferencesOf } from "../../objects
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import type { Plan, Stage } from "../../plan/plan.ts";
-import type { ActorName } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 
 /** How Kubernetes deletes the dependents of an object ("Garbage Collection", cascading deletion). */
 export type Propagation = "Background" | "Foreground";

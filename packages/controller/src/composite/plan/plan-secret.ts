@@ -7,7 +7,7 @@ import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "../../objects/kinds.ts";
 import { controllerOf, controllerReferenceTo, isControlledBy } from "../../objects/owner.ts";
 import type { Plan } from "../../plan/plan.ts";
-import type { ActorName } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 
 /** Kubernetes, "Secrets": the syntax of a key. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;

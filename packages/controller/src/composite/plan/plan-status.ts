@@ -8,7 +8,7 @@ import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import type { Plan } from "../../plan/plan.ts";
-import type { ActorName } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 import { statusIntent } from "./composite-intent.ts";
 import { giveUpPublishTime } from "./take-over-xr.ts";
 

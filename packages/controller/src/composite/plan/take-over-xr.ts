@@ -3,7 +3,7 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { lastApplied } from "../../objects/applied-fields.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { mergeFields } from "../../objects/managed-fields.ts";
-import type { ActorName } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 import { type TakeOver, withOwners } from "./take-over.ts";
 
 /**

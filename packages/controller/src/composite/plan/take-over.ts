@@ -6,7 +6,7 @@ import { mergeFields } from "../../objects/managed-fields.ts";
 import { isControlledBy } from "../../objects/owner.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
-import type { ActorName } from "../state/composite-port.ts";
+import type { ActorName } from "../state/composite-actors.ts";
 
 /**
  * The field managers of Crossplane's controllers for composed resources: `crossplane` until v1.13, and

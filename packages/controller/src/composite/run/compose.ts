@@ -1,13 +1,15 @@
-import type { Composition } from "@xfn/composition";
+import { type Composition, callsFunctions } from "@xfn/composition";
 import type { ObservedResource } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { PipelineResult } from "@xfn/pipeline";
 import type { SelectedRevision } from "../../revision/select-revision.ts";
-import { type ObservedComposed, observedEntries, readConnectionSecret } from "../observe/observe-composed.ts";
-import { ReconcileReader } from "../observe/reconcile-reader.ts";
+import type { ObservedComposed } from "../observe/observe-composed.ts";
+import { observedEntries } from "../observe/observed-entries.ts";
+import { readConnectionSecret } from "../observe/read-connection-secret.ts";
 import type { CompositePort, Subject } from "../state/composite-port.ts";
-import { requireSupported, runComposition } from "./run-composition.ts";
+import { requireSupported } from "./require-supported.ts";
+import { runComposition } from "./run-composition.ts";
 import { runEnvironment } from "./run-environment.ts";
 
 /** The result of an XR's templates and functions, and the state that they observed. */
@@ -37,11 +39,11 @@ export async function compose(
   requireSupported(port, composition);
   const { actors, limits, shown } = port;
   const { layout, memory, xr } = subject;
-  const secret = await readConnectionSecret(new ReconcileReader(actors.xr, memory.writes, port), xr, layout);
+  if (!isPure(composition)) memory.settled.sawOther();
+  const secret = await readConnectionSecret(actors.reader("xr"), xr, layout);
   const { allowComposedSecrets } = limits;
   const visibility = { namespace: xr.metadata.namespace, allowComposedSecrets };
-  const reader = new ReconcileReader(actors.composition, memory.writes, port);
-  const { entries, notes } = await observedEntries(reader, composition, observed, visibility);
+  const { entries, notes } = await observedEntries(actors.reader("composition"), composition, observed, visibility);
   for (const note of notes) shown.warn(note);
   const environment = await runEnvironment(port, subject, composition);
   const run = await runComposition(
@@ -51,4 +53,11 @@ export async function compose(
     { observed: entries, secret, environment },
   );
   return { composition, changes: { ...changes, ...environment.changes }, observed, entries, secret, run };
+}
+
+/** Whether a Composition consists only of templates that read no Secrets. */
+function isPure(composition: Composition): boolean {
+  const { environment, resources } = composition.spec;
+  if (callsFunctions(composition) || environment !== undefined) return false;
+  return resources.every(({ connectionDetails }) => (connectionDetails ?? []).length === 0);
 }

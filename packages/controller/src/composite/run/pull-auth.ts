@@ -4,8 +4,8 @@ import type { RegistryAuth } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { accountSecrets, authOf } from "../../package/registry/pull-secrets.ts";
-import type { CompositeMemory } from "../state/composite-memory.ts";
 import type { CompositePort } from "../state/composite-port.ts";
+import type { NamedInputs } from "../state/named-inputs.ts";
 
 /** An image that a step needs. */
 export interface PulledImage {
@@ -23,14 +23,13 @@ export interface PulledImage {
  *   Composition could send any Secret of the cluster to any registry
  */
 export async function pullAuth(
-  { actors, callers, clock, limits, shown }: CompositePort,
-  memory: CompositeMemory,
+  { callers, clock, limits, shown }: CompositePort,
+  inputs: NamedInputs,
   { step, image, secrets: named }: PulledImage,
 ): Promise<RegistryAuth | undefined> {
   // Flags of the controller name the namespaces from which every author may use pull secrets.
-  const { client } = actors.own;
   const read = (reference: ObjectReference): Promise<LiveObject | undefined> =>
-    callers.pullSecrets.read({ client, now: clock.now, memory }, reference, clock.signal);
+    callers.pullSecrets.read(inputs, reference, clock.signal);
   const account = await accountSecrets(limits, read);
   const secrets: readonly ImagePullSecret[] = [...named, ...account.map((name) => ({ name }))];
   for (const { name, namespace = limits.namespace } of secrets) {

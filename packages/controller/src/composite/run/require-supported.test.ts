@@ -2,7 +2,7 @@ import { documentOf, parseComposition } from "@xfn/composition";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
 import type { CompositePort } from "../state/composite-port.ts";
-import { requireSupported } from "./run-composition.ts";
+import { requireSupported } from "./require-supported.ts";
 
 const runner: FunctionRunner = { run: async () => new Uint8Array() };
 

@@ -1,4 +1,4 @@
-import { type Composition, isComplete, packageStepsOf, stepsOf, traitsOf } from "@xfn/composition";
+import { type Composition, isComplete, stepsOf } from "@xfn/composition";
 import { type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { isObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -8,7 +8,6 @@ import { traced } from "@xfn/program/tracing";
 import type { Actor } from "../../account/actor.ts";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
-import { type FunctionsInput, stepFunctions } from "../../functions/step-functions.ts";
 import { StrictSchemas } from "../../functions/strict-schemas.ts";
 import { CompositeError } from "../../objects/composite-error.ts";
 import type { Condition } from "../../objects/conditions.ts";
@@ -20,39 +19,9 @@ import { appliedByRuns } from "../plan/composite-intent.ts";
 import type { CompositePort, Subject } from "../state/composite-port.ts";
 import { explainFailure } from "../state/explain-failure.ts";
 import type { RunSecrets } from "../state/run-secrets.ts";
-import { pullAuth } from "./pull-auth.ts";
+import { type PulledImage, pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
 import { stepRunner } from "./step-runner.ts";
-
-/** @throws {CompositeError} for a Composition that cannot run in this controller */
-export function requireSupported(
-  { callers: { runner }, limits: { functionRuntimes = false } }: Pick<CompositePort, "callers" | "limits">,
-  composition: Composition,
-): void {
-  const steps = stepsOf(composition);
-  const title = `the Composition ${composition.metadata.name ?? ""}`;
-  if (composition.spec.environment !== undefined && isComplete(composition)) {
-    throw new CompositeError(
-      "EnvironmentUnsupported",
-      `${title} has an environment, which mode: Pipeline cannot read; remove spec.environment, and add a step with ` +
-        "function-environment-configs",
-    );
-  }
-  if (steps.length > 0 && runner === undefined) {
-    throw new CompositeError(
-      "FunctionsDisabled",
-      `${title} has functions, which are disabled; start the controller with --enable-composition-functions`,
-    );
-  }
-  const named = packageStepsOf(composition).find((step) => traitsOf(step).image !== undefined);
-  if (named !== undefined && !functionRuntimes) {
-    throw new CompositeError(
-      "FunctionsDisabled",
-      `step "${named.name}" of ${title} names a package, and packages in Compositions are disabled; start the ` +
-        "controller with --enable-function-runtimes, or name a Function in functionRef.name",
-    );
-  }
-}
 
 /** The runner for Compositions without functions, which never call it. */
 const NO_RUNNER: FunctionRunner = {
@@ -83,7 +52,7 @@ export async function runComposition(
   const { signal } = clock;
   const { secrets } = shown;
   const runner = stepRunner(callers, composition, callers.runner ?? NO_RUNNER);
-  const { allowComposedSecrets, credentialsSecretNamespaces } = limits;
+  const { allowComposedSecrets, credentialsSecretNamespaces = [] } = limits;
   noteGiven(secrets, xr, composition, { observed, secret });
   const { client, required: watches, title } = actors.composition;
   const openApi = callers.schemas;
@@ -92,11 +61,12 @@ export async function runComposition(
     title,
   );
   const schemas = new StrictSchemas({ client: actors.own.client, informers: actors.own.informers, signal });
+  const auth = async (image: PulledImage): ReturnType<typeof pullAuth> => await pullAuth(port, memory.inputs, image);
   const used: Callers = {
     runner,
     ...(callers.webhooks && { webhooks: callers.webhooks }),
-    functions: stepFunctions(functionsInput(port), revision, (step, image, names) =>
-      pullAuth(port, memory, { step, image, secrets: names.map((name) => ({ name })) }),
+    functions: callers.connector(revision, async (step, image, names) =>
+      auth({ step, image, secrets: names.map((name) => ({ name })) }),
     ),
   };
   const recordings = callers.recordings?.wants(xr) ? callers.recordings : undefined;
@@ -122,7 +92,7 @@ export async function runComposition(
       schemas,
       credentials: async (reference) => {
         memory.inputs.note(referenceOf(SECRETS, reference.name, reference.namespace));
-        const data = await stepCredentials({ client, credentialsSecretNamespaces }, reference, signal);
+        const data = await stepCredentials(actors.composition, credentialsSecretNamespaces, reference, signal);
         for (const value of data?.values() ?? []) secrets.add(value);
         return data;
       },
@@ -136,8 +106,7 @@ export async function runComposition(
           { attributes: { "xfn.step": name, "xfn.image": image?.split("?", 1)[0] } },
           work,
         ),
-      auth: ({ name, container }) =>
-        pullAuth(port, memory, { step: name, image: container.image, secrets: container.imagePullSecrets }),
+      auth: ({ name, container }) => auth({ step: name, image: container.image, secrets: container.imagePullSecrets }),
     });
   const recorded = { xr, composition: composition.metadata.name };
   const run = await unlessTooMany(
@@ -154,12 +123,6 @@ export async function runComposition(
   if (run.fatal === undefined) return run;
   const { step = "", message } = run.fatal;
   throw new CompositeError("FatalResult", `pipeline step ${JSON.stringify(step)} returned a fatal result: ${message}`);
-}
-
-/** Functions belong to the cluster, so the controller finds them with its own rights. */
-function functionsInput({ actors, callers, limits }: CompositePort): FunctionsInput {
-  const { client, informers } = actors.own;
-  return { ...limits, client, informers, functions: callers.functions };
 }
 
 /** Notes the Secrets that a run receives at its start, and the names that messages may show. */

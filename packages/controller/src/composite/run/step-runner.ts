@@ -1,7 +1,7 @@
 import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { CompositeError } from "../../objects/composite-error.ts";
-import type { Context } from "../../objects/context.ts";
+import type { CompositeCallers } from "../state/composite-callers.ts";
 
 /**
  * The runner of a Composition's steps: the controller's own, or the runner that a step names in
@@ -11,7 +11,7 @@ import type { Context } from "../../objects/context.ts";
  *   of a Composition could send the state of XRs to any host
  */
 export function stepRunner(
-  { runners }: Pick<Context, "runners">,
+  { runners }: Pick<CompositeCallers, "runners">,
   composition: Composition,
   own: FunctionRunner,
 ): FunctionRunner {

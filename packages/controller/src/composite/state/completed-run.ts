@@ -23,7 +23,7 @@ interface CompletedPort {
 }
 
 /** The result of a reconcile. */
-interface Ended {
+export interface EndedRun {
   readonly composition: Composition;
   /** The XR before the reconcile. */
   readonly before: LiveObject;
@@ -38,7 +38,7 @@ interface Ended {
  */
 export async function completedRun(
   { actors, clock, shown }: CompletedPort,
-  { applied, before, composition, xr }: Ended,
+  { applied, before, composition, xr }: EndedRun,
 ): Promise<CompletedRun | undefined> {
   const isUnchanged = !shown.hasWritten && xr.metadata.resourceVersion === before.metadata.resourceVersion;
   if (!callsFunctions(composition) || isUnchanged) return undefined;

@@ -3,7 +3,7 @@ import { OwnWrites } from "../../objects/own-writes.ts";
 import type { CompletedRun } from "./completed-run.ts";
 import { FightBreaker } from "./fight-breaker.ts";
 import { NamedInputs } from "./named-inputs.ts";
-import { SettledInputs } from "./settled-composite.ts";
+import { SettledReads } from "./settled-reads.ts";
 
 /**
  * The state of one XR that the process retains between reconciles. It only saves requests and events: losing it changes
@@ -14,7 +14,7 @@ export interface CompositeMemory {
   readonly writes: OwnWrites;
   readonly applies: ApplyCache;
   readonly fights: FightBreaker;
-  readonly settled: SettledInputs;
+  readonly settled: SettledReads;
   readonly inputs: NamedInputs;
   /** The state after the last reconcile; undefined if the next run cannot be postponed. */
   completed: CompletedRun | undefined;
@@ -36,7 +36,7 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     writes: new OwnWrites(now),
     applies: new ApplyCache(),
     fights: new FightBreaker(now),
-    settled: new SettledInputs(),
+    settled: new SettledReads(),
     inputs: new NamedInputs(),
     completed: undefined,
     events: new Set(),

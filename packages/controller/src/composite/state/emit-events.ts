@@ -1,6 +1,6 @@
 import { claimFieldOf, type Definition } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
-import type { EventRecorder, LiveObject } from "@xfn/kubernetes";
+import type { EventRecorder, Informers, LiveObject } from "@xfn/kubernetes";
 import { claimKindOf } from "../../objects/definition-kinds.ts";
 import type { CompositePort, Subject } from "./composite-port.ts";
 
@@ -16,7 +16,7 @@ const MAX_EVENTS = 100;
  */
 export function emitEvents(
   events: EventRecorder,
-  { caches, shown }: Pick<CompositePort, "caches" | "shown">,
+  { actors, shown }: Pick<CompositePort, "actors" | "shown">,
   { definition, memory, xr }: Subject,
 ): ReadonlySet<string> {
   const emitted = new Set<string>();
@@ -28,7 +28,7 @@ export function emitEvents(
       events.record(about, event);
       continue;
     }
-    const object = about === "composite" ? xr : claimOf(definition, caches, xr);
+    const object = about === "composite" ? xr : claimOf(definition, actors.own.informers, xr);
     if (object === undefined) continue;
     const text = [object.kind, event.type, event.reason, event.message].join(" ");
     if (emitted.has(text) || emitted.size >= MAX_EVENTS) continue;
@@ -38,7 +38,7 @@ export function emitEvents(
   return emitted;
 }
 
-function claimOf(definition: Definition, caches: CompositePort["caches"], xr: LiveObject): LiveObject | undefined {
+function claimOf(definition: Definition, caches: Pick<Informers, "peek">, xr: LiveObject): LiveObject | undefined {
   const kind = claimKindOf(definition);
   const [name, namespace] = ["name", "namespace"].map((field) => textAt(xr, "spec", claimFieldOf(definition), field));
   return kind && name ? caches.peek(kind)?.get(name, namespace) : undefined;

@@ -6,8 +6,8 @@ import { secretReferenceOf } from "../../objects/connection-secrets.ts";
 import { compositeKindOf } from "../../objects/definition-kinds.ts";
 import { SECRETS } from "../../objects/kinds.ts";
 import { recordedReferences } from "../../objects/references.ts";
-import { selectRevision } from "../../revision/select-revision.ts";
-import { type CompositePort, revisionReader, type Subject } from "./composite-port.ts";
+import type { CompositePort, Subject } from "./composite-port.ts";
+import { explainFailure, type Failure } from "./explain-failure.ts";
 
 /** The rights that an account needs for one kind in one namespace. */
 interface Needed {
@@ -21,11 +21,19 @@ const COMPOSE = ["get", "create", "patch", "delete"] as const;
 /** The number of kinds that a message names. */
 const MAX_NAMED = 20;
 
+/** Explains a failure. If an account lacks rights, the message begins with all of them. */
+export async function explain(port: CompositePort, subject: Subject, error: unknown): Promise<Failure> {
+  const failure = explainFailure(error);
+  const missing =
+    failure.reason === "Forbidden" ? await missingRights(port, subject).catch(() => undefined) : undefined;
+  return missing === undefined ? failure : { ...failure, message: `${missing}: ${failure.message}` };
+}
+
 /**
  * All rights that the accounts of an XR lack, as far as its templates and records show. An administrator can then grant
  * them at once, instead of one after each attempt. Undefined without an account, or if no missing right is known.
  */
-export async function missingRights(port: CompositePort, subject: Subject): Promise<string | undefined> {
+async function missingRights(port: CompositePort, subject: Subject): Promise<string | undefined> {
   const { own, xr, composition } = port.actors;
   if (xr === own && composition === own) return undefined;
   const lacking = new Map<string, string[]>();
@@ -58,7 +66,7 @@ async function neededRights(port: CompositePort, { definition, layout, xr }: Sub
     if (secret !== undefined)
       needed.push({ actor, kind: SECRETS, namespace: secret.namespace, verbs: ["get", "create", "patch", "delete"] });
   }
-  const { composition } = await selectRevision(revisionReader(port), definition, xr, signal);
+  const { composition } = await actors.select(xr);
   // The Composition's own account is not in use: the missing right is the right to use it.
   if (actors.composition === actors.xr && composition.spec.serviceAccountRef !== undefined) return needed;
   const actor = actors.composition;

@@ -1,9 +1,8 @@
-import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
-import type { Context } from "../../objects/context.ts";
+import type { Client, LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { hasElapsed } from "../../objects/elapsed.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import { objectKey } from "../../objects/references.ts";
-import type { CompositeMemory } from "./composite-memory.ts";
+import type { NamedInputs } from "./named-inputs.ts";
 
 /**
  * Many XRs often run the same functions in succession. A change of a Secret that is not watched is noticed after this
@@ -13,23 +12,24 @@ const FRESH_MS = 10_000;
 
 /** Pull secrets and service accounts as read in the last seconds, including missing ones. */
 export class PullSecretCache {
+  readonly #reader: { readonly client: Client; readonly now: () => number };
   readonly #entries: Map<string, { object: LiveObject | undefined; at: number }> = new Map();
 
-  async read(
-    context: Pick<Context, "client" | "now"> & { readonly memory: CompositeMemory },
-    reference: ObjectReference,
-    signal: AbortSignal,
-  ): Promise<LiveObject | undefined> {
-    const { inputs } = context.memory;
+  constructor(reader: { readonly client: Client; readonly now: () => number }) {
+    this.#reader = reader;
+  }
+
+  /** @param inputs of the XR whose run needs the object */
+  async read(inputs: NamedInputs, reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
     inputs.note(reference);
     const known = inputs.known(reference);
     if (known !== undefined) return known.object;
     const key = objectKey(reference);
-    const now = context.now();
+    const now = this.#reader.now();
     for (const [other, { at }] of this.#entries) if (hasElapsed(at, now, FRESH_MS)) this.#entries.delete(other);
     const entry = this.#entries.get(key);
     if (entry !== undefined) return entry.object;
-    const object = await findLive(context, reference, signal);
+    const object = await findLive(this.#reader, reference, signal);
     this.#entries.set(key, { object, at: now });
     return object;
   }

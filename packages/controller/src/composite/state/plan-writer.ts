@@ -5,18 +5,21 @@ import type { Action } from "../../plan/action.ts";
 import { type Execution, execute } from "../../plan/execute.ts";
 import { firstFailure, type Outcome, type Result } from "../../plan/outcome.ts";
 import type { Plan } from "../../plan/plan.ts";
-import type { CompositeMemory } from "../state/composite-memory.ts";
-import type { ActorName, CompositePort } from "../state/composite-port.ts";
+import type { ActorName } from "./composite-actors.ts";
+import type { CompositeMemory } from "./composite-memory.ts";
+import type { Shown } from "./shown.ts";
+
+/** The part of a reconcile that its writes need. */
+interface Writing extends Pick<Execution<ActorName>, "actors" | "signal"> {
+  readonly shown: Shown;
+}
 
 /** Executes the plans of one reconcile, and retains the server's answers until the caches show them. */
 export class PlanWriter {
-  readonly #port: Pick<CompositePort, "actors" | "clock" | "shown">;
+  readonly #port: Writing;
   readonly #memory: Pick<CompositeMemory, "applies" | "writes">;
 
-  constructor(
-    port: Pick<CompositePort, "actors" | "clock" | "shown">,
-    memory: Pick<CompositeMemory, "applies" | "writes">,
-  ) {
+  constructor(port: Writing, memory: Pick<CompositeMemory, "applies" | "writes">) {
     this.#port = port;
     this.#memory = memory;
   }
@@ -30,9 +33,9 @@ export class PlanWriter {
 
   /** Executes a plan, and does not retain the answers. */
   async executeOnce<As extends ActorName>(plan: Plan<As>, onResult?: Execution<As>["onResult"]): Promise<Outcome<As>> {
-    const { actors, clock, shown } = this.#port;
+    const { actors, signal, shown } = this.#port;
     shown.logPlan(plan);
-    return await execute(plan, { actors, signal: clock.signal, onResult });
+    return await execute(plan, { actors, signal, onResult });
   }
 
   /**

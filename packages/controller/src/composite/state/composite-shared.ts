@@ -1,0 +1,73 @@
+import type { Definition } from "@xfn/composition/definition";
+import type { LiveObject } from "@xfn/kubernetes";
+import type { Actor, OwnAccess } from "../../account/actor.ts";
+import { type Actors, actorsOf } from "../../account/actors.ts";
+import { ComposingAccounts } from "../../account/composing-accounts.ts";
+import { type SelectedRevision, selectRevision } from "../../revision/select-revision.ts";
+import type { CompositeActors } from "./composite-actors.ts";
+import { type CallersInput, type CompositeCallers, callersOf } from "./composite-callers.ts";
+import type { CompositeMemory } from "./composite-memory.ts";
+import type { CompositeLimits, CompositePort } from "./composite-port.ts";
+import { PlanWriter } from "./plan-writer.ts";
+import { ReconcileReader } from "./reconcile-reader.ts";
+import { Shown, type ShownCallbacks } from "./shown.ts";
+
+/** Everything that the reconciles of one definition's XRs share. */
+export interface CompositeShared {
+  readonly actors: Actors;
+  readonly accounts: ComposingAccounts;
+  readonly callers: CompositeCallers;
+  readonly limits: CompositeLimits;
+  readonly now: () => number;
+  readonly select: (xr: LiveObject, signal: AbortSignal) => Promise<SelectedRevision>;
+}
+
+/** The access, the callers and the settings with which XRs are composed. */
+export interface ComposingInput extends OwnAccess, CallersInput, CompositeLimits {}
+
+export function sharedBy(input: ComposingInput, definition: Definition): CompositeShared {
+  const { now, rollouts } = input;
+  const actors = actorsOf(input, definition);
+  const { client, informers } = actors.xr;
+  return {
+    actors,
+    accounts: new ComposingAccounts(input, definition, actors.xr),
+    callers: callersOf(input),
+    limits: input,
+    now,
+    select: async (xr, signal) => await selectRevision({ client, informers, rollouts }, definition, xr, signal),
+  };
+}
+
+/** The port of one reconcile. */
+export function portOf(
+  { actors: { own, xr }, accounts, callers, limits, now, select }: CompositeShared,
+  memory: Pick<CompositeMemory, "applies" | "inputs" | "settled" | "writes">,
+  callbacks: ShownCallbacks,
+  signal: AbortSignal,
+): CompositePort {
+  const clock = { now, signal };
+  const shown = new Shown(callbacks);
+  const { inputs, settled, writes } = memory;
+  const actors: CompositeActors & { composition: Actor } = {
+    own,
+    xr,
+    composition: xr,
+    reader: (as) => new ReconcileReader(actors[as], { writes, settled, shown, signal }),
+    select: async (composite) => {
+      const selected = await select(composite, signal).catch((error: unknown) => {
+        settled.sawOther();
+        throw error;
+      });
+      settled.sawRevision(selected.revision);
+      return selected;
+    },
+    composeWith: async (composition, composite) => {
+      inputs.noteAccount(composition.spec.serviceAccountRef);
+      actors.composition = await accounts.actorOf(composition, composite, signal);
+      // Each reconcile checks the account's rights.
+      if (actors.composition !== own) settled.sawOther();
+    },
+  };
+  return { actors, callers, clock, limits, shown, writer: new PlanWriter({ actors, signal, shown }, memory) };
+}
