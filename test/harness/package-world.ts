@@ -4,6 +4,7 @@ import {
   functionRuntimeReconciler,
   PACKAGES,
   type PackageRegistry,
+  packagePort,
   packageReconciler,
   packageRevisionReconciler,
 } from "@xfn/controller";
@@ -136,7 +137,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     now: () => state.time,
     ...more,
   };
-  const reconcile = packageReconciler(context, PACKAGES.Function);
+  const reconcile = packageReconciler(packagePort(context), PACKAGES.Function);
   const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
     FunctionRevision: packageRevisionReconciler(context, PACKAGES.Function),
     FunctionRuntime: functionRuntimeReconciler(context),

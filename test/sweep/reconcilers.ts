@@ -7,6 +7,7 @@ import {
   definitionReconciler,
   functionRuntimeReconciler,
   PACKAGES,
+  packagePort,
   packageReconciler,
   packageRevisionReconciler,
   publicationReconciler,
@@ -43,6 +44,7 @@ export interface Reconcilers {
 
 /** The reconcilers of xfn-controller. */
 export function reconcilers(context: Context): Reconcilers {
+  const port = packagePort(context);
   return {
     definition: definitionReconciler(context),
     infrastructure: definitionReconciler(context, INFRASTRUCTURE),
@@ -53,9 +55,9 @@ export function reconcilers(context: Context): Reconcilers {
     claim: (definition) => claimReconciler(context, definition),
     readDefinition,
     others: [
-      [CONFIGURATIONS, packageReconciler(context, PACKAGES.Configuration)],
-      [PROVIDERS, packageReconciler(context, PACKAGES.Provider)],
-      [FUNCTIONS, packageReconciler(context, PACKAGES.Function)],
+      [CONFIGURATIONS, packageReconciler(port, PACKAGES.Configuration)],
+      [PROVIDERS, packageReconciler(port, PACKAGES.Provider)],
+      [FUNCTIONS, packageReconciler(port, PACKAGES.Function)],
       [LOCKS, async () => undefined],
       [CONFIGURATION_REVISIONS, packageRevisionReconciler(context, PACKAGES.Configuration)],
       [PROVIDER_REVISIONS, packageRevisionReconciler(context, PACKAGES.Provider)],

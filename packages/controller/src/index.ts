@@ -17,6 +17,7 @@ export { composedManager, FIELD_MANAGERS } from "./objects/field-managers.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";
 export { PACKAGES, type PackageKinds } from "./package/package-kinds.ts";
+export { type PackageOptions, type PackagePort, packagePort } from "./package/package-port.ts";
 export { compositionRevisionReconciler } from "./package/reconcile-composition-revision.ts";
 export { packageReconciler } from "./package/reconcile-package.ts";
 export { packageRevisionReconciler } from "./package/reconcile-revision.ts";

@@ -1,10 +1,15 @@
-import { type JsonObject, type KubernetesObject, mergePatch, objectAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, mergePatch, objectAt, textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { revisionName } from "@xfn/package";
 import { type Condition, isTrue } from "../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTION_REVISIONS, FUNCTIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { referenceTo } from "../objects/references.ts";
+import type { Action } from "../plan/action.ts";
+import { planInOrder } from "../plan/plan.ts";
+import { inOrder, type Note, type NotedPlan } from "./carry-out.ts";
 import {
   healthyCondition,
   installedCondition,
@@ -13,6 +18,7 @@ import {
   numberOf,
   withReady,
 } from "./package-conditions.ts";
+import { type Part, planStatus } from "./plan-status.ts";
 import type { ImageSettings } from "./registry/image-configs.ts";
 import { pinnedReference } from "./registry/package-names.ts";
 
@@ -27,67 +33,119 @@ const SHARED_FIELDS = [
   "runtimeConfigRef",
 ] as const;
 
-export interface PlanInput {
+/** A package as observed. */
+export interface SeenPackage {
   readonly object: LiveObject;
   readonly revisionKind: ResourceKind;
-  /** The digest of the package that `spec.package` names. */
-  readonly digest: string;
   /** All revisions with the label of the package. */
   readonly revisions: readonly LiveObject[];
-  /** Why the registry did not answer a request for a newer package. */
-  readonly note?: string | undefined;
-  /** The settings from ImageConfigs for the package. Default: no settings. */
-  readonly settings?: ImageSettings | undefined;
+  /** The settings from ImageConfigs for the package. */
+  readonly settings: ImageSettings;
 }
 
-/** The writes of a reconcile of a package, in this order. Empty if everything is as desired. */
-export interface PackagePlan {
-  readonly create: KubernetesObject | undefined;
-  readonly changes: readonly { readonly revision: LiveObject; readonly spec: JsonObject }[];
-  readonly remove: readonly LiveObject[];
-  readonly status: JsonObject;
-  readonly conditions: readonly Condition[];
+/** The package that `spec.package` names. */
+export interface ResolvedPackage {
+  readonly digest: string;
+  /** Why the registry did not answer a request for a newer package. */
+  readonly note?: string | undefined;
 }
 
 /**
- * Plans the revisions and the status of a package. Each digest has one revision, and the revision that `spec.package`
- * names has the highest number.
+ * Plans the revisions and the status of a package.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function planPackage(seen: SeenPackage, resolved: ResolvedPackage, now: number): NotedPlan {
+  return inOrder(planRevisions(seen, resolved), planStatus(seen.object, statusOf(seen, resolved), now));
+}
+
+/**
+ * Plans the revisions of a package. Each digest has one revision, and the revision that `spec.package` names has the
+ * highest number. The order leaves a serving revision after a crash between two writes.
  *
  * Unlike in Crossplane, an older revision stays active until the current one is active and healthy. A failed upgrade
  * then does not break working XRs.
  */
-export function planPackage({ object, revisionKind, digest, revisions, note, settings }: PlanInput): PackagePlan {
-  const source = FUNCTIONS.of(object).spec.package ?? "";
-  const image = pinnedReference(source, digest);
-  const name = revisionName(object.metadata.name, digest);
-  const own = revisions.filter((revision) => isControlledBy(revision, object) && !isBeingDeleted(revision));
-  const current = own.find(({ metadata }) => metadata.name === name);
-  const others = own.filter((revision) => revision !== current);
+function planRevisions(seen: SeenPackage, { digest }: ResolvedPackage): NotedPlan {
+  const { object, revisionKind } = seen;
+  const { name, current, others } = revisionsOf(seen, digest);
+  const image = pinnedReference(FUNCTIONS.of(object).spec.package ?? "", digest);
   const spec = { ...sharedFields(object), image, ...stateOf(object, current), revision: numberFor(current, others) };
   const change = current && changeOf(current, spec);
   const isReady = current !== undefined && change === undefined && isActive(current) && canReplace(current);
   const outdated = isReady ? others.filter(isActive) : [];
-  return {
-    create: current === undefined ? revisionOf(object, revisionKind, name, spec) : undefined,
-    changes: [
-      ...(change === undefined || current === undefined ? [] : [{ revision: current, spec: change }]),
-      ...outdated.map((revision) => ({ revision, spec: { desiredState: "Inactive" } })),
-    ],
-    remove: expired(object, current === undefined ? own.length + 1 : own.length, others),
-    status: {
-      currentRevision: name,
-      currentIdentifier: source,
-      resolvedPackage: pinnedReference(settings?.image ?? source, digest),
-      appliedImageConfigRefs: settings?.applied ?? null,
-    },
-    conditions: withReady([
-      installedCondition(current, note),
-      healthyCondition(
-        current,
-        others.find((revision) => isActive(revision) && isHealthy(revision)),
-      ),
-    ]),
+  const notes = new Map<Action, Note[]>();
+  const noted = (action: Action, reason: string): Action => {
+    notes.set(action, [{ type: "Normal", reason, message: action.why }]);
+    return action;
   };
+  const changed = (revision: LiveObject, body: JsonObject): Action => {
+    const state = textAt(body, "desiredState");
+    const why = `the revision ${revision.metadata.name} is now ${state?.toLowerCase() ?? "as its package"}`;
+    const action: Action = {
+      ...writeOf(revision, why),
+      do: "patch",
+      body: { spec: body },
+      seen: revision,
+      guard: "version",
+    };
+    return state === undefined ? action : noted(action, "TransitionRevision");
+  };
+  const created = (object: KubernetesObject): Action =>
+    noted({ ...writeOf(object, `created the revision ${name}`), do: "create", object }, "InstallPackageRevision");
+  const removed = (revision: LiveObject): Action => {
+    const why = `deleted the revision ${revision.metadata.name}: spec.revisionHistoryLimit`;
+    return noted({ ...writeOf(revision, why), do: "delete", seen: revision, guard: "uid" }, "GarbageCollect");
+  };
+  const { stages } = planInOrder("revisions", [
+    ...(current === undefined ? [created(revisionOf(object, revisionKind, name, spec))] : []),
+    ...(change === undefined || current === undefined ? [] : [changed(current, change)]),
+    ...outdated.map((revision) => changed(revision, { desiredState: "Inactive" })),
+    ...expired(object, others).map(removed),
+  ]);
+  return { stages, notes };
+}
+
+/** The status of a package, according to its revisions before the plan. */
+function statusOf(seen: SeenPackage, { digest, note }: ResolvedPackage): Part {
+  const { object, settings } = seen;
+  const { name, current, others } = revisionsOf(seen, digest);
+  const serving = others.find((revision) => isActive(revision) && isHealthy(revision));
+  return {
+    conditions: withReady([installedCondition(current, note), healthyCondition(current, serving)]),
+    fields: {
+      currentRevision: name,
+      currentIdentifier: FUNCTIONS.of(object).spec.package ?? "",
+      resolvedPackage: pinnedReference(settings.image, digest),
+      appliedImageConfigRefs: settings.applied,
+    },
+  };
+}
+
+/** Plans the status of a package that cannot be installed. */
+export function planFailed({ object, revisions }: SeenPackage, { message: why }: Error, now: number): NotedPlan {
+  const serving = revisions.find((revision) => isActive(revision) && isControlledBy(revision, object));
+  const message = serving === undefined ? why : `${why}; the revision ${serving.metadata.name} stays active`;
+  const installed: Condition = { type: "Installed", status: "False", reason: "UnpackingPackage", message };
+  const healthy: Condition = { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message };
+  // The health of a revision that still serves has not changed.
+  const conditions = withReady(serving === undefined ? [installed, healthy] : [installed]);
+  return planStatus(object, { conditions, fields: {} }, now);
+}
+
+/** The revision of a digest, and the other revisions of its package. */
+function revisionsOf(
+  { object, revisions }: SeenPackage,
+  digest: string,
+): { readonly name: string; readonly current: LiveObject | undefined; readonly others: readonly LiveObject[] } {
+  const name = revisionName(object.metadata.name, digest);
+  const own = revisions.filter((revision) => isControlledBy(revision, object) && !isBeingDeleted(revision));
+  const current = own.find(({ metadata }) => metadata.name === name);
+  return { name, current, others: own.filter((revision) => revision !== current) };
+}
+
+function writeOf(object: KubernetesObject, why: string): Pick<Action, "as" | "manager" | "on" | "why"> {
+  return { as: "own", manager: FIELD_MANAGERS.package, on: referenceTo(object), why };
 }
 
 /**
@@ -96,11 +154,6 @@ export function planPackage({ object, revisionKind, digest, revisions, note, set
  */
 function canReplace(revision: LiveObject): boolean {
   return revision.kind === FUNCTION_REVISIONS.kind ? isHealthy(revision) : isTrue(revision, "RevisionHealthy");
-}
-
-/** Whether a plan changes no revision. */
-export function isAsPlanned({ create, changes, remove }: PackagePlan): boolean {
-  return create === undefined && changes.length === 0 && remove.length === 0;
 }
 
 function sharedFields(object: LiveObject): JsonObject {
@@ -148,15 +201,9 @@ function revisionOf(object: LiveObject, kind: ResourceKind, name: string, spec: 
  * The oldest inactive revisions beyond the history limit. As in Crossplane, the current revision does not count towards
  * the limit.
  */
-function expired(object: LiveObject, count: number, others: readonly LiveObject[]): LiveObject[] {
+function expired(object: LiveObject, others: readonly LiveObject[]): LiveObject[] {
   const limit = FUNCTIONS.of(object).spec.revisionHistoryLimit ?? 1;
   if (limit === 0) return [];
   const oldest = others.filter((revision) => !isActive(revision)).toSorted((a, b) => numberOf(a) - numberOf(b));
-  return oldest.slice(0, Math.max(0, count - limit - 1));
-}
-
-/** The digest in the status of a package for its `spec.package`; undefined if that has changed since. */
-export function knownDigest(object: LiveObject): string | undefined {
-  const { spec, status } = FUNCTIONS.of(object);
-  return status.currentIdentifier === spec.package ? status.resolvedPackage?.split("@")[1] : undefined;
+  return oldest.slice(0, Math.max(0, others.length - limit));
 }

@@ -6,12 +6,12 @@ import { REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findCached, findLive } from "../objects/read-objects.ts";
 import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-packages.ts";
+import { setPackageStatus } from "./plan-status.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { asInstallError, PackageInstallError } from "./registry/install-error.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
 import { isUsed } from "./revision-use.ts";
 import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
-import { setPackageStatus } from "./set-status.ts";
 
 /**
  * Reconciles the runtimes of CompositionRevisions (Crossplane's design "Controlled Rollout of Composition Functions

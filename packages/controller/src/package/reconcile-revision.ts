@@ -11,16 +11,16 @@ import {
 } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
-import { hostEndpoint } from "./check-package.ts";
+import { hostEndpoint } from "./host-endpoint.ts";
 import type { WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
+import { changedFields, type Part, setPackageStatus } from "./plan-status.ts";
 import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
 import { asInstallError, type PackageInstallError } from "./registry/install-error.ts";
 import { DependencyResolver } from "./resolve-dependencies.ts";
-import { ignoresConstraints, imageOf, type Part, RevisionContents, VALID } from "./revision-content.ts";
+import { ignoresConstraints, imageOf, RevisionContents, VALID } from "./revision-content.ts";
 import { disownRuntime, ensureRuntime, isJoined, isOwnedRuntime, knownRuntime } from "./runtime-object.ts";
-import { changedFields, setPackageStatus } from "./set-status.ts";
 
 const SERVED: Condition = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" };
 
@@ -152,7 +152,7 @@ async function serve(context: Context, revision: LiveObject, signal: AbortSignal
     return { conditions: [], fields: {} };
   }
   if (functionRuntimes) return mirrored(await ensureRuntime(context, image, revision, signal));
-  return { conditions: [SERVED], fields: { endpoint: await hostEndpoint(context) } };
+  return { conditions: [SERVED], fields: { endpoint: await hostEndpoint({ host: context.functionHost }) } };
 }
 
 /** The state of a runtime, as the state of its revision. */

@@ -15,7 +15,7 @@ import { FUNCTIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { PACKAGES } from "./package-kinds.ts";
-import { KnownVersions } from "./registry/known-versions.ts";
+import { PackageImages } from "./registry/package-images.ts";
 
 /** The dependencies of a revision, and the problems of their installation. */
 export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "installed" | "invalid"> {
@@ -26,10 +26,11 @@ export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "
 /** Installs the dependencies of packages. */
 export class DependencyResolver {
   readonly #context: Context;
-  readonly #versions: KnownVersions = new KnownVersions();
+  readonly #images: PackageImages;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#images = new PackageImages(context);
   }
 
   /**
@@ -59,7 +60,7 @@ export class DependencyResolver {
     const tags = new Map<string, readonly string[]>();
     let resolution = resolveDependencies(packages, tags);
     const unlisted = resolution.unlisted.filter((one) => own.includes(one) && present.get(one) === undefined);
-    for (const one of unlisted) tags.set(one, await this.#versions.of(this.#context, revision, one, signal));
+    for (const one of unlisted) tags.set(one, await this.#images.versionsOf(revision, one, signal));
     if (unlisted.length > 0) resolution = resolveDependencies(packages, tags);
     for (const one of missing) {
       const pending = present.get(one) ?? this.#pendingPackage(one);

@@ -8,29 +8,23 @@ import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { type CheckedPackage, checkPackage } from "./check-package.ts";
 import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
 import { isAdmission, withOwnAdmission } from "./own-admission.ts";
 import { convertsByWebhook, type WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
+import { changedFields, type Part } from "./plan-status.ts";
+import { type CheckedPackage, checkPackage } from "./registry/check-package.ts";
 import { imageSettings } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import type { DependencyResolver, ResolvedDependencies } from "./resolve-dependencies.ts";
 import { isOutdated, siblingsOf } from "./revision-owners.ts";
-import { changedFields } from "./set-status.ts";
 
 export const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
 
 /** The number of problems that an event names. */
 const MAX_NAMED = 5;
-
-/** A part of a revision's status. */
-export interface Part {
-  readonly conditions: readonly Condition[];
-  readonly fields: JsonObject;
-}
 
 /** Checks the packages of revisions of one kind, resolves their dependencies, and establishes their objects. */
 export class RevisionContents {

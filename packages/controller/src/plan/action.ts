@@ -26,6 +26,8 @@ export type Change =
       readonly intent: KubernetesObject;
       readonly seen: LiveObject | undefined;
       readonly guard: Guard;
+      /** Whether the apply takes over fields of other managers. Default: true. */
+      readonly force?: boolean | undefined;
     }
   | { readonly do: "create"; readonly object: KubernetesObject }
   /** Sends a merge patch. */

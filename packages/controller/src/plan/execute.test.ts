@@ -83,6 +83,14 @@ test("a second write of an object requires the version that the first one left",
   expect(requests[1]).toEqual(["apply", "a", { name: "a", uid: "uid-a", resourceVersion: "2" }]);
 });
 
+test("a stage with lanes has as many writes at a time, and a failure begins no other", async () => {
+  const { client, requests } = server({ a: "Invalid" });
+  const actions = ["a", "b", "c"].map((name) => applied(name, "none"));
+  const { results } = await run([{ name: "all", actions, onFailure: "stop", lanes: 2 }], { client });
+  expect(requests).toHaveLength(2);
+  expect(results).toEqual(["apply a: failed", "apply b: done", "apply c: skipped"]);
+});
+
 test("a failure that stops skips all that follows", async () => {
   const actions = [applied("a"), applied("b")];
   const stages: Stage[] = [

@@ -2,6 +2,7 @@ import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
 import { objectKey } from "../objects/references.ts";
 import type { Action, Guard } from "./action.ts";
+import { inParallel } from "./in-parallel.ts";
 import { firstFailure, type Outcome, type Result } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 
@@ -30,22 +31,25 @@ export async function execute<As extends string>(
   const latest = new Map<string, LiveObject>();
   const failed = new Set<string>();
   let isStopped = false;
-  for (const { actions, onFailure, needs } of stages) {
+  for (const { actions, onFailure, needs, lanes } of stages) {
     isStopped ||= needs === "no failure" && failed.size > 0;
-    for (const action of actions) {
-      const key = objectKey(action.on);
-      if (isStopped || failed.has(key)) {
-        results.set(action, { is: "skipped" });
-        continue;
-      }
-      const result = await resultOf(action, actors[action.as].client, latest.get(key), { signal, dryRun });
-      results.set(action, result);
-      onResult?.(action, result);
-      if (result.is === "failed") {
-        failed.add(key);
-        isStopped = onFailure === "stop";
-      } else if (result.is === "done" && result.object !== undefined) latest.set(key, result.object);
-    }
+    // The results have the order of the plan.
+    for (const action of actions) results.set(action, { is: "skipped" });
+    await inParallel(
+      actions,
+      async (action) => {
+        const key = objectKey(action.on);
+        if (isStopped || failed.has(key)) return;
+        const result = await resultOf(action, actors[action.as].client, latest.get(key), { signal, dryRun });
+        results.set(action, result);
+        onResult?.(action, result);
+        if (result.is === "failed") {
+          failed.add(key);
+          isStopped ||= onFailure === "stop";
+        } else if (result.is === "done" && result.object !== undefined) latest.set(key, result.object);
+      },
+      lanes ?? 1,
+    );
   }
   return { results, latest: (on) => latest.get(objectKey(on)) };
 }
@@ -91,7 +95,10 @@ async function send<As extends string>(
   const options = { fieldManager: manager, signal, ...(part && { subresource: part }), ...(dryRun && { dryRun }) };
   switch (action.do) {
     case "apply":
-      return await client.apply(guarded(action.intent, latest ?? action.seen, action.guard), options);
+      return await client.apply(guarded(action.intent, latest ?? action.seen, action.guard), {
+        ...options,
+        ...(action.force !== undefined && { force: action.force }),
+      });
     case "create":
       return await client.create(action.object, options);
     case "patch":

@@ -15,6 +15,13 @@ export interface Stage<As extends string = "own"> {
   readonly onFailure: "stop" | "collect";
   /** Whether the stage is skipped after a failure in an earlier stage. Default: no. */
   readonly needs?: "no failure" | undefined;
+  /** The number of concurrent actions. Default: 1. More than one requires actions on different objects. */
+  readonly lanes?: number | undefined;
+}
+
+/** Whether a plan changes nothing. */
+export function isEmpty<As extends string>({ stages }: Plan<As>): boolean {
+  return stages.every(({ actions }) => actions.length === 0);
 }
 
 /** A plan of one stage, in which a failure prevents all later actions. */

@@ -2,6 +2,7 @@ import type { PackageReconcilers } from "../engine/package-controllers.ts";
 import type { Context } from "../objects/context.ts";
 import { PACKAGES } from "../package/package-kinds.ts";
 import { pruneLock } from "../package/package-lock.ts";
+import { packagePort } from "../package/package-port.ts";
 import { compositionRevisionReconciler } from "../package/reconcile-composition-revision.ts";
 import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
@@ -12,13 +13,14 @@ import { webhookServices } from "../runtime/webhook-services.ts";
 /** The reconcilers of packages and runtimes, as far as they are enabled. */
 export function packageReconcilers(context: Context): PackageReconcilers {
   const { functionPackages = false, functionRuntimes = false } = context;
+  const port = packagePort(context);
   const resolver = new DependencyResolver(context);
   const webhooks = webhookServices(context);
   return {
     ...(functionPackages && {
       packages: Object.values(PACKAGES).map((kinds) => ({
         ...kinds,
-        package: packageReconciler(context, kinds),
+        package: packageReconciler(port, kinds),
         revision: packageRevisionReconciler(context, kinds, resolver, webhooks),
       })),
       lock: async (_, signal) => {

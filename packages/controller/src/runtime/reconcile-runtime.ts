@@ -6,9 +6,10 @@ import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
-import { checkPackage, hostEndpoint } from "../package/check-package.ts";
+import { hostEndpoint } from "../package/host-endpoint.ts";
+import { setPackageStatus } from "../package/plan-status.ts";
+import { checkPackage } from "../package/registry/check-package.ts";
 import { asInstallError, type PackageInstallError } from "../package/registry/install-error.ts";
-import { setPackageStatus } from "../package/set-status.ts";
 import { ensureWorkload, isDeploymentEndpoint, knownWorkload, usesDeployment } from "./deployment-substrate.ts";
 import { ProviderRoles } from "./provider-roles.ts";
 import { deleteWorkload } from "./workload-objects.ts";
@@ -77,7 +78,7 @@ async function serve(
       typeof resolvedPackage === "string" ? resolvedPackage : FUNCTION_RUNTIMES.of(runtime).status.resolvedPackage;
     return await ensureWorkload(context, runtime, { image: image ?? "", roles }, signal);
   }
-  const endpoint = await hostEndpoint(context);
+  const endpoint = await hostEndpoint({ host: context.functionHost });
   // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
   if (isDeploymentEndpoint(FUNCTION_RUNTIMES.of(runtime).status))
     await deleteWorkload(context, runtime, new Set<string>(), signal);

@@ -6,7 +6,7 @@ import type { Context } from "../objects/context.ts";
 import { CRDS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
-import { inParallel } from "../package/in-parallel.ts";
+import { inParallel } from "../plan/in-parallel.ts";
 
 /** The CRDs that the revisions of a provider's runtime established, as their status names them. */
 export function providedCrds(context: Context, runtime: LiveObject): { readonly name: string; readonly uid: string }[] {

@@ -10,7 +10,7 @@ import { findLive } from "../objects/read-objects.ts";
 import { describeReference, parseQueueKey, referenceTo } from "../objects/references.ts";
 import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { executeOrThrow } from "../plan/execute.ts";
-import { type Plan, planInOrder } from "../plan/plan.ts";
+import { isEmpty, type Plan, planInOrder } from "../plan/plan.ts";
 import { type FoundResource, findResource } from "./find-resource.ts";
 import { planEnd, planUsage } from "./plan-usage.ts";
 import { UsageError } from "./usage-error.ts";
@@ -80,8 +80,7 @@ async function protect(port: UsagePort, usage: LiveObject, signal: AbortSignal):
   const chosen = (["of", "by"] as const).filter((name) => found[name]?.isChosen);
   const plan = planUsage({ usage, chosen, used, using: found.by?.object });
   const current = await carryOut(port, usage, plan, signal);
-  const isNew = plan.stages.some(({ actions }) => actions.length > 0);
-  if (isNew)
+  if (!isEmpty(plan))
     port.events.record(usage, { type: "Normal", reason: "UsageConfigured", message: "the object is protected" });
   const { unprotected } = port;
   const ready: Omit<Condition, "type"> =

@@ -1,10 +1,11 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError, type ImageErrorCode, type RegistryAuth } from "@xfn/oci-rootfs";
 import { PackageError } from "@xfn/package";
-import type { Context, PackageRegistry } from "../../objects/context.ts";
+import type { PackageRegistry } from "../../objects/context.ts";
 import { type ImageSettings, imageSettings, whenConfigsListed } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 import { packageAuth } from "./pull-secrets.ts";
+import type { RegistryAccess } from "./registry-access.ts";
 
 /**
  * Asks the registry of a package, with the credentials of the object that names it and of ImageConfigs.
@@ -15,7 +16,7 @@ import { packageAuth } from "./pull-secrets.ts";
  * @throws {ApiError} if a pull secret cannot be read
  */
 export async function askRegistry<T>(
-  context: Context,
+  access: RegistryAccess,
   object: LiveObject,
   { image, action }: { readonly image: string; readonly action: string },
   ask: (
@@ -26,11 +27,11 @@ export async function askRegistry<T>(
   ) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const { packages } = context;
+  const { packages } = access;
   if (packages === undefined) throw new PackageInstallError("Unavailable", `${action}: packages are disabled`);
-  await whenConfigsListed(context, signal);
-  const settings = imageSettings(context, image);
-  const { auth, missing } = await packageAuth(context, object, settings, signal);
+  await whenConfigsListed(access, signal);
+  const settings = imageSettings(access, image);
+  const { auth, missing } = await packageAuth(access, object, settings, signal);
   try {
     return await ask(packages, auth, settings.image, settings);
   } catch (error) {

@@ -2,9 +2,9 @@ import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type Reference, tryParseImageName } from "@xfn/oci-rootfs/image-name";
 import { afterPrefix, type ImagePrefix, parseImagePrefix } from "@xfn/oci-rootfs/image-prefix";
-import type { Context } from "../../objects/context.ts";
 import { IMAGE_CONFIGS } from "../../objects/kinds.ts";
 import { PackageInstallError } from "./install-error.ts";
+import type { RegistryAccess } from "./registry-access.ts";
 
 /** The time for the first list. A server needs less than a second, but the controller's role may lack the kind. */
 const LIST_MS = 30_000;
@@ -30,7 +30,7 @@ export interface ImageSettings {
  * @throws {PackageInstallError} `Unavailable`
  */
 export async function whenConfigsListed(
-  { informers, functionPackages = false }: Pick<Context, "informers" | "functionPackages">,
+  { informers, functionPackages = false }: Pick<RegistryAccess, "informers" | "functionPackages">,
   signal: AbortSignal,
 ): Promise<void> {
   if (!functionPackages || informers.peek(IMAGE_CONFIGS) !== undefined) return;
@@ -53,7 +53,7 @@ export async function whenConfigsListed(
  * Only canonical names are matched, and the image to pull has a canonical name, so that no spelling of a name evades a
  * setting. A text that is not a valid reference, such as a layout, has no settings, and no registry has it.
  */
-export function imageSettings({ informers }: Pick<Context, "informers">, image: string): ImageSettings {
+export function imageSettings({ informers }: Pick<RegistryAccess, "informers">, image: string): ImageSettings {
   const name = tryParseImageName(image);
   if (name?.kind !== "registry")
     return { image, pullSecret: undefined, verification: undefined, runtime: undefined, applied: null };

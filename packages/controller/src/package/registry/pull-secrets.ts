@@ -3,10 +3,10 @@ import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { findAuth, parsePullSecret } from "@xfn/oci-rootfs/docker-auths";
 import type { RegistryAuth } from "@xfn/pipeline";
 import { namesOf } from "../../kinds/package-fields.ts";
-import type { Context } from "../../objects/context.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, referenceOf, SECRETS, SERVICE_ACCOUNTS } from "../../objects/kinds.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
+import type { RegistryAccess } from "./registry-access.ts";
 
 /** The types of pull secrets, with the key of each (Kubernetes, "Pull an Image from a Private Registry"). */
 const KEYS: ReadonlyMap<JsonValue | undefined, string> = new Map([
@@ -18,7 +18,7 @@ type Read = (reference: ObjectReference) => Promise<LiveObject | undefined>;
 
 /** The names of the pull secrets of the controller's own service account. */
 export async function accountSecrets(
-  { serviceAccount, namespace }: Pick<Context, "serviceAccount" | "namespace">,
+  { serviceAccount, namespace }: Pick<RegistryAccess, "serviceAccount" | "namespace">,
   read: Read,
 ): Promise<string[]> {
   if (serviceAccount === undefined) return [];
@@ -49,19 +49,19 @@ export interface PackageAuth {
  * @throws {ApiError}
  */
 export async function packageAuth(
-  context: Context,
+  access: RegistryAccess,
   object: LiveObject,
   { image, pullSecret }: Pick<ImageSettings, "image" | "pullSecret">,
   signal: AbortSignal,
 ): Promise<PackageAuth> {
-  const { namespace } = context;
-  const read: Read = (reference) => findLive(context, reference, signal);
+  const { namespace } = access;
+  const read: Read = (reference) => findLive(access, reference, signal);
   const { packagePullSecrets } = FUNCTION_REVISIONS.of(object).spec;
   const { pullSecrets } = FUNCTION_RUNTIMES.of(object).spec;
   const named = namesOf([...packagePullSecrets, ...pullSecrets]);
   const missing: string[] = [];
   const configured = pullSecret === undefined ? [] : [pullSecret];
-  for (const name of [...named, ...configured, ...(await accountSecrets(context, read))]) {
+  for (const name of [...named, ...configured, ...(await accountSecrets(access, read))]) {
     const secret = await read(referenceOf(SECRETS, name, namespace));
     if (secret === undefined) missing.push(`${namespace}/${name}`);
     const auth = secret && authOf(secret, image);

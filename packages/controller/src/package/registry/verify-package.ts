@@ -2,11 +2,12 @@ import { isObject, type JsonObject, type JsonValue, objectAt, textAt } from "@xf
 import type { LiveObject } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/oci-rootfs";
 import { readTrustedKey, SignatureError, type TrustedKey } from "@xfn/package";
-import type { Context, PackageRegistry } from "../../objects/context.ts";
+import type { PackageRegistry } from "../../objects/context.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { findLive } from "../../objects/read-objects.ts";
 import type { ImageSettings } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
+import type { RegistryAccess } from "./registry-access.ts";
 
 /** The keys are read from Secrets, and each key is tried with each signature. */
 const MAX_AUTHORITIES = 20;
@@ -26,13 +27,13 @@ export interface PulledImage {
  * @throws {ApiError} if a Secret cannot be read
  */
 export async function verifyPackage(
-  context: Context,
+  access: RegistryAccess,
   { config, spec }: NonNullable<ImageSettings["verification"]>,
   { name, image }: PulledImage,
   { registry, auth }: { readonly registry: PackageRegistry; readonly auth: RegistryAuth | undefined },
   signal: AbortSignal,
 ): Promise<void> {
-  const { keys, problems } = await trustedKeys(context, spec, signal);
+  const { keys, problems } = await trustedKeys(access, spec, signal);
   const further = problems.length === 0 ? "" : `; ${problems.join("; ")}`;
   const refuse = (why: string, options?: ErrorOptions): PackageInstallError =>
     // Retryable, because a signature or a key may be added.
@@ -52,7 +53,7 @@ export async function verifyPackage(
 
 /** The keys of all authorities, and why other keys cannot be used. */
 async function trustedKeys(
-  context: Context,
+  access: RegistryAccess,
   spec: JsonObject,
   signal: AbortSignal,
 ): Promise<{ readonly keys: readonly TrustedKey[]; readonly problems: readonly string[] }> {
@@ -63,7 +64,7 @@ async function trustedKeys(
   if (list.length > MAX_AUTHORITIES) problems.push(`only the first ${MAX_AUTHORITIES} authorities are used`);
   const keys: TrustedKey[] = [];
   for (const authority of list.slice(0, MAX_AUTHORITIES)) {
-    const found = await keyOf(context, authority, signal);
+    const found = await keyOf(access, authority, signal);
     if (typeof found === "string") problems.push(`authority ${textAt(authority, "name") ?? ""}: ${found}`);
     else keys.push(found);
   }
@@ -71,7 +72,7 @@ async function trustedKeys(
 }
 
 /** The key of an authority, or why it is unusable. Requirements other than a signature make it unusable. */
-async function keyOf(context: Context, authority: JsonObject, signal: AbortSignal): Promise<TrustedKey | string> {
+async function keyOf(access: RegistryAccess, authority: JsonObject, signal: AbortSignal): Promise<TrustedKey | string> {
   const { keyless, attestations } = authority;
   if (isObject(keyless)) return "keyless verification is not supported; sign with a key, and name it in key.secretRef";
   if (Array.isArray(attestations) && attestations.length > 0)
@@ -80,8 +81,8 @@ async function keyOf(context: Context, authority: JsonObject, signal: AbortSigna
   const secretRef = objectAt(authority, "key", "secretRef");
   const [secretName, field] = [textAt(secretRef, "name"), textAt(secretRef, "key")];
   if (secretName === undefined || field === undefined) return "it has no key.secretRef with a name and a key";
-  const secret = await findLive(context, referenceOf(SECRETS, secretName, context.namespace), signal);
-  const where = `the key ${field} of the Secret ${context.namespace}/${secretName}`;
+  const secret = await findLive(access, referenceOf(SECRETS, secretName, access.namespace), signal);
+  const where = `the key ${field} of the Secret ${access.namespace}/${secretName}`;
   const pem = secret && dataAt(secret, field);
   if (pem === undefined) return `there is no ${where.slice("the ".length)}; create it with the public key`;
   try {

@@ -1,15 +1,11 @@
-import { messageOf } from "@xfn/errors";
 import { type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
-import type { Context } from "../objects/context.ts";
-import { askRegistry } from "./registry/ask-registry.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
-import { digestIn, pinnedReference } from "./registry/package-names.ts";
-import { verifyPackage } from "./registry/verify-package.ts";
-
-/** A runner in the same pod accepts a connection within milliseconds. */
-const READY_MS = 5_000;
+import { askRegistry } from "./ask-registry.ts";
+import { PackageInstallError } from "./install-error.ts";
+import { digestIn, pinnedReference } from "./package-names.ts";
+import type { RegistryAccess } from "./registry-access.ts";
+import { verifyPackage } from "./verify-package.ts";
 
 /** A package that was checked against its expected kind. */
 export interface CheckedPackage {
@@ -39,14 +35,14 @@ export interface WantedPackage {
  * @throws {ApiError} if a pull secret cannot be read
  */
 export async function checkPackage(
-  context: Context,
+  access: RegistryAccess,
   object: LiveObject,
   { image, kind, anyCrossplane }: WantedPackage,
   signal: AbortSignal,
 ): Promise<CheckedPackage> {
   const action = `cannot read the package ${image}`;
   const { resolved, contents, verifiedBy } = await askRegistry(
-    context,
+    access,
     object,
     { image, action },
     async (registry, auth, pulled, { verification }) => {
@@ -54,7 +50,7 @@ export async function checkPackage(
       const digest = digestIn(image) ?? (await registry.digestOf(pulled, auth, signal));
       const pinned = pinnedReference(pulled, digest);
       if (verification !== undefined)
-        await verifyPackage(context, verification, { name: image, image: pinned }, { registry, auth }, signal);
+        await verifyPackage(access, verification, { name: image, image: pinned }, { registry, auth }, signal);
       const contents = await registry.read(pinned, kind, auth, signal);
       return { resolved: pinnedReference(image, digest), contents, verifiedBy: verification?.config };
     },
@@ -72,26 +68,5 @@ function requireCompatible(contents: PackageContents, image: string): void {
   } catch (cause) {
     if (!(cause instanceof PackageError)) throw cause;
     throw new PackageInstallError("InvalidPackage", cause.message, { cause });
-  }
-}
-
-/**
- * Waits until the runner can serve functions. The runner starts each function at its first call.
- *
- * @returns the endpoint
- * @throws {PackageInstallError} `NoRuntime`
- */
-export async function hostEndpoint({ functionHost }: Context): Promise<string> {
-  if (functionHost === undefined) {
-    const message = "functions are disabled; start the controller with --enable-composition-functions";
-    throw new PackageInstallError("NoRuntime", message);
-  }
-  try {
-    await functionHost.ready(READY_MS);
-    return functionHost.endpoint;
-  } catch (cause) {
-    const why = messageOf(cause);
-    const options = { cause, retryable: true };
-    throw new PackageInstallError("NoRuntime", `no runner can serve it: ${why}; start xfn-runner`, options);
   }
 }

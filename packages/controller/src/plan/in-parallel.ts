@@ -2,7 +2,11 @@
 const PARALLEL = 8;
 
 /** Maps items concurrently and returns the results in their order. After a failure, no further items begin. */
-export async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function inParallel<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  lanes: number = PARALLEL,
+): Promise<R[]> {
   const results: R[] = [];
   let failed = false;
   const queue = items.entries();
@@ -17,7 +21,7 @@ export async function inParallel<T, R>(items: readonly T[], work: (item: T) => P
       }
     }
   };
-  const ended = await Promise.allSettled(Array.from({ length: PARALLEL }, worker));
+  const ended = await Promise.allSettled(Array.from({ length: lanes }, worker));
   for (const one of ended) if (one.status === "rejected") throw one.reason;
   return results;
 }

@@ -1,0 +1,64 @@
+import { type JsonObject, objectAt, sameJson } from "@xfn/json";
+import type { EventRecorder, LiveObject } from "@xfn/kubernetes";
+import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { referenceTo } from "../objects/references.ts";
+import type { Action } from "../plan/action.ts";
+import { planInOrder } from "../plan/plan.ts";
+import { carryOut, type Note, type NotedPlan } from "./carry-out.ts";
+import type { Cluster } from "./package-port.ts";
+
+/** A part of a status. */
+export interface Part {
+  readonly conditions: readonly Condition[];
+  /** null removes a field. */
+  readonly fields: JsonObject;
+}
+
+/**
+ * Plans conditions and fields of a status, as far as they differ. Each condition that is no longer true has an event.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function planStatus(object: LiveObject, { conditions, fields }: Part, now: number): NotedPlan {
+  const changed = withConditions(object, conditions, now);
+  const status = { ...changedFields(object, fields), ...(changed && { conditions: changed }) };
+  if (Object.keys(status).length === 0) return { stages: [], notes: new Map() };
+  const warnings = conditions.flatMap((condition): Note[] => {
+    const { type, status: value, reason, message } = condition;
+    // Ready repeats another condition, which has the event.
+    if (type === "Ready" || value !== "False" || message === undefined || hasCondition(object, condition)) return [];
+    return [{ type: "Warning", reason, message }];
+  });
+  const write: Action = {
+    as: "own",
+    manager: FIELD_MANAGERS.package,
+    on: referenceTo(object),
+    part: "status",
+    why: "its status changed",
+    do: "patch",
+    body: { status },
+    seen: object,
+    guard: "version",
+  };
+  return { ...planInOrder("status", [write]), notes: new Map([[write, warnings]]) };
+}
+
+/** Sets conditions and fields of a status. @returns the object as the server stored it */
+export async function setPackageStatus(
+  context: { readonly now: () => number; readonly events: EventRecorder } & Pick<Cluster, "client">,
+  object: LiveObject,
+  conditions: readonly Condition[],
+  fields: JsonObject,
+  signal: AbortSignal,
+): Promise<LiveObject> {
+  const plan = planStatus(object, { conditions, fields }, context.now());
+  const { latest } = await carryOut(context, object, plan, signal);
+  return latest(referenceTo(object)) ?? object;
+}
+
+/** The fields of a status that differ from an object's. */
+export function changedFields(object: LiveObject, fields: JsonObject): JsonObject {
+  const status = objectAt(object, "status");
+  return Object.fromEntries(Object.entries(fields).filter(([field, value]) => !sameJson(status[field] ?? null, value)));
+}
