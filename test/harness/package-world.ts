@@ -137,10 +137,11 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     now: () => state.time,
     ...more,
   };
-  const reconcile = packageReconciler(packagePort(context), PACKAGES.Function);
+  const port = packagePort(context);
+  const reconcile = packageReconciler(port, PACKAGES.Function);
   const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
     FunctionRevision: packageRevisionReconciler(context, PACKAGES.Function),
-    FunctionRuntime: functionRuntimeReconciler(context),
+    FunctionRuntime: functionRuntimeReconciler(port),
     CompositionRevision: compositionRevisionReconciler(context),
   };
   const versions = (): string =>

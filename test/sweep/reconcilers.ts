@@ -63,7 +63,7 @@ export function reconcilers(context: Context): Reconcilers {
       [PROVIDER_REVISIONS, packageRevisionReconciler(context, PACKAGES.Provider)],
       [FUNCTION_REVISIONS, packageRevisionReconciler(context, PACKAGES.Function)],
       [REVISIONS, compositionRevisionReconciler(context)],
-      [FUNCTION_RUNTIMES, functionRuntimeReconciler(context)],
+      [FUNCTION_RUNTIMES, functionRuntimeReconciler(port)],
     ],
   };
 }

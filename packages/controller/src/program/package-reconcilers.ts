@@ -15,7 +15,7 @@ export function packageReconcilers(context: Context): PackageReconcilers {
   const { functionPackages = false, functionRuntimes = false } = context;
   const port = packagePort(context);
   const resolver = new DependencyResolver(context);
-  const webhooks = webhookServices(context);
+  const webhooks = webhookServices(port);
   return {
     ...(functionPackages && {
       packages: Object.values(PACKAGES).map((kinds) => ({
@@ -29,8 +29,8 @@ export function packageReconcilers(context: Context): PackageReconcilers {
       },
     }),
     ...(functionRuntimes && {
-      functionRuntime: functionRuntimeReconciler(context),
-      providerRuntime: providerRuntimeReconciler(context),
+      functionRuntime: functionRuntimeReconciler(port),
+      providerRuntime: providerRuntimeReconciler(port),
       compositionRevision: compositionRevisionReconciler(context),
     }),
   };

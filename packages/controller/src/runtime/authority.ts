@@ -1,11 +1,14 @@
 import { objectAt } from "@xfn/json";
-import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import type { Context } from "../objects/context.ts";
+import { ApiError, type Client, isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME } from "../objects/labels.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
+import type { Action } from "../plan/action.ts";
+import { execute } from "../plan/execute.ts";
+import { firstFailure } from "../plan/outcome.ts";
+import { planInOrder } from "../plan/plan.ts";
 import { createAuthority, isDue, isPair, type KeyPair } from "./certificates.ts";
 
 /** The Secret of the authority, in the controller's namespace. */
@@ -30,7 +33,11 @@ export function usableAuthority(secret: LiveObject | undefined, now: number): Ke
 }
 
 /** The needs of {@link ensureAuthority}. */
-export type AuthorityPort = Pick<Context, "client" | "namespace" | "now">;
+export interface AuthorityPort {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly now: () => number;
+}
 
 /**
  * The authority of all runtimes. Creates its Secret if there is none, and replaces the authority before it expires.
@@ -39,39 +46,42 @@ export type AuthorityPort = Pick<Context, "client" | "namespace" | "now">;
  * @throws {PackageInstallError} `NameTaken` if another program's Secret has the name
  * @throws {ApiError} `Conflict` if another controller replaces it at the same time
  */
-export async function ensureAuthority(context: AuthorityPort, signal: AbortSignal): Promise<KeyPair> {
-  const { client, namespace, now } = context;
+export async function ensureAuthority(port: AuthorityPort, signal: AbortSignal): Promise<KeyPair> {
+  const { namespace, now } = port;
   const reference = referenceOf(SECRETS, AUTHORITY_SECRET, namespace);
-  const secret = await findLive(context, reference, signal);
+  const secret = await findLive(port, reference, signal);
   const usable = usableAuthority(secret, now());
   if (usable !== undefined) return usable;
-  const options = { fieldManager: FIELD_MANAGERS.runtime, signal };
-  const created = await createAuthority(now());
-  const data = { "tls.crt": encode(created.cert), "tls.key": encode(created.key) };
-  if (secret === undefined) {
-    const metadata = { name: AUTHORITY_SECRET, namespace, labels: { [LABEL_RUNTIME]: "" } };
-    try {
-      await client.create({ ...typeMeta(SECRETS), metadata, type: "kubernetes.io/tls", data }, options);
-      return created;
-    } catch (error) {
-      if (isApiError(error, "NotFound")) {
-        const message = `cannot create the Secret ${namespace}/${AUTHORITY_SECRET}: ${error.message}; create the namespace`;
-        throw new PackageInstallError("NoRuntime", message, { cause: error, retryable: true });
-      }
-      if (!isApiError(error, "AlreadyExists")) throw error;
-      const message = `another controller creates the Secret ${namespace}/${AUTHORITY_SECRET}`;
-      throw new PackageInstallError("NoRuntime", message, { cause: error, retryable: true });
-    }
-  }
-  if (secret.metadata.labels?.[LABEL_RUNTIME] === undefined) {
+  const title = `Secret ${namespace}/${AUTHORITY_SECRET}`;
+  if (secret !== undefined && secret.metadata.labels?.[LABEL_RUNTIME] === undefined) {
     const message =
-      `the Secret ${namespace}/${AUTHORITY_SECRET} has no certificate authority that is valid for long enough, and ` +
-      "the controller did not create it; delete that Secret";
+      `the ${title} has no certificate authority that is valid for long enough, and the controller did not create it; ` +
+      "delete that Secret";
     throw new PackageInstallError("NameTaken", message);
   }
-  const { uid, resourceVersion } = secret.metadata;
-  await client.patch(reference, "merge", { metadata: { uid, resourceVersion }, data }, options);
-  return created;
+  const created = await createAuthority(now());
+  const plan = planInOrder("authority", [writeOf(created, reference, secret)]);
+  const outcome = await execute(plan, { actors: { own: port }, signal });
+  if (outcome.latest(reference) !== undefined) return created;
+  const error = firstFailure(outcome)?.error ?? new ApiError("Conflict", `the ${title} was deleted`);
+  if (secret !== undefined || !isApiError(error, "NotFound", "AlreadyExists")) throw error;
+  const message = isApiError(error, "NotFound")
+    ? `cannot create the ${title}: ${error.message}; create the namespace`
+    : `another controller creates the ${title}`;
+  throw new PackageInstallError("NoRuntime", message, { cause: error, retryable: true });
+}
+
+function writeOf({ cert, key }: KeyPair, on: ObjectReference, seen: LiveObject | undefined): Action {
+  const data = { "tls.crt": encode(cert), "tls.key": encode(key) };
+  const common = {
+    as: "own",
+    manager: FIELD_MANAGERS.runtime,
+    on,
+    why: "it is the authority of all runtimes",
+  } as const;
+  if (seen !== undefined) return { ...common, do: "patch", body: { data }, seen, guard: "version" };
+  const metadata = { name: on.name, namespace: on.namespace ?? "", labels: { [LABEL_RUNTIME]: "" } };
+  return { ...common, do: "create", object: { ...typeMeta(SECRETS), metadata, type: "kubernetes.io/tls", data } };
 }
 
 /** Text as the data of a Secret. */

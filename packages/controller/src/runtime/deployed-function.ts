@@ -1,5 +1,5 @@
 import type { TargetCertificates } from "@xfn/function-grpc";
-import type { Context, DeployedFunction } from "../objects/context.ts";
+import type { DeployedFunction } from "../objects/context.ts";
 import { FUNCTION_RUNTIMES, referenceOf, SECRETS } from "../objects/kinds.ts";
 import { findCached, findLive, type Reader } from "../objects/read-objects.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
@@ -9,7 +9,7 @@ import { isDeploymentEndpoint } from "./deployment-substrate.ts";
 import { secretNamesOf } from "./manifests.ts";
 
 /** Reads runtimes, and their Secrets in the controller's namespace. */
-type RuntimeReader = Reader & Pick<Context, "namespace">;
+type RuntimeReader = Reader & { readonly namespace: string };
 
 /**
  * The Deployment's function of a package; undefined if a runner serves it.

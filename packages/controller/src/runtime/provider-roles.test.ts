@@ -1,7 +1,7 @@
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { beforeEach, expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
+import type { Cluster } from "../package/package-port.ts";
 import { ProviderRoles } from "./provider-roles.ts";
 
 const { signal } = new AbortController();
@@ -40,7 +40,7 @@ const events: string[] = [];
 let forbidden = false;
 let writes = 0;
 const keyOf = (kind: unknown, name: unknown): string => `${String(kind)} ${String(name)}`;
-const context = {
+const cluster = {
   namespace: "xfn-system",
   informers: { peek: () => ({ get: (name: string) => (name === "provider-1" ? revision : undefined) }) },
   events: {
@@ -60,7 +60,7 @@ const context = {
       return object;
     },
   },
-} as unknown as Context;
+} as unknown as Cluster;
 
 beforeEach(() => {
   stored.clear();
@@ -74,7 +74,7 @@ const rulesOf = (suffix: string): JsonObject[] =>
   (stored.get(`ClusterRole crossplane:provider:provider:${suffix}`)?.["rules"] ?? []) as JsonObject[];
 
 test("a provider gets rights on its CRDs, and users and the controller too", async () => {
-  const roles = new ProviderRoles(context);
+  const roles = new ProviderRoles(cluster);
   await roles.ensure(runtime, "account", signal);
   const resources = rulesOf("system").map(({ resources: found }) => found);
   expect(resources).toContainEqual(["buckets", "queues"]);
@@ -90,21 +90,21 @@ test("a provider gets rights on its CRDs, and users and the controller too", asy
     roleRef: { name: "crossplane:provider:provider:system" },
     subjects: [{ kind: "ServiceAccount", name: "account", namespace: "xfn-system" }],
   });
-  expect(roles.areSettled(runtime, "account")).toBe(true);
-  expect(roles.areSettled(runtime, "other")).toBe(false);
+  expect(roles.areWritten(runtime, "account")).toBe(true);
+  expect(roles.areWritten(runtime, "other")).toBe(false);
   // Another process reads them, and writes nothing.
   writes = 0;
-  await new ProviderRoles(context).ensure(runtime, "account", signal);
+  await new ProviderRoles(cluster).ensure(runtime, "account", signal);
   expect(writes).toBe(0);
 });
 
 test("a missing right is reported once, and used as soon as the controller has it", async () => {
-  const roles = new ProviderRoles(context);
+  const roles = new ProviderRoles(cluster);
   forbidden = true;
   await roles.ensure(runtime, "account", signal);
   await roles.ensure(runtime, "account", signal);
   expect(events).toEqual([expect.stringMatching(/^CannotGrant: .*deploy\/providers/)]);
-  expect(roles.areSettled(runtime, "account")).toBe(false);
+  expect(roles.areWritten(runtime, "account")).toBe(false);
   forbidden = false;
   await roles.ensure(runtime, "account", signal);
   expect(stored.size).toBe(crds.length + 4);
@@ -112,14 +112,14 @@ test("a missing right is reported once, and used as soon as the controller has i
 
 test("rights are those on kinds that are served for its CRDs, and follow once others are", async () => {
   store(crd("queues.s3.org", "s3.org", undefined));
-  const roles = new ProviderRoles(context);
+  const roles = new ProviderRoles(cluster);
   expect(await roles.ensure(runtime, "account", signal)).toEqual(["queues.s3.org"]);
   expect(JSON.stringify(rulesOf("system"))).not.toContain("queues");
-  expect(roles.areSettled(runtime, "account")).toBe(false);
+  expect(roles.areWritten(runtime, "account")).toBe(false);
   store(crd("queues.s3.org", "s3.org", "True"));
   expect(await roles.ensure(runtime, "account", signal)).toEqual([]);
   expect(JSON.stringify(rulesOf("aggregate-to-edit"))).toContain("queues");
-  expect(roles.areSettled(runtime, "account")).toBe(true);
+  expect(roles.areWritten(runtime, "account")).toBe(true);
 });
 
 test.each<[what: string, crd: LiveObject]>([
@@ -134,7 +134,7 @@ test.each<[what: string, crd: LiveObject]>([
   ],
 ])("a CRD %s grants nothing, even if its name matches", async (_, one) => {
   store(one);
-  expect(await new ProviderRoles(context).ensure(runtime, "account", signal)).toEqual([]);
+  expect(await new ProviderRoles(cluster).ensure(runtime, "account", signal)).toEqual([]);
   for (const suffix of ["system", "aggregate-to-edit", "aggregate-to-view"]) {
     expect(JSON.stringify(rulesOf(suffix))).toContain("queues");
     expect(JSON.stringify(rulesOf(suffix))).not.toMatch(/buckets|admissionregistration/);
@@ -143,7 +143,7 @@ test.each<[what: string, crd: LiveObject]>([
 
 test("a runtime that names the revision of another provider as its owner gets no rights", async () => {
   const thief = { ...runtime, metadata: { ...runtime.metadata, ownerReferences: [{ name: "provider-1", uid: "no" }] } };
-  await new ProviderRoles(context).ensure(thief, "account", signal);
+  await new ProviderRoles(cluster).ensure(thief, "account", signal);
   expect(rulesOf("system")).toEqual([]);
 });
 
@@ -151,7 +151,7 @@ test("a role of another owner is left alone and reported", async () => {
   const name = "crossplane:provider:provider:system";
   const role = { apiVersion: "v1", kind: "ClusterRole", metadata: { name, uid: "other", resourceVersion: "1" } };
   stored.set(keyOf(role.kind, name), role);
-  await new ProviderRoles(context).ensure(runtime, "account", signal);
+  await new ProviderRoles(cluster).ensure(runtime, "account", signal);
   expect(rulesOf("system")).toEqual([]);
   // Otherwise its rights would be those of the provider.
   expect(stored.has(`ClusterRoleBinding ${name}`)).toBe(false);

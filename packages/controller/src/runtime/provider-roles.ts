@@ -1,16 +1,19 @@
 import { type JsonObject, textAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { EDIT, VIEW } from "../definition/definition-roles.ts";
-import type { Context } from "../objects/context.ts";
-import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
+import type { Cluster } from "../package/package-port.ts";
+import { execute } from "../plan/execute.ts";
+import { firstFailure } from "../plan/outcome.ts";
+import { planInOrder } from "../plan/plan.ts";
+import { hashOf } from "./hash.ts";
 import type { Manifest } from "./manifests.ts";
+import { applied, isApplied } from "./plan-workload.ts";
 import { providedCrds, servedResources } from "./served-resources.ts";
-import { annotated, hashOf, isApplied } from "./workload-objects.ts";
 
 const AGGREGATE = "rbac.crossplane.io/aggregate-to";
 
@@ -22,19 +25,19 @@ const WORK = [...VIEW, "create", "update", "patch"];
  * the kinds that the API server serves for CRDs of the provider, and not on those that the CRDs name.
  */
 export class ProviderRoles {
-  readonly #context: Context;
+  readonly #cluster: Cluster;
   /** For what they were written last, by the UID of the runtime: each process reads them once. */
   readonly #written: Map<string, string> = new Map();
   /** By the UID of the runtime: an event is not repeated. */
   readonly #refused: Set<string> = new Set();
 
-  constructor(context: Context) {
-    this.#context = context;
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
   }
 
   /** Whether this process has seen or written the objects that a runtime needs. */
-  areSettled(runtime: LiveObject, account: string): boolean {
-    return this.#written.get(runtime.metadata.uid) === subjectOf(this.#context, runtime, account);
+  areWritten(runtime: LiveObject, account: string): boolean {
+    return this.#written.get(runtime.metadata.uid) === subjectOf(this.#cluster, runtime, account);
   }
 
   /**
@@ -45,20 +48,31 @@ export class ProviderRoles {
    * @throws {ApiError}
    */
   async ensure(runtime: LiveObject, account: string, signal: AbortSignal): Promise<readonly string[]> {
-    const subject = subjectOf(this.#context, runtime, account);
-    const { served, pending } = await servedResources(this.#context, runtime, signal);
-    const objects = this.#objects(runtime, account, served);
-    const { uid } = runtime.metadata;
-    try {
-      // A binding to a role of another owner would grant what that role says.
-      for (const object of objects) if (!(await this.#apply(runtime, object, signal))) return [];
-      if (pending.length === 0) this.#written.set(uid, subject);
-      this.#refused.delete(uid);
-    } catch (error) {
+    const subject = subjectOf(this.#cluster, runtime, account);
+    const { served, pending } = await servedResources(this.#cluster, runtime, signal);
+    const seen: { manifest: Manifest; existing: LiveObject | undefined }[] = [];
+    for (const manifest of this.#objects(runtime, account, served))
+      seen.push({ manifest, existing: await findLive(this.#cluster, referenceTo(manifest), signal) });
+    const foreign = seen.findIndex(({ existing }) => existing !== undefined && !isControlledBy(existing, runtime));
+    // A binding to a role of another owner would grant what that role says.
+    const writable = foreign === -1 ? seen : seen.slice(0, foreign);
+    const applies = writable.filter(({ manifest, existing }) => !isApplied(existing, manifest)).map(applied);
+    const outcome = await execute(planInOrder("roles", applies), { actors: { own: this.#cluster }, signal });
+    const error = firstFailure(outcome)?.error;
+    if (error !== undefined) {
       if (!isApiError(error, "Forbidden")) throw error;
       const message = `cannot grant the provider its rights: ${error.message}; deploy deploy/providers, or grant them yourself`;
       this.#warn(runtime, "CannotGrant", message);
+      return pending;
     }
+    const other = seen[foreign]?.manifest;
+    if (other !== undefined) {
+      const title = `${textAt(other, "kind")} ${other.metadata.name}`;
+      this.#warn(runtime, "RoleOfAnother", `the ${title} belongs to another owner and is left alone; delete it`);
+      return [];
+    }
+    if (pending.length === 0) this.#written.set(runtime.metadata.uid, subject);
+    this.#refused.delete(runtime.metadata.uid);
     return pending;
   }
 
@@ -68,25 +82,10 @@ export class ProviderRoles {
     this.#refused.delete(uid);
   }
 
-  /** @returns whether the object is as desired */
-  async #apply(runtime: LiveObject, object: Manifest, signal: AbortSignal): Promise<boolean> {
-    const { client } = this.#context;
-    const existing = await findLive(this.#context, referenceTo(object), signal);
-    if (existing !== undefined && !isControlledBy(existing, runtime)) {
-      const title = `${textAt(object, "kind")} ${object.metadata.name}`;
-      this.#warn(runtime, "RoleOfAnother", `the ${title} belongs to another owner and is left alone; delete it`);
-      return false;
-    }
-    if (isApplied(existing, object)) return true;
-    const force = existing !== undefined;
-    await client.apply(annotated(object, existing), { fieldManager: FIELD_MANAGERS.runtime, force, signal });
-    return true;
-  }
-
   #warn(runtime: LiveObject, reason: string, message: string): void {
     if (this.#refused.has(runtime.metadata.uid)) return;
     this.#refused.add(runtime.metadata.uid);
-    this.#context.events.record(runtime, { type: "Warning", reason, message });
+    this.#cluster.events.record(runtime, { type: "Warning", reason, message });
   }
 
   /** @param groups plurals by their API group */
@@ -125,7 +124,7 @@ export class ProviderRoles {
         ...typeMeta(CLUSTER_ROLE_BINDINGS),
         metadata: metadataOf(runtime, "system", []),
         roleRef: { apiGroup: CLUSTER_ROLES.group, kind: CLUSTER_ROLES.kind, name: system.metadata.name },
-        subjects: [{ kind: "ServiceAccount", name: account, namespace: this.#context.namespace }],
+        subjects: [{ kind: "ServiceAccount", name: account, namespace: this.#cluster.namespace }],
       },
     ];
   }
@@ -143,6 +142,6 @@ function metadataOf(runtime: LiveObject, suffix: string, roles: readonly string[
 }
 
 /** The hash of the inputs of a runtime's roles. */
-function subjectOf(context: Context, runtime: LiveObject, account: string): string {
-  return hashOf([account, providedCrds(context, runtime)]);
+function subjectOf(cluster: Cluster, runtime: LiveObject, account: string): string {
+  return hashOf([account, providedCrds(cluster, runtime)]);
 }

@@ -1,29 +1,35 @@
-import type { JsonObject, JsonValue } from "@xfn/json";
+import type { JsonObject } from "@xfn/json";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import type { PackageKind } from "@xfn/package";
-import { type Condition, withConditions } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
+import type { Condition } from "../objects/conditions.ts";
 import { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_RUNTIMES, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
+import { carryOut } from "../package/carry-out.ts";
 import { hostEndpoint } from "../package/host-endpoint.ts";
-import { setPackageStatus } from "../package/plan-status.ts";
-import { checkPackage } from "../package/registry/check-package.ts";
-import { asInstallError, type PackageInstallError } from "../package/registry/install-error.ts";
-import { ensureWorkload, isDeploymentEndpoint, knownWorkload, usesDeployment } from "./deployment-substrate.ts";
+import type { PackagePort } from "../package/package-port.ts";
+import { type Part, planStatus } from "../package/plan-status.ts";
+import { asInstallError, PackageInstallError } from "../package/registry/install-error.ts";
+import { isEmpty } from "../plan/plan.ts";
+import {
+  deleteWorkload,
+  ensureWorkload,
+  isDeploymentEndpoint,
+  recallWorkload,
+  usesDeployment,
+} from "./deployment-substrate.ts";
 import { ProviderRoles } from "./provider-roles.ts";
-import { deleteWorkload } from "./workload-objects.ts";
 
 const HEALTHY: Condition = { type: "Healthy", status: "True", reason: "HealthyRuntime" };
 
 /** Reconciles FunctionRuntimes: checks the package, and makes its function callable. The key is the name. */
-export function functionRuntimeReconciler(context: Context): Reconcile {
-  return runtimeReconciler(context, { kind: FUNCTION_RUNTIMES, packageKind: "Function" });
+export function functionRuntimeReconciler(port: PackagePort): Reconcile {
+  return runtimeReconciler(port, { kind: FUNCTION_RUNTIMES, packageKind: "Function" });
 }
 
 /** Reconciles ProviderRuntimes: checks the package, and runs the provider. The key is the name. */
-export function providerRuntimeReconciler(context: Context): Reconcile {
-  return runtimeReconciler(context, { kind: PROVIDER_RUNTIMES, packageKind: "Provider" });
+export function providerRuntimeReconciler(port: PackagePort): Reconcile {
+  return runtimeReconciler(port, { kind: PROVIDER_RUNTIMES, packageKind: "Provider" });
 }
 
 /** A kind of runtimes, and the kind of package that each runs. */
@@ -32,97 +38,106 @@ interface RuntimeKinds {
   readonly packageKind: PackageKind;
 }
 
+/** The refusal of an invalid package, which is not read again. */
+interface Refusal {
+  /** What was checked: see {@link hasFunctionRevision}. */
+  readonly anyCrossplane: boolean;
+  readonly part: Part;
+}
+
 /** A runtime without owners, which a user created, works too. */
-function runtimeReconciler(context: Context, { kind, packageKind }: RuntimeKinds): Reconcile {
-  /** Runtimes whose package is not valid: it is not read again. By UID, with what was checked. */
-  const refused = new Map<string, boolean>();
-  const roles = new ProviderRoles(context);
+function runtimeReconciler(port: PackagePort, { kind, packageKind }: RuntimeKinds): Reconcile {
+  /** By the UID of the runtime. */
+  const refused = new Map<string, Refusal>();
+  const roles = new ProviderRoles(port.cluster);
+  const { cluster, now } = port;
   return async (name, signal) => {
-    const cached = context.informers.peek(kind)?.get(name);
-    if (cached !== undefined && (await isSettled(context, cached, { refused, roles }, signal))) return undefined;
-    const runtime = await findLive(context, referenceOf(kind, name), signal);
+    const cached = cluster.informers.peek(kind)?.get(name);
+    if (cached !== undefined && !isBeingDeleted(cached)) {
+      if (isPaused(cached)) return undefined;
+      const known = await recall(port, cached, roles, refused.get(cached.metadata.uid));
+      if (known !== undefined && isEmpty(planStatus(cached, known, now()))) return undefined;
+    }
+    const runtime = await findLive(cluster, referenceOf(kind, name), signal);
     if (cached !== undefined && cached.metadata.uid !== runtime?.metadata.uid) {
       refused.delete(cached.metadata.uid);
       roles.forget(cached.metadata.uid);
     }
     if (runtime === undefined || isBeingDeleted(runtime) || isPaused(runtime)) return undefined;
-    let condition = HEALTHY;
-    let fields: JsonObject = { endpoint: null };
-    let failure: PackageInstallError | undefined;
-    try {
-      fields = { endpoint: null, ...(await check(context, runtime, packageKind, signal)) };
-      fields = { ...fields, endpoint: await serve(context, runtime, { roles, ...fields }, signal) };
-    } catch (caught) {
-      const error = asInstallError(caught);
-      if (signal.aborted || error === undefined) throw caught;
-      failure = error;
-      condition = unhealthy(error.message);
-    }
-    await setPackageStatus(context, runtime, [condition], fields, signal);
-    // Only what the status says is settled.
-    if (failure?.code === "InvalidPackage") refused.set(runtime.metadata.uid, hasFunctionRevision(runtime));
-    if (failure !== undefined && failure.code !== "InvalidPackage" && failure.retryable) throw failure;
+    const { part, failure } = await serve(port, runtime, packageKind, roles, signal);
+    await carryOut(cluster, runtime, planStatus(runtime, part, now()), signal);
+    if (failure?.code === "InvalidPackage")
+      refused.set(runtime.metadata.uid, { anyCrossplane: hasFunctionRevision(runtime), part });
+    else if (failure?.retryable) throw failure;
     return undefined;
   };
 }
 
-/** Makes the package of a runtime callable. @returns its endpoint @throws {PackageInstallError} */
+/** The status of a runtime as far as it is known without a request. */
+async function recall(
+  { cluster, hosting, workloads, now }: PackagePort,
+  runtime: LiveObject,
+  roles: ProviderRoles,
+  refusal: Refusal | undefined,
+): Promise<Part | undefined> {
+  if (refusal?.anyCrossplane === hasFunctionRevision(runtime)) return refusal.part;
+  if (!usesDeployment(hosting, runtime)) return healthy(hosting.host?.endpoint);
+  const known = await recallWorkload({ cluster, workloads, roles, now }, runtime);
+  if (known === undefined) return undefined;
+  return "endpoint" in known ? healthy(known.endpoint) : unhealthy(known.problem);
+}
+
+/** The status of a runtime, and the failure that it reports. */
+interface Reported {
+  readonly part: Part;
+  readonly failure?: PackageInstallError;
+}
+
+/** Checks the package of a runtime, and makes it callable. */
 async function serve(
-  context: Context,
+  { cluster, images, hosting, workloads, now }: PackagePort,
   runtime: LiveObject,
-  { resolvedPackage, roles }: { readonly resolvedPackage?: JsonValue; readonly roles: ProviderRoles },
+  packageKind: PackageKind,
+  roles: ProviderRoles,
   signal: AbortSignal,
-): Promise<string> {
-  if (usesDeployment(context, runtime)) {
-    const image =
-      typeof resolvedPackage === "string" ? resolvedPackage : FUNCTION_RUNTIMES.of(runtime).status.resolvedPackage;
-    return await ensureWorkload(context, runtime, { image: image ?? "", roles }, signal);
+): Promise<Reported> {
+  const { spec, status } = FUNCTION_RUNTIMES.of(runtime);
+  let fields: JsonObject = {};
+  try {
+    // The package of a runtime never changes, so it is resolved and checked once.
+    let image = status.resolvedPackage;
+    if (image === undefined) {
+      const anyCrossplane = hasFunctionRevision(runtime);
+      const wanted = { image: spec.package ?? "", kind: packageKind, anyCrossplane } as const;
+      image = (await images.check(runtime, wanted, signal)).resolved;
+      fields = { resolvedPackage: image };
+    }
+    if (usesDeployment(hosting, runtime)) {
+      const served = await ensureWorkload({ cluster, workloads, roles, now }, runtime, image, signal);
+      if ("problem" in served) throw new PackageInstallError("NoRuntime", served.problem);
+      return { part: healthy(served.endpoint, fields) };
+    }
+    const endpoint = await hostEndpoint(hosting);
+    // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
+    if (isDeploymentEndpoint(status)) await deleteWorkload(cluster, runtime, signal);
+    return { part: healthy(endpoint, fields) };
+  } catch (caught) {
+    const failure = asInstallError(caught);
+    if (signal.aborted || failure === undefined) throw caught;
+    return { part: unhealthy(failure.message, fields), failure };
   }
-  const endpoint = await hostEndpoint({ host: context.functionHost });
-  // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
-  if (isDeploymentEndpoint(FUNCTION_RUNTIMES.of(runtime).status))
-    await deleteWorkload(context, runtime, new Set<string>(), signal);
-  return endpoint;
 }
 
-function unhealthy(message: string): Condition {
-  return { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message };
+function healthy(endpoint: string | undefined, fields: JsonObject = {}): Part {
+  return { conditions: [HEALTHY], fields: { ...fields, endpoint: endpoint ?? null } };
 }
 
-async function isSettled(
-  context: Context,
-  runtime: LiveObject,
-  { refused, roles }: { readonly refused: ReadonlyMap<string, boolean>; readonly roles: ProviderRoles },
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { now, functionHost } = context;
-  if (isBeingDeleted(runtime)) return false;
-  if (isPaused(runtime) || refused.get(runtime.metadata.uid) === hasFunctionRevision(runtime)) return true;
-  const has = (condition: Condition, endpoint: string | undefined): boolean =>
-    withConditions(runtime, [condition], now()) === undefined &&
-    FUNCTION_RUNTIMES.of(runtime).status.endpoint === endpoint;
-  if (!usesDeployment(context, runtime)) return has(HEALTHY, functionHost?.endpoint);
-  const known = await knownWorkload(context, runtime, roles, signal);
-  if (known === undefined) return false;
-  return "endpoint" in known ? has(HEALTHY, known.endpoint) : has(unhealthy(known.problem), undefined);
+function unhealthy(message: string, fields: JsonObject = {}): Part {
+  const condition: Condition = { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message };
+  return { conditions: [condition], fields: { ...fields, endpoint: null } };
 }
 
 /** FunctionRevisions check whether a package is for this version of Crossplane: users can make them ignore that. */
 function hasFunctionRevision(runtime: LiveObject): boolean {
   return ownerReferencesOf(runtime).some(({ kind }) => kind === FUNCTION_REVISIONS.kind);
-}
-
-/** The package of a runtime never changes, so it is resolved and checked once. @throws {PackageInstallError} */
-async function check(
-  context: Context,
-  runtime: LiveObject,
-  kind: PackageKind,
-  signal: AbortSignal,
-): Promise<JsonObject> {
-  const { spec, status } = FUNCTION_RUNTIMES.of(runtime);
-  if (status.resolvedPackage !== undefined) return {};
-  const image = spec.package ?? "";
-  const wanted = { image, kind, anyCrossplane: hasFunctionRevision(runtime) } as const;
-  const { resolved } = await checkPackage(context, runtime, wanted, signal);
-  return { resolvedPackage: resolved };
 }

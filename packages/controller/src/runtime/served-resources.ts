@@ -2,22 +2,21 @@ import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { CRDS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
+import { findLive, type Reader } from "../objects/read-objects.ts";
 import { inParallel } from "../plan/in-parallel.ts";
 
 /** The CRDs that the revisions of a provider's runtime established, as their status names them. */
-export function providedCrds(context: Context, runtime: LiveObject): { readonly name: string; readonly uid: string }[] {
-  const found = revisionsOf(context, runtime).flatMap((one) => PROVIDER_REVISIONS.of(one).status.objectRefs);
+export function providedCrds(reader: Reader, runtime: LiveObject): { readonly name: string; readonly uid: string }[] {
+  const found = revisionsOf(reader, runtime).flatMap((one) => PROVIDER_REVISIONS.of(one).status.objectRefs);
   const crds = found.filter(({ kind }) => kind === CRDS.kind);
   const byName = new Map(crds.map(({ name = "", uid = "" }) => [name, uid]));
   return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, uid]) => ({ name, uid }));
 }
 
 /** The owners of a runtime. The UIDs must match, because the author of a runtime can name any owner. */
-function revisionsOf({ informers }: Context, runtime: LiveObject): LiveObject[] {
+function revisionsOf({ informers }: Reader, runtime: LiveObject): LiveObject[] {
   const revisions = informers.peek(PROVIDER_REVISIONS);
   return ownerReferencesOf(runtime).flatMap((owner) => {
     const revision = revisions?.get(textAt(owner, "name") ?? "");
@@ -32,13 +31,13 @@ function revisionsOf({ informers }: Context, runtime: LiveObject): LiveObject[] 
  * @throws {ApiError}
  */
 export async function servedResources(
-  context: Context,
+  reader: Reader,
   runtime: LiveObject,
   signal: AbortSignal,
 ): Promise<{ readonly served: ReadonlyMap<string, readonly string[]>; readonly pending: readonly string[] }> {
-  const owners = revisionsOf(context, runtime).map(({ metadata }) => metadata.uid);
-  const names = providedCrds(context, runtime).map(({ name }) => name);
-  const crds = await inParallel(names, (name) => findLive(context, referenceOf(CRDS, name), signal));
+  const owners = revisionsOf(reader, runtime).map(({ metadata }) => metadata.uid);
+  const names = providedCrds(reader, runtime).map(({ name }) => name);
+  const crds = await inParallel(names, (name) => findLive(reader, referenceOf(CRDS, name), signal));
   const served = new Map<string, string[]>();
   const pending: string[] = [];
   for (const crd of crds) {

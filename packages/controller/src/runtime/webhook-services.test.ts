@@ -1,6 +1,6 @@
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { beforeAll, expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
+import { type PackageOptions, type PackagePort, packagePort } from "../package/package-port.ts";
 import { encode } from "./authority.ts";
 import { createAuthority, type KeyPair } from "./certificates.ts";
 import { webhookServices } from "./webhook-services.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 /** @param objects of the API server, by kind and name */
-const contextWith = (objects: Readonly<Record<string, object>>, more: Partial<Context> = {}): Context => {
+const contextWith = (objects: Readonly<Record<string, object>>, more: Partial<PackageOptions> = {}): PackagePort => {
   const secret = {
     metadata: { name: "xfn-runtime-ca" },
     data: { "tls.crt": encode(pair.cert), "tls.key": encode(pair.key) },
@@ -40,7 +40,7 @@ const contextWith = (objects: Readonly<Record<string, object>>, more: Partial<Co
     },
     ...more,
   };
-  return context as unknown as Context;
+  return packagePort(context as unknown as PackageOptions);
 };
 const service = (owner: object): object => ({ kind: "Service", metadata: { name: "hooks", ownerReferences: [owner] } });
 const CONFIG = { "DeploymentRuntimeConfig/small": { spec: { serviceTemplate: { metadata: { name: "hooks" } } } } };
@@ -72,15 +72,17 @@ test("while the authority is replaced, the API server trusts both, as far as the
 test("the mark shows a new name of the Service and a new authority, as far as the caches are filled", async () => {
   const named = await webhookServices(contextWith(CONFIG)).of(revision("ProviderRevision", REF), signal);
   const own = await webhookServices(contextWith({})).of(revision("ProviderRevision"), signal);
-  const informers = { peek: () => ({ get: () => undefined, list: () => [] }) } as unknown as Context["informers"];
+  const informers = {
+    peek: () => ({ get: () => undefined, list: () => [] }),
+  } as unknown as PackageOptions["informers"];
   const authority = { data: { "tls.crt": encode(pair.cert), "tls.key": encode(pair.key) } };
-  const cached = (config: object | undefined, secret: object | undefined): Partial<Context> => ({
+  const cached = (config: object | undefined, secret: object | undefined): Partial<PackageOptions> => ({
     informers,
     workloads: {
       caches: () => (kind: { kind: string }) => ({ get: () => (kind.kind === "Secret" ? secret : config) }),
-    } as unknown as NonNullable<Context["workloads"]>,
+    } as unknown as NonNullable<PackageOptions["workloads"]>,
   });
-  const markOf = (more: Partial<Context>, spec: object = REF) =>
+  const markOf = (more: Partial<PackageOptions>, spec: object = REF) =>
     webhookServices(contextWith({}, more)).markOf(revision("ProviderRevision", spec));
   expect(markOf(cached(CONFIG["DeploymentRuntimeConfig/small"], authority))).toBe(named?.mark);
   expect(markOf(cached(undefined, authority))).toBe(own?.mark);

@@ -1,6 +1,5 @@
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import type { Context } from "../objects/context.ts";
 import {
   PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
@@ -12,26 +11,28 @@ import {
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, findLive } from "../objects/read-objects.ts";
 import type { WebhookServices } from "../package/own-conversion.ts";
-import { imageSettings } from "../package/registry/image-configs.ts";
+import type { PackagePort } from "../package/package-port.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { runtimeName } from "../package/runtime-object.ts";
 import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority } from "./authority.ts";
 import { certificatesIn, type KeyPair } from "./certificates.ts";
+import { hashOf } from "./hash.ts";
 import { GRPC_PORT, secretNamesOf, serviceName } from "./manifests.ts";
+import { DEFAULT_CONFIG } from "./observe-workload.ts";
 import { bundle } from "./tls-secrets.ts";
-import { hashOf } from "./workload-objects.ts";
 
 /** The Services of ProviderRuntimes. A runtime and its Service may follow the CRDs that name them. */
-export function webhookServices(context: Context): WebhookServices {
+export function webhookServices({ cluster, images, hosting, workloads, now }: PackagePort): WebhookServices {
+  const { namespace } = cluster;
+  const configName = (revision: LiveObject, runtime: string): string =>
+    nameOfConfig({ cluster, images }, revision, runtime);
   return {
     async of(revision, signal) {
-      if (revision.kind !== PROVIDER_REVISIONS.kind || context.functionRuntimes !== true) return undefined;
-      const image = PROVIDER_REVISIONS.of(revision).spec.image ?? "";
-      const runtime = runtimeName(image);
-      const config = await findCached(context, RUNTIME_CONFIGS, configName(context, revision, image), signal);
+      if (revision.kind !== PROVIDER_REVISIONS.kind || !hosting.hasRuntimes) return undefined;
+      const runtime = runtimeName(PROVIDER_REVISIONS.of(revision).spec.image ?? "");
+      const config = await findCached(cluster, RUNTIME_CONFIGS, configName(revision, runtime), signal);
       const name = serviceName({ runtime, config: RUNTIME_CONFIGS.of(config).spec.toJSON() });
-      const { namespace } = context;
-      const service = await findLive(context, referenceOf(SERVICES, name, namespace), signal);
+      const service = await findLive(cluster, referenceOf(SERVICES, name, namespace), signal);
       const owner = service && controllerOf(service);
       if (service !== undefined && !(owner?.kind === PROVIDER_RUNTIMES.kind && owner.name === runtime)) {
         const message =
@@ -39,23 +40,22 @@ export function webhookServices(context: Context): WebhookServices {
           "or give the Service another name in a DeploymentRuntimeConfig";
         throw new PackageInstallError("NameTaken", message, { retryable: true });
       }
-      const authority = await ensureAuthority(context, signal);
-      const served = await findLive(context, referenceOf(SECRETS, secretNamesOf(runtime).server, namespace), signal);
-      const trusted = trustedBy(served, authority, context.now());
+      const authority = await ensureAuthority({ ...cluster, now }, signal);
+      const served = await findLive(cluster, referenceOf(SECRETS, secretNamesOf(runtime).server, namespace), signal);
+      const trusted = trustedBy(served, authority, now());
       return { namespace, name, port: GRPC_PORT, caBundle: encode(trusted), mark: markOf(name, trusted) };
     },
     markOf(revision) {
-      const caches = context.workloads?.caches();
+      const caches = workloads.caches();
       const secrets = caches?.(SECRETS);
-      const authority = usableAuthority(secrets?.get(AUTHORITY_SECRET, context.namespace), context.now());
-      if (authority === undefined || context.informers.peek(PROVIDER_RUNTIMES) === undefined) return undefined;
-      const image = PROVIDER_REVISIONS.of(revision).spec.image ?? "";
-      const config = caches?.(RUNTIME_CONFIGS)?.get(configName(context, revision, image));
-      const runtime = runtimeName(image);
-      const served = secrets?.get(secretNamesOf(runtime).server, context.namespace);
+      const authority = usableAuthority(secrets?.get(AUTHORITY_SECRET, namespace), now());
+      if (authority === undefined || cluster.informers.peek(PROVIDER_RUNTIMES) === undefined) return undefined;
+      const runtime = runtimeName(PROVIDER_REVISIONS.of(revision).spec.image ?? "");
+      const config = caches?.(RUNTIME_CONFIGS)?.get(configName(revision, runtime));
+      const served = secrets?.get(secretNamesOf(runtime).server, namespace);
       return markOf(
         serviceName({ runtime, config: RUNTIME_CONFIGS.of(config).spec.toJSON() }),
-        trustedBy(served, authority, context.now()),
+        trustedBy(served, authority, now()),
       );
     },
   };
@@ -74,10 +74,15 @@ function markOf(service: string, trusted: string): string {
 }
 
 /** The name of the DeploymentRuntimeConfig that the runtime of a revision has or gets. */
-function configName(context: Context, revision: LiveObject, image: string): string {
-  const runtime = context.informers.peek(PROVIDER_RUNTIMES)?.get(runtimeName(image));
-  if (runtime !== undefined) return PROVIDER_RUNTIMES.of(runtime).spec.runtimeConfigRef.name ?? "default";
-  const wanted = imageSettings(context, image).runtime?.configRef;
-  const named = PROVIDER_REVISIONS.of(revision).spec.runtimeConfigRef?.name;
-  return (wanted === undefined ? named : textAt(wanted, "name")) ?? "default";
+function nameOfConfig(
+  { cluster, images }: Pick<PackagePort, "cluster" | "images">,
+  revision: LiveObject,
+  runtime: string,
+): string {
+  const existing = cluster.informers.peek(PROVIDER_RUNTIMES)?.get(runtime);
+  if (existing !== undefined) return PROVIDER_RUNTIMES.of(existing).spec.runtimeConfigRef.name ?? DEFAULT_CONFIG;
+  const { image = "", runtimeConfigRef } = PROVIDER_REVISIONS.of(revision).spec;
+  const wanted = images.settings(image).runtime?.configRef;
+  const named = runtimeConfigRef?.name;
+  return (wanted === undefined ? named : textAt(wanted, "name")) ?? DEFAULT_CONFIG;
 }
