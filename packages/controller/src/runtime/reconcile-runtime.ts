@@ -40,7 +40,7 @@ interface RuntimeKinds {
 
 /** The refusal of an invalid package, which is not read again. */
 interface Refusal {
-  /** What was checked: see {@link hasFunctionRevision}. */
+  /** Whether the package could be for another version of Crossplane: see {@link hasFunctionRevision}. */
   readonly anyCrossplane: boolean;
   readonly part: Part;
 }

@@ -17,7 +17,6 @@ export interface Wanted {
   readonly isSame: boolean;
 }
 
-/** The Secrets of a workload. */
 export interface WorkloadSecrets {
   /** The server's precedes: it trusts what the client gets next. */
   readonly secrets: readonly Wanted[];
