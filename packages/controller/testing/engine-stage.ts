@@ -1,8 +1,7 @@
 import type { Client, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { afterEach } from "vitest";
 import { readDefinition } from "../src/definition/read-definition.ts";
-import { type Engine, startEngine } from "../src/engine/engine.ts";
-import type { Context } from "../src/objects/context.ts";
+import { type Engine, type EngineWatches, startEngine } from "../src/engine/engine.ts";
 import { DEFINITIONS } from "../src/objects/kinds.ts";
 import { type FakeInformers, fakeInformers } from "./fake-informers.ts";
 
@@ -42,30 +41,26 @@ export function start(
 ): {
   informers: FakeInformers;
   seen: string[];
-  composed(): Context["composed"];
-  required(): Context["required"];
+  composed(): EngineWatches["composed"] | undefined;
+  required(): EngineWatches["required"] | undefined;
   /** Why instances of the definition cannot be listed, as reconcilers see it. */
-  problems(): ReturnType<NonNullable<Context["instanceProblems"]>> | undefined;
+  problems(): ReturnType<EngineWatches["instanceProblems"]> | undefined;
   engine: Engine;
   /** The messages of warnings. */
   warnings: string[];
 } {
   const seen: string[] = [];
-  let composed: Context["composed"];
-  let required: Context["required"];
-  let problems: Context["instanceProblems"];
+  let watches: EngineWatches | undefined;
   const client = { forgetKinds: () => undefined, kind: () => Promise.resolve(BUCKETS) } as unknown as Client;
   const quiet = (): void => undefined;
   const warnings: string[] = [];
-  const base: Context = {
+  const context: Parameters<typeof startEngine>[0] = {
     client,
     informers,
     events: { record: quiet, flush: () => Promise.resolve() },
     log: { debug: quiet, info: quiet, warn: (_: object, text: string) => void warnings.push(text), error: quiet },
     namespace: "xfn",
-    pullSecretNamespaces: [],
     pollIntervalMs: 60_000,
-    now: Date.now,
   };
   const reconciler = (kind: string) => async (key: string) => {
     seen.push(`${kind} ${key}`);
@@ -73,11 +68,9 @@ export function start(
     return undefined;
   };
   engine = startEngine(
-    base,
-    (context) => {
-      composed = context.composed;
-      required = context.required;
-      problems = context.instanceProblems;
+    context,
+    (made) => {
+      watches = made;
       return {
         definition: reconciler("definition"),
         revision: reconciler("composition"),
@@ -98,9 +91,9 @@ export function start(
   return {
     informers,
     seen,
-    composed: () => composed,
-    required: () => required,
-    problems: () => problems?.("xapps.example.org"),
+    composed: () => watches?.composed,
+    required: () => watches?.required,
+    problems: () => watches?.instanceProblems("xapps.example.org"),
     engine,
     warnings,
   };

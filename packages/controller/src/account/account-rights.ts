@@ -7,7 +7,7 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
 import { AccessReviews, type RightAttributes } from "./access-reviews.ts";
-import type { Actor, OwnAccess } from "./actor.ts";
+import type { Access, Actor } from "./actor.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /**
@@ -18,19 +18,21 @@ import { SharedReview } from "./shared-review.ts";
  */
 export class AccountRights implements Actor {
   readonly client: Client;
-  readonly informers: OwnAccess["informers"];
-  readonly composed: ComposedWatches | undefined;
-  readonly required: RequiredWatches | undefined;
+  readonly informers: Access["informers"];
+  readonly composed: ComposedWatches;
+  readonly required: RequiredWatches;
   readonly #account: ServiceAccountReference;
   readonly #namedBy: string;
   readonly #reviews: AccessReviews;
   readonly #existence: SharedReview;
 
   /**
+   * @param now milliseconds since the epoch
    * @param namedBy the owner of the field `serviceAccountRef`, such as `the definition`
    */
   constructor(
-    { client, informers, composed, required, now }: OwnAccess,
+    { client, informers, composed, required }: Access,
+    now: () => number,
     account: ServiceAccountReference,
     namedBy: string,
   ) {
@@ -39,8 +41,8 @@ export class AccountRights implements Actor {
     this.#namedBy = namedBy;
     this.client = impersonatingClient(client, `system:serviceaccount:${namespace}:${name}`);
     this.informers = informers;
-    this.composed = composed && this.#guardComposed(composed);
-    this.required = required && this.#guardRequired(required);
+    this.composed = this.#guardComposed(composed);
+    this.required = this.#guardRequired(required);
     this.#reviews = new AccessReviews(this.client, now);
     const reference = referenceOf(SERVICE_ACCOUNTS, name, namespace);
     this.#existence = new SharedReview(

@@ -5,14 +5,16 @@ import type { RightAttributes } from "./access-reviews.ts";
 
 /** Access to the API server and its caches. */
 export interface Access extends Reader {
-  /** Watches on the kinds of composed resources. Absent in tests: changes are noticed at the next poll. */
-  readonly composed?: ComposedWatches | undefined;
-  /** Watches on the objects that functions require. Absent in tests: changes are noticed at the next poll. */
-  readonly required?: RequiredWatches | undefined;
+  /** Watches on the kinds of composed resources. */
+  readonly composed: ComposedWatches;
+  /** Watches on the objects that functions require. */
+  readonly required: RequiredWatches;
 }
 
-/** Access with the controller's own rights, from which actors are made. */
-export interface OwnAccess extends Access {
+/** Access with the controller's own rights, from which actors are made. Without watches, polls notice changes. */
+export interface OwnAccess extends Reader {
+  readonly composed?: ComposedWatches | undefined;
+  readonly required?: RequiredWatches | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

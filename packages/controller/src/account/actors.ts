@@ -1,6 +1,7 @@
 import type { Definition } from "@xfn/composition/definition";
+import type { ComposedWatches, RequiredWatches } from "../objects/context.ts";
 import { AccountRights } from "./account-rights.ts";
-import type { Access, Actor, OwnAccess } from "./actor.ts";
+import type { Actor, OwnAccess } from "./actor.ts";
 
 /** The actors of the instances of one definition. */
 export interface Actors {
@@ -13,13 +14,22 @@ export interface Actors {
   readonly xr: Actor;
 }
 
-export function actorsOf(access: OwnAccess, { spec }: Definition): Actors {
-  const own = ownActor(access);
+export function actorsOf(options: OwnAccess, { spec }: Definition): Actors {
+  const own = ownActor(options);
   const account = spec.serviceAccountRef;
-  return { own, xr: account === undefined ? own : new AccountRights(access, account, "the definition") };
+  return { own, xr: account === undefined ? own : new AccountRights(own, options.now, account, "the definition") };
 }
 
-function ownActor({ client, informers, composed, required }: Access): Actor {
+/** Without watches, changes are noticed at polls. */
+const NO_COMPOSED_WATCHES: ComposedWatches = { watch: () => undefined, cache: () => undefined };
+const NO_REQUIRED_WATCHES: RequiredWatches = {
+  watch: () => undefined,
+  forget: () => undefined,
+  cache: () => undefined,
+};
+
+function ownActor(options: OwnAccess): Actor {
+  const { client, informers, composed = NO_COMPOSED_WATCHES, required = NO_REQUIRED_WATCHES } = options;
   return {
     client,
     informers,

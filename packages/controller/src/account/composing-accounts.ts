@@ -5,7 +5,8 @@ import { asCompositeError, CompositeError } from "../objects/composite-error.ts"
 import { SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { hasRight } from "./access-reviews.ts";
 import { AccountRights } from "./account-rights.ts";
-import type { Actor, OwnAccess } from "./actor.ts";
+import type { Actor } from "./actor.ts";
+import type { Actors } from "./actors.ts";
 import { SharedReview } from "./shared-review.ts";
 
 /** The account of a Composition at one revision. */
@@ -22,17 +23,22 @@ interface Composing {
  * could gain more rights than the definition gives its XRs.
  */
 export class ComposingAccounts {
-  readonly #access: OwnAccess;
-  readonly #own: ServiceAccountReference | undefined;
+  readonly #own: Actor;
   readonly #xr: Actor;
+  readonly #account: ServiceAccountReference | undefined;
+  readonly #now: () => number;
   // Keyed by the parsed Composition, which stays the same object while its revision is the same.
   readonly #byComposition: WeakMap<Composition, Composing> = new WeakMap();
 
-  /** @param xr the actor of the definition's XRs */
-  constructor(access: OwnAccess, { spec }: Definition, xr: Actor) {
-    this.#access = access;
-    this.#own = spec.serviceAccountRef;
+  /**
+   * @param actors of the definition
+   * @param now milliseconds since the epoch
+   */
+  constructor({ own, xr }: Actors, { spec }: Definition, now: () => number) {
+    this.#own = own;
     this.#xr = xr;
+    this.#account = spec.serviceAccountRef;
+    this.#now = now;
   }
 
   /**
@@ -43,11 +49,14 @@ export class ComposingAccounts {
    */
   async actorOf(composition: Composition, xr: LiveObject, signal: AbortSignal): Promise<Actor> {
     const account = composition.spec.serviceAccountRef;
-    if (account === undefined || isSame(account, this.#own)) return this.#xr;
+    if (account === undefined || isSame(account, this.#account)) return this.#xr;
     const named = `the Composition ${composition.metadata.name ?? ""}`;
     let known = this.#byComposition.get(composition);
     if (known === undefined) {
-      known = { actor: new AccountRights(this.#access, account, named), mayImpersonate: this.#reviewOf(account) };
+      known = {
+        actor: new AccountRights(this.#own, this.#now, account, named),
+        mayImpersonate: this.#reviewOf(account),
+      };
       this.#byComposition.set(composition, known);
     }
     const { actor } = known;
@@ -76,7 +85,7 @@ export class ComposingAccounts {
   #reviewOf({ namespace, name }: ServiceAccountReference): SharedReview {
     const { group, plural: resource } = SERVICE_ACCOUNTS;
     const attributes = { verb: "impersonate", group, resource, namespace, name };
-    return new SharedReview((signal) => hasRight(this.#xr.client, attributes, signal), this.#access.now);
+    return new SharedReview((signal) => hasRight(this.#xr.client, attributes, signal), this.#now);
   }
 }
 

@@ -19,15 +19,15 @@ import { reconcileComposite } from "./reconcile-composite.ts";
 import { isOwnEcho } from "./state/completed-run.ts";
 import { type CompositeMemory, emptyMemory } from "./state/composite-memory.ts";
 import type { Subject } from "./state/composite-port.ts";
-import { type ComposingInput, type CompositeShared, portOf, sharedBy } from "./state/composite-shared.ts";
+import { type ComposingOptions, type CompositeShared, portOf, sharedBy } from "./state/composite-shared.ts";
 import { emitEvents } from "./state/emit-events.ts";
 import type { ShownCallbacks } from "./state/shown.ts";
 
 /** The delay after consecutive conflicts: another writer may be just as fast. */
 const CONFLICT_BACKOFF: Backoff = { firstMs: 20, longestMs: 5_000 };
 
-/** The parts of the process that reconciles of XRs use. */
-export interface CompositesInput extends ComposingInput {
+/** The dependencies and settings of {@link compositeReconciler}. */
+export interface CompositeOptions extends ComposingOptions {
   readonly events: EventRecorder;
   readonly log: Logger;
   /**
@@ -48,22 +48,22 @@ export interface CompositesInput extends ComposingInput {
  * it is created and until it is deleted; a reconcile deletes only what the XR controls, and nothing after a failed run;
  * a reconcile that changes nothing writes nothing.
  */
-export function compositeReconciler(input: CompositesInput, definition: Definition): PolledReconcile {
-  const reconciler = new CompositeReconciler(input, definition);
+export function compositeReconciler(options: CompositeOptions, definition: Definition): PolledReconcile {
+  const reconciler = new CompositeReconciler(options, definition);
   return (key, signal) => reconciler.reconcile(key, signal);
 }
 
 class CompositeReconciler {
-  readonly #input: CompositesInput;
+  readonly #options: CompositeOptions;
   readonly #definition: Definition;
   readonly #shared: CompositeShared;
   readonly #kind: ResourceKind;
   readonly #memories: Map<string, CompositeMemory> = new Map();
 
-  constructor(input: CompositesInput, definition: Definition) {
-    this.#input = input;
+  constructor(options: CompositeOptions, definition: Definition) {
+    this.#options = options;
     this.#definition = definition;
-    this.#shared = sharedBy(input, definition);
+    this.#shared = sharedBy(options, definition);
     this.#kind = compositeKindOf(definition);
   }
 
@@ -77,7 +77,7 @@ class CompositeReconciler {
     const isSettled =
       pollIntervalOf(found) === undefined &&
       (await memory.settled.isUnchanged(found, own.composed, () => this.#shared.select(found, signal)));
-    if (isSettled && !memory.settled.isDue(this.#input.now(), this.#input.pollIntervalMs)) return undefined;
+    if (isSettled && !memory.settled.isDue(this.#options.now(), this.#options.pollIntervalMs)) return undefined;
     const postponedMs = this.#postponedMs(found, memory);
     if (postponedMs !== undefined) return { requeueAfterMs: postponedMs };
     memory.settled.begin(found);
@@ -85,11 +85,11 @@ class CompositeReconciler {
     if (xr !== own || isBeingDeleted(found)) memory.settled.sawOther();
     memory.completed = undefined;
     memory.writes.begin();
-    memory.inputs.begin(this.#input.required);
+    memory.inputs.begin(own.required);
     memory.inputs.noteAccount(this.#definition.spec.serviceAccountRef);
     let isComplete = false;
     const callbacks: ShownCallbacks = {
-      logWrite: (fields) => this.#input.log.debug({ kind: this.#kind.kind, key, ...fields }, "planned write"),
+      logWrite: (fields) => this.#options.log.debug({ kind: this.#kind.kind, key, ...fields }, "planned write"),
       showOnClaim: (types) => this.#showOnClaim(memory.uid, types),
     };
     const port = portOf(this.#shared, memory, callbacks, signal);
@@ -99,13 +99,14 @@ class CompositeReconciler {
       memory,
       xr: memory.writes.newest(reference, found) ?? found,
     };
-    this.#input.runOrder?.began(memory.uid);
+    this.#options.runOrder?.began(memory.uid);
     try {
       const outcome = await reconcileComposite(port, subject);
       memory.conflicts = 0;
       isComplete = true;
       memory.refusedSince = undefined;
-      if (outcome !== undefined || memory.writes.isPending || !memory.settled.settle(this.#input.now())) return outcome;
+      if (outcome !== undefined || memory.writes.isPending || !memory.settled.settle(this.#options.now()))
+        return outcome;
       return { settled: isSettled ? "again" : "first" };
     } catch (error) {
       if (!isApiError(error, "Conflict")) throw error;
@@ -113,28 +114,29 @@ class CompositeReconciler {
       await port.actors.reader("xr").readLive(reference);
       return { requeueAfterMs: pauseAfter(++memory.conflicts, CONFLICT_BACKOFF) };
     } finally {
-      memory.events = emitEvents(this.#input.events, port, subject);
+      memory.events = emitEvents(this.#options.events, port, subject);
       memory.inputs.end(found, isComplete);
-      this.#input.runOrder?.ended(memory.uid);
+      this.#options.runOrder?.ended(memory.uid);
     }
   }
 
   /** The delay in milliseconds of a run that only the XR's own last reconcile has caused. */
   #postponedMs(xr: LiveObject, { uid, completed }: CompositeMemory): number | undefined {
-    const { composed, runOrder } = this.#input;
+    const { runOrder } = this.#options;
+    const { composed } = this.#shared.actors.own;
     if (runOrder === undefined || completed === undefined || !isOwnEcho(completed, xr, composed)) return undefined;
     return runOrder.postponedMs(uid, completed.at);
   }
 
   /** Lets the claim of an XR copy conditions. As in Crossplane, a type stays on the claim once it was shown. */
   #showOnClaim(uid: string, types: readonly string[]): void {
-    const { claimConditions } = this.#input;
+    const { claimConditions } = this.#options;
     if (types.length > 0) claimConditions?.set(uid, new Set([...(claimConditions.get(uid) ?? []), ...types]));
   }
 
   async #find(reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
-    const cache = this.#input.informers.peek(this.#kind);
-    if (cache === undefined) return findLive(this.#input, reference, signal);
+    const cache = this.#options.informers.peek(this.#kind);
+    if (cache === undefined) return findLive(this.#options, reference, signal);
     return cache.get(reference.name, reference.namespace);
   }
 
@@ -143,13 +145,14 @@ class CompositeReconciler {
     const memory = this.#memories.get(key);
     if (memory !== undefined && memory.uid === uid) return memory;
     if (memory !== undefined) {
+      const { own } = this.#shared.actors;
       this.#memories.delete(key);
-      this.#input.composed?.watch(memory.uid, []);
-      this.#input.required?.forget(memory.uid);
-      this.#input.claimConditions?.delete(memory.uid);
+      own.composed.watch(memory.uid, []);
+      own.required.forget(memory.uid);
+      this.#options.claimConditions?.delete(memory.uid);
     }
     if (uid === undefined) return undefined;
-    const empty = emptyMemory(uid, this.#input.now);
+    const empty = emptyMemory(uid, this.#options.now);
     this.#memories.set(key, empty);
     return empty;
   }

@@ -1,6 +1,12 @@
 import { type Informer, type LiveObject, type Reconcile, type ResourceKind, WorkerSlots } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
+import type {
+  ComposedWatches,
+  DefinitionBursts,
+  InstanceProblems,
+  RequiredWatches,
+  WorkloadWatches,
+} from "../objects/context.ts";
 import {
   APPLICATION_DEFINITIONS,
   CLUSTER_ROLES,
@@ -23,7 +29,12 @@ import { type ConditionCount, countConditions } from "./count-conditions.ts";
 import { DefinitionBurst } from "./definition-burst.ts";
 import { DefinitionControllers } from "./definition-controllers.ts";
 import type { InstanceReconcilers } from "./instance-controllers.ts";
-import { KindController, type KindControllerOptions, type ReconcileObserver } from "./kind-controller.ts";
+import {
+  type EngineContext,
+  KindController,
+  type KindControllerOptions,
+  type ReconcileObserver,
+} from "./kind-controller.ts";
 import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
 import { RequiredObjectWatches } from "./required-watches.ts";
 import { RuntimeWorkloadWatches } from "./workload-watches.ts";
@@ -56,6 +67,17 @@ export interface EngineOptions {
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
 }
 
+/** The watches of an engine, which its reconcilers use. */
+export interface EngineWatches {
+  readonly composed: ComposedWatches;
+  readonly required: RequiredWatches;
+  readonly workloads: WorkloadWatches;
+  /** Why the instances of a definition cannot be listed, by its `definitionKey`. */
+  readonly instanceProblems: (definition: string) => InstanceProblems;
+  /** Defers the ClusterRoles of definitions during a burst. */
+  readonly bursts: DefinitionBursts;
+}
+
 /** Current levels, for metrics. */
 export interface EngineLevels {
   /** The number of running reconciles. */
@@ -85,19 +107,17 @@ export interface Engine {
 /**
  * Starts the controllers of definitions and Compositions. The controllers of composites and claims follow with their
  * definitions.
- *
- * @param makeReconcilers called with the context that contains the watches on composed kinds
  */
 export function startEngine(
-  context: Context,
-  makeReconcilers: (context: Context) => Reconcilers,
+  context: EngineContext,
+  makeReconcilers: (watches: EngineWatches) => Reconcilers,
   options: EngineOptions,
 ): Engine {
   return new ControllerEngine(context, makeReconcilers, options);
 }
 
 class ControllerEngine implements Engine {
-  readonly #context: Context;
+  readonly #context: EngineContext;
   readonly #observer: ReconcileObserver | undefined;
   readonly #slots: WorkerSlots;
   readonly #running: Set<KindController> = new Set();
@@ -120,12 +140,18 @@ class ControllerEngine implements Engine {
   /** Called after the last reconcile, because reconciles need the caches. */
   readonly #releases: (() => void)[] = [];
 
-  constructor(base: Context, makeReconcilers: (context: Context) => Reconcilers, options: EngineOptions) {
+  constructor(
+    context: EngineContext,
+    makeReconcilers: (watches: EngineWatches) => Reconcilers,
+    options: EngineOptions,
+  ) {
+    this.#context = context;
+    const { informers } = context;
     this.#observer = options.observer;
     this.#slots = new WorkerSlots(options.concurrency);
     const bytes = cacheBytes();
     const composed = new ComposedKindWatches(
-      base.informers,
+      informers,
       ({ apiVersion, kind, name }, { metadata }) => {
         const controller = this.#instances.composites(apiVersion, kind);
         controller?.enqueue(queueKey(name, controller.kind.namespaced ? metadata.namespace : undefined));
@@ -138,28 +164,25 @@ class ControllerEngine implements Engine {
     );
     this.#composed = composed;
     const required = new RequiredObjectWatches(
-      base.informers,
+      informers,
       ({ apiVersion, kind, metadata: { name, namespace } }) =>
         this.#instances.composites(apiVersion, kind)?.enqueue(queueKey(name, namespace)),
       bytes.required,
     );
     this.#required = required;
-    this.#workloads = new RuntimeWorkloadWatches(base.informers, base.namespace, (kind, name) =>
+    this.#workloads = new RuntimeWorkloadWatches(informers, context.namespace, (kind, name) =>
       this.#packages?.enqueueRuntime(kind, name),
     );
-    const context: Context = {
-      ...base,
+    const reconcilers = makeReconcilers({
       workloads: this.#workloads,
       composed,
       required,
       instanceProblems: (name) => this.#instances.problemsOf(name),
       bursts: this.#burst,
-    };
-    this.#context = context;
-    const reconcilers = makeReconcilers(context);
+    });
     const shared = { context, slots: this.#slots, observer: this.#observer, running: this.#running };
     const { onStopped } = options;
-    this.#instances = new DefinitionControllers({ ...shared, onStopped, composed, reconcilers });
+    this.#instances = new DefinitionControllers({ ...shared, onStopped, composed, required, reconcilers });
     const handlers = this.#instances.compositionHandlers;
     this.#compositions = new KindController({
       ...shared,

@@ -2,6 +2,7 @@ import { machineryOf } from "@xfn/composition";
 import { claimFieldOf, type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import type { RequiredWatches } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { queueKey } from "../objects/references.ts";
 import type { PolledReconcile } from "../objects/requeue-after.ts";
@@ -25,6 +26,7 @@ export interface InstanceReconcilers {
 export interface InstanceOptions
   extends Pick<KindControllerOptions, "context" | "slots" | "observer" | "onStopped" | "running"> {
   readonly composed: ComposedKindWatches;
+  readonly required: RequiredWatches;
   readonly reconcilers: InstanceReconcilers;
 }
 
@@ -128,9 +130,9 @@ export class InstanceControllers {
   }
 
   #unwatch(xrUid: string): void {
-    const { composed, context } = this.#options;
+    const { composed, required } = this.#options;
     composed.watch(xrUid, []);
-    context.required?.forget(xrUid);
+    required.forget(xrUid);
   }
 
   #enqueueClaim(composite: LiveObject): void {

@@ -1,8 +1,11 @@
 import {
   type Cache,
+  type Client,
+  type EventRecorder,
   type Indexers,
   type Informer,
   type InformerHandlers,
+  type Informers,
   inTurns,
   isApiError,
   type LiveObject,
@@ -13,8 +16,9 @@ import {
   type WorkQueue,
   workQueue,
 } from "@xfn/kubernetes";
-import { traced } from "@xfn/program/tracing";
-import type { Context } from "../objects/context.ts";
+import { type Tracing, traced } from "@xfn/program/tracing";
+import type { FunctionDirectory } from "../objects/context.ts";
+import type { Logger } from "../objects/logger.ts";
 import type { ControllerReference } from "../objects/owner.ts";
 import { parseQueueKey, queueKey } from "../objects/references.ts";
 import { type PolledReconcile, pollIntervalOf } from "../objects/requeue-after.ts";
@@ -27,8 +31,24 @@ const LASTING_MS = 30_000;
 /** Called after each reconcile, for metrics. */
 export type ReconcileObserver = (kind: string, failed: boolean, milliseconds: number) => void;
 
+/** The parts of the process that controllers use. */
+export interface EngineContext {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly events: EventRecorder;
+  readonly log: Logger;
+  /** Absent: functions are disabled. */
+  readonly functions?: Pick<FunctionDirectory, "closeUnused"> | undefined;
+  /** Exports spans of reconciles. Absent: no traces. */
+  readonly tracing?: Tracing | undefined;
+  /** The controller's own namespace. */
+  readonly namespace: string;
+  /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
+  readonly pollIntervalMs: number;
+}
+
 export interface KindControllerOptions {
-  readonly context: Context;
+  readonly context: EngineContext;
   readonly kind: ResourceKind;
   readonly reconcile: PolledReconcile;
   readonly slots: WorkerSlots;

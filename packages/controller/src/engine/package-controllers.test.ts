@@ -2,7 +2,6 @@ import { type Client, type LiveObject, type ResourceKind, WorkerSlots } from "@x
 import { afterEach, expect, test } from "vitest";
 import { object, settle } from "../../testing/engine-stage.ts";
 import { fakeInformers } from "../../testing/fake-informers.ts";
-import type { Context } from "../objects/context.ts";
 import {
   FUNCTION_REVISIONS,
   FUNCTION_RUNTIMES,
@@ -14,6 +13,7 @@ import {
   REVISIONS,
 } from "../objects/kinds.ts";
 import { LABEL_SOURCE } from "../objects/labels.ts";
+import type { EngineContext } from "./kind-controller.ts";
 import { PackageControllers } from "./package-controllers.ts";
 
 // The objects that are reconciled when a Function, its revision or a runtime changes.
@@ -45,15 +45,13 @@ async function stage() {
   informers.acquire(REVISIONS);
   const seen: string[] = [];
   const quiet = (): void => undefined;
-  const context: Context = {
+  const context: EngineContext = {
     client: {} as unknown as Client,
     informers,
     events: { record: quiet, flush: () => Promise.resolve() },
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     namespace: "xfn",
-    pullSecretNamespaces: [],
     pollIntervalMs: 60_000,
-    now: Date.now,
   };
   const reconciler = (kind: string) => async (key: string) => void seen.push(`${kind} ${key}`);
   const reconcilers = {

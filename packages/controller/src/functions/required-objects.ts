@@ -126,7 +126,7 @@ export class RequiredObjects implements RequirementsSource {
   }
 
   #watched(selection: Selection): ReturnType<RequiredWatches["cache"]> {
-    return this.#input.required?.cache(selection);
+    return this.#input.required.cache(selection);
   }
 }
 

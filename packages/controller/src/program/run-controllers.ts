@@ -20,7 +20,7 @@ import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
-import { type Engine, type Reconcilers, startEngine } from "../engine/engine.ts";
+import { type Engine, type EngineWatches, type Reconcilers, startEngine } from "../engine/engine.ts";
 import { BurstOrder } from "../engine/run-order.ts";
 import type { CallableRunner } from "../functions/allowed-runners.ts";
 import type {
@@ -160,9 +160,9 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     : undefined;
   const { enableResourceComposition, admissionWebhook } = config;
   const usages = config.enableUsages ? await import("../usage/reconcile-usage.ts") : undefined;
-  const reconcilers = (full: Context): Reconcilers => ({
-    ...allReconcilers(full, packages, rollouts, enableResourceComposition),
-    usages: usages?.usageReconcilers(full, admissionWebhook !== undefined),
+  const reconcilers = (watches: EngineWatches): Reconcilers => ({
+    ...allReconcilers({ ...context, ...watches }, packages, rollouts, enableResourceComposition),
+    usages: usages?.usageReconcilers(context, admissionWebhook !== undefined),
   });
   const engine = startEngine(context, reconcilers, {
     concurrency,

@@ -3,7 +3,7 @@ import { layoutOfDefinition } from "@xfn/composition/definition";
 import { isPatched, type JsonObject } from "@xfn/json";
 import { ApiError, type EventRecorder, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
 import { PipelineError } from "@xfn/pipeline";
-import type { ComposingInput } from "../composite/state/composite-shared.ts";
+import type { ComposingOptions } from "../composite/state/composite-shared.ts";
 import { explainFailure } from "../composite/state/explain-failure.ts";
 import type { RevisionComposites } from "../definition/find-definition.ts";
 import type { RolloutPhase } from "../kinds/compositions.ts";
@@ -12,7 +12,7 @@ import { timestamp } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { isPaused } from "../objects/read-objects.ts";
+import { isPaused, type Reader } from "../objects/read-objects.ts";
 import { shortened } from "../objects/shortened.ts";
 import { compositionOf, numberOf } from "../revision/read-revision.ts";
 import {
@@ -27,7 +27,7 @@ import {
 import { checkCanary, isHealthy } from "./check-canary.ts";
 import type { Difference } from "./differences.ts";
 import { followersOf } from "./followers.ts";
-import { shadowRun } from "./shadow-run.ts";
+import { type ShadowRun, shadowRun } from "./shadow-run.ts";
 
 // Conditions of XRs are read from a cache.
 const CHECK_MS = 1_000;
@@ -45,21 +45,23 @@ const MAX_DIFFERENCES = 100;
  * The state is in `status.rollout` of the revision. Each write names the resource version of the revision that was
  * read, so of two controllers one advances it. A crash between two writes repeats a shadow run at most.
  */
-export function rolloutReconciler(input: RolloutInput): Reconcile {
+export function rolloutReconciler(options: RolloutOptions): Reconcile {
+  const { client, informers, events, now } = options;
+  const port: RolloutPort = { client, informers, events, now, shadow: async (run) => await shadowRun(options, run) };
   return async (name, signal) => {
-    const composition = input.informers.peek(COMPOSITIONS)?.get(name);
-    const cached = input.informers.peek(REVISIONS)?.list();
+    const composition = port.informers.peek(COMPOSITIONS)?.get(name);
+    const cached = port.informers.peek(REVISIONS)?.list();
     if (composition === undefined || cached === undefined || isBeingDeleted(composition)) return undefined;
     if (isPaused(composition)) return undefined;
     const [newest, ...older] = newestFirst(composition, cached);
-    for (const one of older) await supersede(input, one, signal);
+    for (const one of older) await supersede(port, one, signal);
     if (newest === undefined || isForAll(newest) || phaseOf(newest) === "RolledBack") return undefined;
     const earlier = older.find(isForAll);
     const { rollout } = compositionOf(newest).spec;
-    const step = { input, composition, revision: newest, signal, earlier };
+    const step = { port, composition, revision: newest, signal, earlier };
     // Without an earlier revision, which only a user can have deleted, XRs use this one already.
     if (rollout === undefined || earlier === undefined) return enter(step, "Complete", "there is no earlier revision");
-    const followers = followersOf(input, newest, name);
+    const followers = followersOf(port, newest, name);
     if (followers === "unknown") return { requeueAfterMs: CHECK_MS };
     const run: RolloutRun = { ...step, rollout };
     if (followers === "none") return enter(run, "Complete", "no composite resource uses the Composition");
@@ -67,8 +69,18 @@ export function rolloutReconciler(input: RolloutInput): Reconcile {
   };
 }
 
-interface RolloutInput extends ComposingInput {
+/** The dependencies and settings of {@link rolloutReconciler}. */
+export interface RolloutOptions extends ComposingOptions {
   readonly events: EventRecorder;
+}
+
+/** Everything that the reconciles of rollouts use. */
+interface RolloutPort extends Reader {
+  readonly events: EventRecorder;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** The differences that a revision would make to an XR. */
+  readonly shadow: (run: ShadowRun) => Promise<Difference[]>;
 }
 
 interface RolloutRun extends RolloutStep {
@@ -76,7 +88,7 @@ interface RolloutRun extends RolloutStep {
 }
 
 interface RolloutStep {
-  readonly input: RolloutInput;
+  readonly port: RolloutPort;
   readonly composition: LiveObject;
   readonly revision: LiveObject;
   /** The revision that XRs use meanwhile. */
@@ -85,15 +97,15 @@ interface RolloutStep {
 }
 
 /** Ends the rollout of a revision that is no longer the newest. */
-async function supersede(input: RolloutInput, revision: LiveObject, signal: AbortSignal): Promise<void> {
+async function supersede(port: RolloutPort, revision: LiveObject, signal: AbortSignal): Promise<void> {
   const phase = phaseOf(revision);
   if (!isRolledOutInSteps(revision) || (phase !== undefined && phase !== "Shadow" && phase !== "Canary")) return;
-  await writeStatus(input, revision, { phase: "Superseded", message: "the Composition has a newer revision" }, signal);
+  await writeStatus(port, revision, { phase: "Superseded", message: "the Composition has a newer revision" }, signal);
 }
 
 /** Begins the rollout, and runs the revision in shadow. */
 async function prepare(run: RolloutRun, { definition, xrs }: RevisionComposites): Promise<Outcome | undefined> {
-  const { input, revision, rollout, signal } = run;
+  const { port, revision, rollout, signal } = run;
   if (xrs.length === 0)
     return enter(run, "Complete", "no composite resource follows the Composition's newest revision");
   if (phaseOf(revision) === undefined) return enter(run, "Shadow", "composes in shadow");
@@ -109,14 +121,14 @@ async function prepare(run: RolloutRun, { definition, xrs }: RevisionComposites)
     const { name, namespace } = xr.metadata;
     const one: JsonObject = { name, ...(namespace !== undefined && { namespace }) };
     try {
-      const found = await shadowRun(input, { definition, revision, composition, xr, signal });
+      const found = await port.shadow({ definition, revision, composition, xr, signal });
       shadow.push({ ...one, ...bounded(found, Math.floor(MAX_DIFFERENCES / chosen.length)) });
     } catch (error) {
       if (signal.aborted) throw error;
       const { reason, message } = explainFailure(error);
       const text = shortened(`${reason}: ${message}`, MAX_MESSAGE);
-      if (isTemporary(error) && input.now() < startOf(revision) + Math.max(rollout.durationMs, PATIENCE_MS)) {
-        await writeStatus(input, revision, { message: `waits to compose ${name} in shadow: ${text}` }, signal);
+      if (isTemporary(error) && port.now() < startOf(revision) + Math.max(rollout.durationMs, PATIENCE_MS)) {
+        await writeStatus(port, revision, { message: `waits to compose ${name} in shadow: ${text}` }, signal);
         return { requeueAfterMs: CHECK_MS };
       }
       shadow.push({ ...one, error: text });
@@ -127,7 +139,7 @@ async function prepare(run: RolloutRun, { definition, xrs }: RevisionComposites)
     return enter(run, "RolledBack", `failed in shadow: ${failures.join("; ")}`, { shadow });
   return enter(run, "Canary", "watches the canary", {
     shadow,
-    canarySince: timestamp(input.now()),
+    canarySince: timestamp(port.now()),
     canaryBuckets: rollout.canary.percent === undefined ? null : bucketsOf(rollout.canary.percent, xrs),
   });
 }
@@ -140,7 +152,7 @@ function bucketsOf(percent: number, xrs: readonly LiveObject[]): number {
 }
 
 async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposites): Promise<Outcome | undefined> {
-  const { input, revision, rollout, signal } = run;
+  const { port, revision, rollout, signal } = run;
   if (xrs.length === 0)
     return enter(run, "Complete", "no composite resource follows the Composition's newest revision");
   const since = Date.parse(REVISIONS.of(revision).status.rollout.canarySince ?? "");
@@ -153,14 +165,14 @@ async function watchCanary(run: RolloutRun, { definition, xrs }: RevisionComposi
     revision: revision.metadata.name,
     since,
     until,
-    now: input.now(),
+    now: port.now(),
     maxFailures: rollout.maxFailures,
   });
   const fields = { canary: namesOf(inCanary), canaryUntil: timestamp(until) };
   // The first check can end the canary, if the writes of earlier ones failed.
   if (verdict === "Failed") return enter(run, "RolledBack", `failed in the canary: ${message}`, fields);
   if (verdict === "Passed") return enter(run, "Complete", message, fields);
-  await writeStatus(input, revision, { ...fields, message }, signal);
+  await writeStatus(port, revision, { ...fields, message }, signal);
   return { requeueAfterMs: CHECK_MS };
 }
 
@@ -199,7 +211,7 @@ function startOf(revision: LiveObject): number {
 
 /** Enters a phase: one write, then an event on the Composition. */
 async function enter(
-  { input, composition, revision, earlier, signal }: RolloutStep,
+  { port, composition, revision, earlier, signal }: RolloutStep,
   phase: RolloutPhase,
   message: string,
   fields: JsonObject = {},
@@ -207,7 +219,7 @@ async function enter(
   const begins = phaseOf(revision) === undefined;
   const first: JsonObject = begins
     ? {
-        startedAt: timestamp(input.now()),
+        startedAt: timestamp(port.now()),
         canarySince: null,
         canary: null,
         canaryUntil: null,
@@ -216,10 +228,10 @@ async function enter(
       }
     : {};
   const from = earlier?.metadata.name ?? null;
-  await writeStatus(input, revision, { ...first, ...fields, phase, from, message }, signal);
+  await writeStatus(port, revision, { ...first, ...fields, phase, from, message }, signal);
   const name = `revision ${numberOf(revision)} (${revision.metadata.name})`;
   const isFailure = phase === "RolledBack";
-  input.events.record(composition, {
+  port.events.record(composition, {
     type: isFailure ? "Warning" : "Normal",
     reason: isFailure ? "RolledBack" : "Rollout",
     message: shortened(`${name}: ${phase}: ${message}`, MAX_MESSAGE),
@@ -229,7 +241,7 @@ async function enter(
 
 /** @throws {ApiError} `Conflict` if the revision has changed since it was read */
 async function writeStatus(
-  { client }: RolloutInput,
+  { client }: RolloutPort,
   revision: LiveObject,
   fields: JsonObject & { readonly message: string },
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import { observeComposed } from "../composite/observe/observe-composed.ts";
 import { compose } from "../composite/run/compose.ts";
 import { emptyMemory } from "../composite/state/composite-memory.ts";
 import type { CompositePort, Subject } from "../composite/state/composite-port.ts";
-import { type ComposingInput, portOf, sharedBy } from "../composite/state/composite-shared.ts";
+import { type ComposingOptions, portOf, sharedBy } from "../composite/state/composite-shared.ts";
 import { NO_CALLBACKS } from "../composite/state/shown.ts";
 import { asCompositeError } from "../objects/composite-error.ts";
 import { isSecret } from "../objects/kinds.ts";
@@ -32,13 +32,13 @@ export interface ShadowRun {
  * @throws {CompositeError | PipelineError | ApiError} as a reconcile with the revision would, without values of Secrets
  */
 export async function shadowRun(
-  base: ComposingInput,
+  base: ComposingOptions,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
   // A response of an earlier run would hide the function's current answer, and a recording has the XR's own revision.
-  const input = { ...base, required: undefined, responses: undefined, recordings: undefined };
+  const options: ComposingOptions = { ...base, required: undefined, responses: undefined, recordings: undefined };
   const memory = emptyMemory(xr.metadata.uid, base.now);
-  const port = portOf(sharedBy(input, definition), memory, NO_CALLBACKS, signal);
+  const port = portOf(sharedBy(options, definition), memory, NO_CALLBACKS, signal);
   const subject: Subject = { definition, layout: layoutOfDefinition(definition), memory, xr };
   try {
     return await differences(port, subject, { composition, revision, changes: {} });

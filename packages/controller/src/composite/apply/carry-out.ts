@@ -73,7 +73,7 @@ async function watchKinds(
   const kinds = await Promise.all(
     references.map(({ apiVersion, kind }) => client.kind(apiVersion, kind).catch(() => undefined)),
   );
-  composed?.watch(
+  composed.watch(
     uid,
     kinds.filter((kind) => kind !== undefined),
   );

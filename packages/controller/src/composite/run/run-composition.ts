@@ -115,7 +115,7 @@ export async function runComposition(
     async () => await (recordings === undefined ? runWith(used) : recordings.record(recorded, used, runWith)),
   );
   // A failed run may not have requested everything, so the watches of the last complete run stay.
-  actors.xr.required?.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
+  actors.xr.required.watch(xr, [...environment.selections, ...required.selections, ...schemas.selections]);
   for (const { resource } of run.composed) secrets.addObject(resource);
   for (const [, value] of run.connectionDetails) secrets.add(value);
   shown.addResults(run.results.filter(({ severity }) => severity !== "Fatal"));
@@ -159,7 +159,7 @@ async function unlessTooMany<T>(
   try {
     return await run();
   } catch (error) {
-    if (explainFailure(error).reason === "TooManyRequired") required?.watch(xr, []);
+    if (explainFailure(error).reason === "TooManyRequired") required.watch(xr, []);
     throw error;
   }
 }

@@ -54,7 +54,7 @@ export async function runEnvironment(
     if (selected === undefined) return { changes: {}, selections };
     return { environment: selected.environment, changes: recordOf(subject, composition, selected.names), selections };
   } catch (error) {
-    actors.composition.required?.watch(xr, selections);
+    actors.composition.required.watch(xr, selections);
     throw error;
   }
 }
@@ -70,7 +70,7 @@ async function environmentConfigs(
   signal: AbortSignal,
   names: readonly string[] | undefined,
 ): Promise<readonly LiveObject[]> {
-  const cached = required?.cache({ kind: ENVIRONMENT_CONFIGS });
+  const cached = required.cache({ kind: ENVIRONMENT_CONFIGS });
   if (cached !== undefined) return cached.list();
   // While selections alternate, the last one is used: see chosenNames.
   const needed = names && new Set([...names, ...(memory.environment ?? [])].filter(isNameOfConfig));

@@ -51,12 +51,8 @@ export async function completedRun(
 }
 
 /** Whether the caches show nothing newer than a run's own writes, so that these caused all events since. */
-export function isOwnEcho(
-  run: CompletedRun,
-  xr: LiveObject,
-  composed: Pick<ComposedWatches, "cache"> | undefined,
-): boolean {
-  if (composed === undefined || isNewer(xr, run.xr)) return false;
+export function isOwnEcho(run: CompletedRun, xr: LiveObject, composed: Pick<ComposedWatches, "cache">): boolean {
+  if (isNewer(xr, run.xr)) return false;
   return run.composed.every(({ kind, object }) => {
     const cached = composed.cache(kind)?.get(object.metadata.name, object.metadata.namespace);
     return cached === undefined || !isNewer(cached, object);

@@ -25,8 +25,8 @@ interface SharedCallers {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Input of {@link callersOf}, with the controller's own rights: functions and pull secrets belong to the cluster. */
-export interface CallersInput extends SharedCallers, FunctionsInput {
+/** Options of {@link callersOf}, with the controller's own rights: functions and pull secrets belong to the cluster. */
+export interface CallersOptions extends SharedCallers, FunctionsInput {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -40,8 +40,8 @@ export interface CompositeCallers extends SharedCallers {
 }
 
 /** The functions of a controller without state of earlier runs. */
-export function callersOf(input: CallersInput): CompositeCallers {
-  const { recordings, responses, runner, runners, tracing, webhooks } = input;
+export function callersOf(options: CallersOptions): CompositeCallers {
+  const { recordings, responses, runner, runners, tracing, webhooks } = options;
   return {
     recordings,
     responses,
@@ -49,8 +49,8 @@ export function callersOf(input: CallersInput): CompositeCallers {
     runners,
     tracing,
     webhooks,
-    connector: (revision, authOf) => stepFunctions(input, revision, authOf),
-    pullSecrets: new PullSecretCache(input),
-    schemas: new RequiredSchemas(input.now),
+    connector: (revision, authOf) => stepFunctions(options, revision, authOf),
+    pullSecrets: new PullSecretCache(options),
+    schemas: new RequiredSchemas(options.now),
   };
 }

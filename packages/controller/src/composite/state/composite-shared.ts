@@ -5,7 +5,7 @@ import { type Actors, actorsOf } from "../../account/actors.ts";
 import { ComposingAccounts } from "../../account/composing-accounts.ts";
 import { type SelectedRevision, selectRevision } from "../../revision/select-revision.ts";
 import type { CompositeActors } from "./composite-actors.ts";
-import { type CallersInput, type CompositeCallers, callersOf } from "./composite-callers.ts";
+import { type CallersOptions, type CompositeCallers, callersOf } from "./composite-callers.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
 import type { CompositeLimits, CompositePort } from "./composite-port.ts";
 import { PlanWriter } from "./plan-writer.ts";
@@ -23,17 +23,17 @@ export interface CompositeShared {
 }
 
 /** The access, the callers and the settings with which XRs are composed. */
-export interface ComposingInput extends OwnAccess, CallersInput, CompositeLimits {}
+export interface ComposingOptions extends OwnAccess, CallersOptions, CompositeLimits {}
 
-export function sharedBy(input: ComposingInput, definition: Definition): CompositeShared {
-  const { now, rollouts } = input;
-  const actors = actorsOf(input, definition);
+export function sharedBy(options: ComposingOptions, definition: Definition): CompositeShared {
+  const { now, rollouts } = options;
+  const actors = actorsOf(options, definition);
   const { client, informers } = actors.xr;
   return {
     actors,
-    accounts: new ComposingAccounts(input, definition, actors.xr),
-    callers: callersOf(input),
-    limits: input,
+    accounts: new ComposingAccounts(actors, definition, now),
+    callers: callersOf(options),
+    limits: options,
     now,
     select: async (xr, signal) => await selectRevision({ client, informers, rollouts }, definition, xr, signal),
   };

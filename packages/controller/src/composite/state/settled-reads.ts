@@ -66,7 +66,7 @@ export class SettledReads {
   /** Whether the last reconcile settled the XR, and would read the same objects again. */
   async isUnchanged(
     xr: LiveObject,
-    composed: Pick<ComposedWatches, "cache"> | undefined,
+    composed: Pick<ComposedWatches, "cache">,
     select: () => Promise<{ readonly revision: LiveObject }>,
   ): Promise<boolean> {
     if (this.#reads === undefined || this.#since === undefined || xr !== this.#reads.xr) return false;
@@ -75,7 +75,7 @@ export class SettledReads {
     if (revision !== undefined && revision !== (await select().catch(() => undefined))?.revision) return false;
     return objects.every(({ kind, object }) => {
       const { name, namespace } = object.metadata;
-      return composed?.cache(kind)?.get(name, namespace) === object;
+      return composed.cache(kind)?.get(name, namespace) === object;
     });
   }
 
