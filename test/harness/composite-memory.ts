@@ -1,6 +1,6 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
-import { type Context, compositeReconciler } from "@xfn/controller";
+import { type CompositeOptions, compositeReconciler } from "@xfn/controller";
 import { isObject, type JsonObject } from "@xfn/json";
 import type { Cache, LiveObject, Outcome } from "@xfn/kubernetes";
 import { DEFINITION } from "./composite-kinds.ts";
@@ -68,7 +68,7 @@ export interface World {
 /** @param definitionSpec fields of the spec of the XR's definition */
 export function world(
   objects: readonly LiveObject[],
-  how: Partial<Context> = {},
+  how: Partial<CompositeOptions> = {},
   definitionSpec: JsonObject = {},
 ): World {
   const client = memoryClient(objects, { unserved: ["Gadget"] });
@@ -132,7 +132,7 @@ export function world(
     metadata: { name: "c", uid: "c", resourceVersion: "1" },
     spec: { compositeTypeRef, ...content },
   });
-  const context: Context = {
+  const context: CompositeOptions = {
     client,
     informers: {
       acquire: () => {

@@ -1,6 +1,6 @@
 import { documentOf, parseComposition } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
-import { type ComposedWatches, type Context, compositeReconciler } from "@xfn/controller";
+import { type ComposedWatches, type CompositeOptions, compositeReconciler } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import {
   type Cache,
@@ -46,7 +46,7 @@ export interface CompositeWorld {
   /** Creates an XR and waits until the reconciler's cache has it. */
   create(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<LiveObject>;
   /** Reconciles once, after the caches have caught up with the server. */
-  reconcile(name: string, context?: Partial<Context>): Promise<Outcome | undefined>;
+  reconcile(name: string, context?: Partial<CompositeOptions>): Promise<Outcome | undefined>;
   /** Replaces the reconciler by a new one without memory, as a new process would. */
   restart(): void;
   xr(name: string): Promise<LiveObject>;
@@ -67,7 +67,7 @@ const XRS: ResourceKind = {
  */
 export async function compositeWorld(
   server: TestApiServer,
-  overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client; readonly as?: string } = {},
+  overrides: Partial<CompositeOptions> & { readonly wrap?: (client: Client) => Client; readonly as?: string } = {},
 ): Promise<CompositeWorld> {
   const sent: RequestOutcome[] = [];
   const access = await loadKubeconfig({ path: server.admin.kubeconfig });
@@ -105,7 +105,7 @@ export async function compositeWorld(
     (fields: unknown, message: string): void => {
       logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
     };
-  const context: Context = {
+  const context: CompositeOptions = {
     client: wrap(client),
     informers: {
       acquire: (kind, options) => informers.acquire(kind, options),
@@ -128,7 +128,7 @@ export async function compositeWorld(
     now: Date.now,
     ...rest,
   };
-  let contexts = new Map<Partial<Context> | undefined, ReturnType<typeof compositeReconciler>>();
+  let contexts = new Map<Partial<CompositeOptions> | undefined, ReturnType<typeof compositeReconciler>>();
   const read = (name: string): Promise<LiveObject> =>
     own.get({ apiVersion: "example.org/v1", kind: "XDatabase", name });
   const find: CompositeWorld["find"] = async (apiVersion, kind, name, namespace) => {

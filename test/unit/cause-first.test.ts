@@ -1,4 +1,4 @@
-import type { Context } from "@xfn/controller";
+import type { CompositeOptions } from "@xfn/controller";
 import type { JsonObject } from "@xfn/json";
 import { ApiError, type ApiErrorCode, type LiveObject } from "@xfn/kubernetes";
 import { type InProcessFunction, inProcessRunner } from "@xfn/pipeline/in-process";
@@ -17,7 +17,7 @@ interface Failure {
   readonly spec: JsonObject;
   readonly cause: RegExp;
   readonly run?: InProcessFunction;
-  readonly how?: Partial<Context>;
+  readonly how?: Partial<CompositeOptions>;
   readonly before?: (w: World) => void;
   readonly objects?: readonly LiveObject[];
 }

@@ -1,4 +1,4 @@
-import type { Context } from "@xfn/controller";
+import type { CompositeOptions } from "@xfn/controller";
 import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -32,7 +32,11 @@ interface Users extends World {
 }
 
 /** A world in which users have rights on Widgets. */
-function users(objects: readonly LiveObject[], definition: JsonObject = {}, how: Partial<Context> = {}): Users {
+function users(
+  objects: readonly LiveObject[],
+  definition: JsonObject = {},
+  how: Partial<CompositeOptions> = {},
+): Users {
   const w = world(objects, how, definition);
   const { client } = w;
   const may = new Map([

@@ -1,4 +1,4 @@
-import { type Context, rolloutReconciler } from "@xfn/controller";
+import { type RolloutOptions, rolloutReconciler } from "@xfn/controller";
 import { parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import { isObject, type JsonObject } from "@xfn/json";
 import { ApiError, type Cache, type LiveObject, type Outcome } from "@xfn/kubernetes";
@@ -77,7 +77,11 @@ interface Rollouts {
   status(): JsonObject;
 }
 
-function rollouts(xrs: readonly LiveObject[], content: JsonObject = TEMPLATES, how: Partial<Context> = {}): Rollouts {
+function rollouts(
+  xrs: readonly LiveObject[],
+  content: JsonObject = TEMPLATES,
+  how: Partial<RolloutOptions> = {},
+): Rollouts {
   const composition = live("Composition", "c", { spec: {} });
   const definition = DEFINITION as unknown as LiveObject;
   const client = memoryClient([composition, definition, revision(1, TEMPLATES), revision(2, content), ...xrs]);
@@ -86,7 +90,7 @@ function rollouts(xrs: readonly LiveObject[], content: JsonObject = TEMPLATES, h
     const list = (): LiveObject[] => [...client.objects.values()].filter((one) => one.kind === kind);
     return { get: (name) => list().find(({ metadata }) => metadata.name === name), list, byIndex: () => [] };
   };
-  const context: Context = {
+  const context: RolloutOptions = {
     client,
     informers: {
       acquire: () => {
@@ -96,10 +100,8 @@ function rollouts(xrs: readonly LiveObject[], content: JsonObject = TEMPLATES, h
       stop: async () => {},
     },
     events: { record: (_, { message }) => void events.push(message), flush: async () => {} },
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     namespace: "xfn-system",
     pullSecretNamespaces: [],
-    pollIntervalMs: MINUTE_MS,
     now: () => made.now,
     ...how,
   };

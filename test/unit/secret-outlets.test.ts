@@ -1,4 +1,4 @@
-import type { Context } from "@xfn/controller";
+import type { CompositeOptions } from "@xfn/controller";
 import { type FunctionIO, parseFunctionIO, printFunctionIO } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
@@ -23,7 +23,7 @@ const credentials: LiveObject = {
 /** An XR whose only step is a webhook with credentials. @param answer changes the FunctionIO that it gets */
 function webhookWorld(
   answer: (token: string) => Pick<FunctionIO, "desired"> | Pick<FunctionIO, "results">,
-  how: Partial<Context> = {},
+  how: Partial<CompositeOptions> = {},
 ): World {
   const w = world([xr(), credentials], {
     ...how,

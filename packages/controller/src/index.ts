@@ -2,7 +2,7 @@
 // runtimes and rollouts.
 
 export { claimReconciler } from "./claim/reconcile-claim.ts";
-export { compositeReconciler } from "./composite/composite-reconciler.ts";
+export { type CompositeOptions, compositeReconciler } from "./composite/composite-reconciler.ts";
 export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
 export { restoreCrds } from "./crds/restore-crds.ts";
@@ -26,5 +26,5 @@ export { debugRecordings } from "./recordings/debug-recordings.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";
 export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";
-export { rolloutReconciler } from "./rollout/reconcile-rollout.ts";
+export { type RolloutOptions, rolloutReconciler } from "./rollout/reconcile-rollout.ts";
 export { functionRuntimeReconciler, providerRuntimeReconciler } from "./runtime/reconcile-runtime.ts";

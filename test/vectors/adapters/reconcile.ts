@@ -1,6 +1,6 @@
 import { documentOf, Float64 } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
-import { type Context, compositeReconciler } from "@xfn/controller";
+import { type CompositeOptions, compositeReconciler } from "@xfn/controller";
 import { isObject, type JsonObject, type JsonValue, type KubernetesObject } from "@xfn/json";
 import { ApiError, type Cache, type LiveObject } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
@@ -57,7 +57,7 @@ export const reconciles: Adapter = {
       objects = [...client.objects.values()].filter(({ kind }) => kind !== "Secret");
       const inputs: JsonObject[] = [];
       const results: string[] = [];
-      const context: Context = {
+      const context: CompositeOptions = {
         client,
         informers: { acquire: unneeded, peek: (kind) => remembered.get(kind.kind), stop: async () => {} },
         events: {
