@@ -4,14 +4,16 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { type JsonObject, listAt, objectAt } from "@xfn/json";
+import { isObject, type JsonObject, listAt, objectAt, textAt } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { templatesOf } from "./deploy/templates.ts";
 import { type Defaults, schemaOf, valuesOf, valuesYaml } from "./deploy/values.ts";
 import { CHECKOUT, writeGenerated } from "./generated-file.ts";
 import { PROGRAMS } from "./reference/help.ts";
+import { EXAMPLES } from "./release/settings.ts";
 
 const DEPLOY = join(CHECKOUT, "deploy");
+const { repository: REPOSITORY, registry: REGISTRY } = EXAMPLES;
 
 const read = (path: string): string => readFileSync(join(DEPLOY, path), "utf8");
 
@@ -46,9 +48,41 @@ type: application
 version: ${version}
 appVersion: v${version}
 kubeVersion: ">=1.30.0-0"
+home: ${REPOSITORY}
+sources:
+  - ${REPOSITORY}
+keywords: [kubernetes, crossplane, composition, functions]
 annotations:
-  artifacthub.io/license: Apache-2.0
-`;
+${artifactHub(version)}`;
+}
+
+/** Annotations for Artifact Hub: https://artifacthub.io/docs/topics/annotations/helm/ */
+function artifactHub(version: string): string {
+  const kinds = readDocuments(crds("--enable-packages", "--enable-function-runtimes")).map(({ value }) => {
+    const spec = objectAt(value, "spec");
+    const stored = listAt(spec, "versions").find((one) => isObject(one) && one["storage"] === true);
+    const kind = textAt(spec, "names", "kind") ?? "";
+    const description = textAt(stored, "schema", "openAPIV3Schema", "description") ?? kind;
+    const name = textAt(value, "metadata", "name") ?? "";
+    return { kind, version: textAt(stored, "name") ?? "", name, displayName: kind, description };
+  });
+  const lists = {
+    crds: kinds,
+    images: [{ name: "xfn", image: `${REGISTRY}/xfn:v${version}`, platforms: ["linux/amd64", "linux/arm64"] }],
+    links: [
+      { name: "Installation", url: `${REPOSITORY}/blob/main/docs/get-started/install.md` },
+      { name: "Changelog", url: `${REPOSITORY}/blob/main/CHANGELOG.md` },
+    ],
+  };
+  const lines = [
+    "  artifacthub.io/category: integration-delivery",
+    "  artifacthub.io/license: Apache-2.0",
+    '  artifacthub.io/operator: "true"',
+    '  artifacthub.io/prerelease: "false"',
+  ];
+  for (const [name, items] of Object.entries(lists))
+    lines.push(`  artifacthub.io/${name}: |`, ...items.map((item) => `    - ${JSON.stringify(item)}`));
+  return `${lines.join("\n")}\n`;
 }
 
 function files(): ReadonlyMap<string, string> {

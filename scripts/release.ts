@@ -7,8 +7,11 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { buildImages } from "./image/build-images.ts";
 import { run } from "./image/downloads.ts";
+import { changelogOf, releaseNotes } from "./release/changelog.ts";
 import { packDeploy } from "./release/deploy-archives.ts";
+import { writeInstallers } from "./release/installers.ts";
 import { packPackages } from "./release/npm-packages.ts";
+import { packArchives } from "./release/program-archives.ts";
 import { writeChecksums, writeProvenance } from "./release/provenance.ts";
 import { publish } from "./release/publish.ts";
 import { sbom } from "./release/sbom.ts";
@@ -23,11 +26,16 @@ async function release(): Promise<void> {
   if (!dryRun && git("status", "--porcelain") !== "") throw new Error("the checkout has changes: commit them first");
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
+  const changelog = changelogOf(version);
+  writeFileSync(join(output, "CHANGELOG.md"), changelog);
+  writeFileSync(join(output, "RELEASE-NOTES.md"), releaseNotes(changelog, version));
   const scratch = mkdtempSync(join(tmpdir(), "xfn-release-"));
   try {
     const tarballs = packPackages(settings, join(output, "npm"), join(scratch, "packages"));
     const built = await buildImages({ version, output: join(output, "images"), scratch: join(scratch, "store") });
     packDeploy(settings, output, join(scratch, "deploy"));
+    packArchives(version, join(output, "npm"), output, join(scratch, "archives"));
+    writeInstallers(settings);
     writeFileSync(join(output, `xfn-${version}.cdx.json`), sbom(version));
     writeProvenance(settings, built, git("rev-parse", "HEAD"));
     writeChecksums(settings);

@@ -2,8 +2,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { run } from "../image/downloads.ts";
-import type { ReleaseSettings } from "./settings.ts";
+import { EXAMPLES, type ReleaseSettings } from "./settings.ts";
+import { tarball } from "./tarball.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -15,26 +15,25 @@ export function packDeploy(settings: ReleaseSettings, folder: string, scratch: s
   mkdirSync(scratch, { recursive: true });
   cpSync(join(ROOT, "deploy"), target, { recursive: true });
   cpSync(join(ROOT, "LICENSE"), join(target, "LICENSE"));
+  cpSync(join(settings.output, "CHANGELOG.md"), join(target, "CHANGELOG.md"));
   for (const file of readdirSync(target, { recursive: true, encoding: "utf8" }))
     if (file.endsWith(".yaml")) stamp(join(target, file), settings);
   const chart = join(target, "chart");
   if (existsSync(chart)) {
     renameSync(chart, join(scratch, "xfn"));
-    archive(scratch, "xfn", join(folder, `xfn-chart-${version}.tgz`));
+    tarball(scratch, "xfn", join(folder, `xfn-chart-${version}.tgz`));
   }
-  archive(scratch, "xfn-manifests", join(folder, `xfn-manifests-${version}.tgz`));
+  tarball(scratch, "xfn-manifests", join(folder, `xfn-manifests-${version}.tgz`));
 }
 
-function stamp(path: string, { version, registry }: ReleaseSettings): void {
+function stamp(path: string, { version, registry, repository }: ReleaseSettings): void {
   const text = readFileSync(path, "utf8")
-    .replaceAll("registry.example.org", registry)
+    .replaceAll(/(registry\.example\.org\/[\w-]+:v)\d+\.\d+\.\d+/g, `$1${version}`)
+    .replaceAll(EXAMPLES.registry, registry)
+    .replaceAll(`${EXAMPLES.repository}/blob/main/`, `${repository}/blob/v${version}/`)
+    .replaceAll(EXAMPLES.repository, repository)
+    .replace(/^( +artifacthub\.io\/prerelease: ).*$/m, `$1"${version.includes("-")}"`)
     .replaceAll(/^( *(?:version|app\.kubernetes\.io\/version): )\d+\.\d+\.\d+$/gm, `$1${version}`)
     .replaceAll(/^( *(?:appVersion|newTag): )v\d+\.\d+\.\d+$/gm, `$1v${version}`);
   writeFileSync(path, text);
-}
-
-/** Names, times and owners do not depend on the machine. */
-function archive(from: string, name: string, to: string): void {
-  const fixed = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX"];
-  run("tar", [...fixed, "--use-compress-program=gzip -n", "-cf", to, name], from);
 }

@@ -7,7 +7,12 @@ import type { ReleaseSettings } from "./settings.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../packages/", import.meta.url));
 
-/** Packs all packages. @param scratch a folder for copies. @returns the paths of the tarballs */
+/**
+ * Packs all packages, with the changelog in the output folder.
+ *
+ * @param scratch a folder for copies
+ * @returns the paths of the tarballs
+ */
 export function packPackages(settings: ReleaseSettings, folder: string, scratch: string): string[] {
   const names = readdirSync(PACKAGES).toSorted();
   for (const name of names) stage(name, join(scratch, name), settings);
@@ -32,6 +37,11 @@ function stage(name: string, target: string, settings: ReleaseSettings): void {
   const isCopied = (path: string): boolean => !/\/(?:src|testing|node_modules|\.turbo)$|\.map$/.test(path);
   cpSync(join(PACKAGES, name), target, { recursive: true, filter: isCopied });
   const manifest = JSON.parse(readFileSync(join(target, "package.json"), "utf8")) as Record<string, unknown>;
+  // Users install the packages with programs. The others come with them.
+  if (manifest["bin"] !== undefined) {
+    cpSync(join(settings.output, "CHANGELOG.md"), join(target, "CHANGELOG.md"));
+    manifest["files"] = [...(manifest["files"] as string[]), "CHANGELOG.md"];
+  }
   writeFileSync(join(target, "package.json"), `${JSON.stringify(stamped(manifest, name, settings), undefined, 2)}\n`);
   for (const file of readdirSync(target, { recursive: true, encoding: "utf8" })) {
     // Source maps are not packed.

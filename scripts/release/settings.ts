@@ -21,8 +21,8 @@ export interface ReleaseSettings {
   readonly insecure: boolean;
 }
 
-/** Placeholders for a dry run: the repository and the registry have no public names yet. */
-const EXAMPLES = { repository: "https://git.example.org/xfn", registry: "registry.example.org" } as const;
+/** Placeholders for a dry run, and in deploy/: the repository and the registry have no public names yet. */
+export const EXAMPLES = { repository: "https://git.example.org/xfn", registry: "registry.example.org" } as const;
 
 /** Semantic Versioning 2.0.0, without build metadata, which tags of images cannot have. */
 const VERSION = /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;

@@ -1,9 +1,14 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { once } from "node:events";
+import { cpSync, createReadStream, globSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join } from "node:path";
 import process from "node:process";
-import { isObject, type JsonObject, listAt, objectAt } from "@xfn/json";
+import { promisify } from "node:util";
+import { isObject, type JsonObject, listAt, objectAt, textAt } from "@xfn/json";
+import { readDocuments } from "@xfn/json/document";
 import { beforeAll, describe, expect, test } from "vitest";
 import { CHECKOUT } from "../harness/paths.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
@@ -38,7 +43,7 @@ describe("npm run release", {
   beforeAll(() => {
     first = dryRun(temporaryFolder());
     second = dryRun(temporaryFolder());
-  });
+  }, 1_200_000);
 
   test("gives the same bytes in two runs, with a signature", () => {
     const sums = readFileSync(join(first, "SHA256SUMS"), "utf8");
@@ -60,6 +65,61 @@ describe("npm run release", {
     const readme = spawnSync("tar", ["-xzOf", tarball, "package/README.md"], { encoding: "utf8" }).stdout;
     expect(readme).toContain(`](${URL}/blob/v${VERSION}/docs/`);
     expect(readme).not.toContain("](../");
+  });
+
+  test("gives the unreleased changes the version and the day of the commit", () => {
+    const { stdout: day } = spawnSync("git", ["show", "-s", "--format=%cs"], { cwd: CHECKOUT, encoding: "utf8" });
+    const title = `## [${VERSION}] - ${day.trim()}\n`;
+    const tarball = join(first, `npm/xfn-cli-${VERSION}.tgz`);
+    const packed = spawnSync("tar", ["-xzOf", tarball, "package/CHANGELOG.md"], { encoding: "utf8" }).stdout;
+    expect(packed).toBe(readFileSync(join(CHECKOUT, "CHANGELOG.md"), "utf8").replace("## [Unreleased]\n", title));
+    expect(packed).toContain(readFileSync(join(first, "RELEASE-NOTES.md"), "utf8"));
+  });
+
+  test("gives the chart its version, its images and its links", () => {
+    const chart = join(first, `xfn-chart-${VERSION}.tgz`);
+    const { stdout } = spawnSync("tar", ["-xzOf", chart, "xfn/Chart.yaml"], { encoding: "utf8" });
+    const values = objectAt(readDocuments(stdout)[0]?.value);
+    expect(values).toMatchObject({ version: VERSION, appVersion: `v${VERSION}`, home: URL, sources: [URL] });
+    const annotations = objectAt(values, "annotations");
+    const list = (name: string): unknown => readDocuments(String(annotations[`artifacthub.io/${name}`]))[0]?.value;
+    expect(list("images")).toMatchObject([{ name: "xfn", image: `registry.example.org/xfn:v${VERSION}` }]);
+    expect(list("links")).toContainEqual({ name: "Changelog", url: `${URL}/blob/v${VERSION}/CHANGELOG.md` });
+    expect(annotations["artifacthub.io/prerelease"]).toBe("true");
+  });
+
+  test("installs by the installer, with the packages of the SBOM", async () => {
+    const home = temporaryFolder();
+    const server = createServer(({ url = "" }, response) => {
+      createReadStream(join(first, basename(url))).pipe(response);
+    });
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => void server.close());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    // No other Node.
+    const env = { HOME: home, PATH: "/usr/bin:/bin", XFN_RELEASE_URL: `http://127.0.0.1:${port}` };
+    const exec = promisify(execFile);
+    await exec("sh", [join(first, "install.sh")], { env });
+    const xfn = join(home, ".local/bin/xfn");
+    expect((await exec(xfn, ["--version"], { env })).stdout).toBe(`${VERSION}\n`);
+    cpSync(join(CHECKOUT, "examples/templates"), join(home, "templates"), { recursive: true });
+    const files = ["xr", "composition"].map((name) => `templates/${name}.yaml`);
+    expect((await exec(xfn, ["render", ...files], { env, cwd: home })).stdout).toContain("kind: NetworkPolicy");
+    const completion = readFileSync(join(home, ".local/share/bash-completion/completions/xfn"), "utf8");
+    expect(completion).toContain("complete ");
+
+    const bill = JSON.parse(readFileSync(join(first, `xfn-${VERSION}.cdx.json`), "utf8")) as JsonObject;
+    const listed = new Set(listAt(bill, "components").map((one) => textAt(one, "purl") ?? ""));
+    const installed = globSync("**/node_modules/{*,@*/*}/package.json", { cwd: join(home, ".local/lib") }).map(
+      (path) => {
+        const manifest = JSON.parse(readFileSync(join(home, ".local/lib", path), "utf8")) as JsonObject;
+        return `pkg:npm/${String(manifest["name"]).replace("@", "%40")}@${String(manifest["version"])}`;
+      },
+    );
+    expect(installed.length).toBeGreaterThan(80);
+    expect(installed.filter((purl) => !listed.has(purl))).toEqual([]);
   });
 
   test("lists the packages of npm and of the images in the SBOM", () => {

@@ -26,6 +26,12 @@ export function buildHelm(): string {
   return built("helm", "test/interop/helm", "helm.sh/helm/v3/cmd/helm");
 }
 
+/** Builds Krew and the check of its index, as test/interop/krew pins them. */
+export function buildKrew(): { readonly krew: string; readonly validator: string } {
+  const program = (name: string): string => built(name, "test/interop/krew", `sigs.k8s.io/krew/cmd/${name}`);
+  return { krew: program("krew"), validator: program("validate-krew-manifest") };
+}
+
 function built(name: string, folder: string, goPackage: string): string {
   const program = join(functionCache(), `${name}-${goVersion(folder)}`);
   if (!existsSync(program)) runGo(folder, ["build", "-trimpath", "-buildvcs=false", "-o", program, goPackage]);

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { builtBinaries, explainMissing, findBinaries } from "@xfn/dev-cluster";
 import { hasKernel, KERNEL_DIRECTORY } from "../cgroup-v2/kernel.ts";
-import { buildGoModules, buildGoProgram, buildHelm } from "./go-program.ts";
+import { buildGoModules, buildGoProgram, buildHelm, buildKrew } from "./go-program.ts";
 import { CHECKOUT, ORDINARY_USER, XFN_MAIN } from "./paths.ts";
 import { promtool } from "./promtool.ts";
 import { pythonPackages, typescriptPackages } from "./sdk-packages.ts";
@@ -27,9 +27,11 @@ export type Need =
   | "go-functions"
   | "krm-functions"
   | "gitops-health"
+  | "kstatus"
   /** Installed, or in Debian's package of Prometheus. */
   | "promtool"
   | "helm"
+  | "krew"
   /** The packages of the official SDKs, which it installs. */
   | "python-sdk"
   | "typescript-sdk"
@@ -109,8 +111,11 @@ function lookUp(thing: Need): string | undefined {
       return lackOfGo(() => buildGoProgram("krm-labels"));
     case "helm":
       return lackOfGo(buildHelm);
+    case "krew":
+      return lackOfGo(buildKrew);
     case "gitops-health":
-      return lackOfGo(() => buildGoProgram("gitops-health"));
+    case "kstatus":
+      return lackOfGo(() => buildGoProgram(thing));
     case "promtool":
       return failureOf(promtool);
     case "python-sdk":
