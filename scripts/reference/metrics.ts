@@ -14,7 +14,7 @@ interface PromClient {
 }
 
 /** A class of metrics in a built program. Its levels are read at a scrape only. */
-type Metrics = new (version: string, processMetrics?: boolean) => { watch(...levels: readonly unknown[]): void };
+type Metrics = new (version: string, more?: boolean) => { watch(...levels: readonly unknown[]): void };
 
 /** The metrics of both services. */
 export async function metricsPage(): Promise<string> {
@@ -32,12 +32,18 @@ ${linesOf(runner)}
 
 With \`--runner in-process\` it has those of xfn-runner too.
 
-${linesOf(controller)}`;
+${linesOf(controller)}
+With \`--crossplane-metrics\` it also has these names of Crossplane and its libraries. They show images, and functions of any type count as gRPC
+calls. Metrics of Crossplane that are not here have no equal: \`engine_*\`, \`circuit_breaker_events_total\`, \`workqueue_depth\`.
+
+${linesOf(controller, /^(?!xfn_|process_|nodejs_)/)}`;
 }
 
-function linesOf(metrics: readonly Declared[]): string {
-  const own = metrics.filter(({ name }) => name.startsWith("xfn_"));
-  return own.map(lineOf).join("");
+function linesOf(metrics: readonly Declared[], names = /^xfn_/): string {
+  return metrics
+    .filter(({ name }) => names.test(name))
+    .map(lineOf)
+    .join("");
 }
 
 function lineOf({ name, help, labelNames = [], constructor }: Declared): string {
@@ -63,7 +69,7 @@ async function declaredBy(file: string, name: string): Promise<Declared[]> {
   };
   try {
     const Class = module[name];
-    if (Class !== undefined) new Class("", false).watch({}, () => true);
+    if (Class !== undefined) new Class("", true).watch({}, () => true);
   } finally {
     Registry.prototype.registerMetric = registerMetric;
   }

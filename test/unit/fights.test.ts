@@ -44,6 +44,22 @@ test("an object that another writer changes back is applied once in 30 s, and th
   expect(outcome?.requeueAfterMs).toBeLessThanOrEqual(30_000);
 });
 
+test("the circuit breaker is reported when it opens, and when it closes", async () => {
+  const changes: [string, boolean][] = [];
+  const w = world([xr()], { onCircuit: ({ kind }, isOpen) => void changes.push([kind, isOpen]) });
+  w.compose(named("a", "a"));
+  await w.reconcile();
+  await fight(w, 60);
+  expect(changes).toEqual([["XDatabase", true]]);
+  w.now += 10 * 60_000;
+  await w.reconcile();
+  await w.reconcile();
+  expect(changes).toEqual([
+    ["XDatabase", true],
+    ["XDatabase", false],
+  ]);
+});
+
 test("the condition is written once, with any state between two writes", async () => {
   const w = world([xr()]);
   w.compose(named("a", "a"));

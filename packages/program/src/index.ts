@@ -8,7 +8,7 @@ export type { ListenAddress } from "./listen-address.ts";
 export { bounded, createLog, type Log } from "./log.ts";
 export type { LogFormat, LogLevel } from "./log-levels.ts";
 export { type ProbeServer, type Probes, startProbeServer } from "./probe-server.ts";
-export { PROCESS_METRICS } from "./process-metrics.ts";
+export { addProcessMetrics } from "./process-metrics.ts";
 export * from "./settings.ts";
 export { onStopSignals, type SignalSource, type Stopping } from "./stop-signals.ts";
 export { oneLine } from "./terminal-text.ts";

@@ -35,6 +35,8 @@ export interface CompositeOptions extends ComposingOptions {
    * reconcile of an XR restores them.
    */
   readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
+  /** Called when the circuit breaker of an XR of this kind opens or closes. */
+  readonly onCircuit?: ((kind: ResourceKind, isOpen: boolean) => void) | undefined;
   /** Postpones runs of XRs for which no caller waits. Absent: each run begins at once. */
   readonly runOrder?: RunOrder | undefined;
   /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
@@ -104,6 +106,7 @@ class CompositeReconciler {
       const outcome = await reconcileComposite(port, subject);
       memory.conflicts = 0;
       isComplete = true;
+      this.#noteCircuit(memory, port.shown.fights.length > 0);
       memory.refusedSince = undefined;
       if (outcome !== undefined || memory.writes.isPending || !memory.settled.settle(this.#options.now()))
         return outcome;
@@ -126,6 +129,11 @@ class CompositeReconciler {
     const { composed } = this.#shared.actors.own;
     if (runOrder === undefined || completed === undefined || !isOwnEcho(completed, xr, composed)) return undefined;
     return runOrder.postponedMs(uid, completed.at);
+  }
+
+  #noteCircuit(memory: CompositeMemory, isOpen: boolean): void {
+    if (memory.isCircuitOpen !== isOpen) this.#options.onCircuit?.(this.#kind, isOpen);
+    memory.isCircuitOpen = isOpen;
   }
 
   /** Lets the claim of an XR copy conditions. As in Crossplane, a type stays on the claim once it was shown. */

@@ -16,7 +16,7 @@ const conditions = (...all: readonly (readonly [type: string, status: string])[]
 test("objects are counted by condition and status, without conditions of functions", () => {
   const objects = [
     app(conditions(["Ready", "True"], ["Synced", "True"], ["FromFunction", "True"])),
-    app(conditions(["Ready", "False"], ["Synced", "True"])),
+    app(conditions(["Ready", "False"], ["Synced", "True"], ["Responsive", "False"])),
     app(),
     app({ conditions: "none" }),
     app({ conditions: [null, "x", {}] }),
@@ -25,5 +25,6 @@ test("objects are counted by condition and status, without conditions of functio
     { kind: "XApp.example.org", condition: "Ready", status: "True", count: 1 },
     { kind: "XApp.example.org", condition: "Synced", status: "True", count: 2 },
     { kind: "XApp.example.org", condition: "Ready", status: "False", count: 1 },
+    { kind: "XApp.example.org", condition: "Responsive", status: "False", count: 1 },
   ]);
 });

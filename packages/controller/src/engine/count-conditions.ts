@@ -11,7 +11,15 @@ export interface ConditionCount {
 }
 
 // Functions add conditions of their own, which would make any number of series.
-const COUNTED: ReadonlySet<string> = new Set(["Ready", "Synced", "Established", "Offered", "Installed", "Healthy"]);
+const COUNTED: ReadonlySet<string> = new Set([
+  "Ready",
+  "Synced",
+  "Responsive",
+  "Established",
+  "Offered",
+  "Installed",
+  "Healthy",
+]);
 
 /** Counts the objects of a kind by condition and status. Conditions of other types are not counted. */
 export function countConditions(kind: ResourceKind, objects: readonly LiveObject[]): ConditionCount[] {

@@ -1,7 +1,7 @@
 import { machineryOf } from "@xfn/composition";
 import { claimFieldOf, type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
-import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
+import { type LiveObject, type Reconcile, type ResourceKind, resourceOf } from "@xfn/kubernetes";
 import type { RequiredWatches } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { queueKey } from "../objects/references.ts";
@@ -76,6 +76,7 @@ export class InstanceControllers {
       observer,
       running,
       onStopped,
+      controller: `claim/${resourceOf(this.composites.kind)}`,
       kind,
       reconcile: reconcilers.claim(this.#definition),
       // A claim creates the composite if it does not find it, so the cache of composites must be complete.
@@ -104,6 +105,7 @@ export class InstanceControllers {
   #startComposites(): KindController {
     const { context, slots, observer, running, onStopped, composed, reconcilers } = this.#options;
     const layout = layoutOfDefinition(this.#definition);
+    const kind = compositeKindOf(this.#definition);
     const enqueueClaim = (composite: LiveObject): void => this.#enqueueClaim(composite);
     return new KindController({
       context,
@@ -111,7 +113,8 @@ export class InstanceControllers {
       observer,
       running,
       onStopped,
-      kind: compositeKindOf(this.#definition),
+      controller: `composite/${resourceOf(kind)}`,
+      kind,
       reconcile: reconcilers.composite(this.#definition),
       indexers: {
         [BY_COMPOSITION]: (object) => [textAt(machineryOf(object, layout), "compositionRef", "name") ?? ""],

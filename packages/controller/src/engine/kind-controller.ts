@@ -28,8 +28,18 @@ import { withOwnPoll, withPoll } from "./poll-policy.ts";
 // A load balancer answers 502 while an API server is replaced. A broken conversion webhook fails for longer than this.
 const LASTING_MS = 30_000;
 
+export interface EndedReconcile {
+  readonly kind: string;
+  /** See {@link KindControllerOptions.controller}. */
+  readonly controller: string | undefined;
+  readonly failed: boolean;
+  readonly milliseconds: number;
+  /** Time in the queue. */
+  readonly waitedMs: number;
+}
+
 /** Called after each reconcile, for metrics. */
-export type ReconcileObserver = (kind: string, failed: boolean, milliseconds: number) => void;
+export type ReconcileObserver = (ended: EndedReconcile) => void;
 
 /** The parts of the process that controllers use. */
 export interface EngineContext {
@@ -53,6 +63,8 @@ export interface KindControllerOptions {
   readonly reconcile: PolledReconcile;
   readonly slots: WorkerSlots;
   readonly observer?: ReconcileObserver | undefined;
+  /** The name of the controller of instances in Crossplane's metrics. */
+  readonly controller?: string | undefined;
   readonly indexers?: Indexers | undefined;
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
   /** Has the controllers that run. */
@@ -98,7 +110,8 @@ export class KindController {
           { parent: {}, attributes: { "xfn.kind": this.#source, "xfn.key": key } },
           () => this.#run(key, signal),
         ),
-      onReconcile: ({ failed, milliseconds }) => observer?.(this.#source, failed, milliseconds),
+      onReconcile: ({ failed, milliseconds, waitedMs }) =>
+        observer?.({ kind: this.#source, controller: options.controller, failed, milliseconds, waitedMs }),
       onFailure: ({ key, error, failures, retryInMs }) => {
         const retryMs = Math.round(retryInMs);
         // Another writer was faster, such as a user who deleted the object. The retry sees the change.

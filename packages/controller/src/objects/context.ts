@@ -1,4 +1,5 @@
 import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
+import type { Severity } from "@xfn/functionio";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { PackageContents, PackageKind, TrustedKey } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
@@ -64,6 +65,10 @@ export interface Context {
   readonly responses?: ResponseCache | undefined;
   /** Exports spans of reconciles and steps. Absent: no traces. */
   readonly tracing?: Tracing | undefined;
+  /** Called when the circuit breaker of an XR of this kind opens or closes. */
+  readonly onCircuit?: ((kind: ResourceKind, isOpen: boolean) => void) | undefined;
+  /** Called after each call of a function. */
+  readonly onFunction?: ((ended: EndedFunction) => void) | undefined;
   /** Postpones runs of XRs for which no caller waits. Absent: each run begins at once. */
   readonly runOrder?: RunOrder | undefined;
   /** Recordings of runs (`--debug-recordings`). Absent: no runs are recorded. */
@@ -85,6 +90,17 @@ export interface Context {
   readonly pollIntervalMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+}
+
+/** The end of a function's call, for metrics. */
+export interface EndedFunction {
+  /** The image, the URL without its query, or the name of a Function. */
+  readonly name: string;
+  /** The code of an error; `OK` without one, `FatalResult` after a fatal result. */
+  readonly code: string;
+  /** The most severe result. */
+  readonly severity: Severity;
+  readonly milliseconds: number;
 }
 
 /** The order in which the runs of all XRs begin. The UID identifies an XR. */

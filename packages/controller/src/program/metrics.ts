@@ -1,8 +1,11 @@
 import { qualifiedKind, type RequestOutcome, type ResourceKind, resourceOf } from "@xfn/kubernetes";
-import { PROCESS_METRICS } from "@xfn/program";
+import { addProcessMetrics } from "@xfn/program";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { ConditionCount } from "../engine/count-conditions.ts";
 import type { EngineLevels } from "../engine/engine.ts";
+import type { EndedReconcile } from "../engine/kind-controller.ts";
+import type { EndedFunction } from "../objects/context.ts";
+import { CrossplaneMetrics } from "./crossplane-metrics.ts";
 
 // From a reconcile that only reads caches to one whose functions take a minute.
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -35,6 +38,26 @@ export class ControllerMetrics {
     buckets: SECONDS,
     registers: this.#registers,
   });
+  readonly #queueWait = new Histogram({
+    name: `${PREFIX}queue_wait_seconds`,
+    help: "How long objects waited for their reconciles",
+    labelNames: ["kind"],
+    buckets: SECONDS,
+    registers: this.#registers,
+  });
+  readonly #circuits = new Counter({
+    name: `${PREFIX}circuit_breaker_changes_total`,
+    help: "Composite resources whose circuit breaker (condition Responsive) opened or closed",
+    labelNames: ["kind", "to"],
+    registers: this.#registers,
+  });
+  readonly #functionSeconds = new Histogram({
+    name: `${PREFIX}function_seconds`,
+    help: "Durations of functions of any type, by the code of their error (OK: none; FatalResult: a fatal result)",
+    labelNames: ["code"],
+    buckets: SECONDS,
+    registers: this.#registers,
+  });
   readonly #requests = new Counter({
     name: `${PREFIX}api_requests_total`,
     help: "Requests to the API server, by verb, resource and HTTP status (0: no answer)",
@@ -62,12 +85,18 @@ export class ControllerMetrics {
   });
 
   /** Counts a response of a function. */
-  readonly lookedUp = (isHit: boolean): void => this.#lookups.inc({ source: isHit ? "cache" : "call" });
+  readonly lookedUp = (isHit: boolean, name: string): void => {
+    this.#lookups.inc({ source: isHit ? "cache" : "call" });
+    this.#crossplane?.lookedUp(isHit, name);
+  };
 
+  readonly #crossplane: CrossplaneMetrics | undefined;
   #isLeader: () => boolean = () => false;
 
-  constructor(version: string) {
-    collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
+  /** @param crossplane whether to add Crossplane's names */
+  constructor(version: string, crossplane = false) {
+    this.#crossplane = crossplane ? new CrossplaneMetrics() : undefined;
+    addProcessMetrics(this.#registry, collectDefaultMetrics);
     const build = new Gauge({
       name: `${PREFIX}build_info`,
       help: "1, by version",
@@ -79,12 +108,27 @@ export class ControllerMetrics {
     this.#gauge("leader", "1 if this replica reconciles", () => (this.#isLeader() ? 1 : 0));
   }
 
-  readonly reconciled = (kind: string, failed: boolean, milliseconds: number): void => {
+  readonly reconciled = (ended: EndedReconcile): void => {
+    const { kind, failed, milliseconds, waitedMs } = ended;
+    this.#crossplane?.reconciled(ended);
     this.#reconciles.inc({ kind, outcome: failed ? "failed" : "ok" });
     this.#reconcileSeconds.observe({ kind }, milliseconds / 1000);
+    this.#queueWait.observe({ kind }, waitedMs / 1000);
   };
 
-  readonly requested = ({ verb, resource, status, milliseconds, retries }: RequestOutcome): void => {
+  readonly circuitChanged = (kind: ResourceKind, isOpen: boolean): void => {
+    this.#circuits.inc({ kind: qualifiedKind(kind), to: isOpen ? "open" : "closed" });
+    this.#crossplane?.circuitChanged(qualifiedKind(kind), isOpen);
+  };
+
+  readonly functionEnded = (ended: EndedFunction): void => {
+    this.#functionSeconds.observe({ code: ended.code }, ended.milliseconds / 1000);
+    this.#crossplane?.functionEnded(ended);
+  };
+
+  readonly requested = (outcome: RequestOutcome): void => {
+    const { verb, resource, status, milliseconds, retries } = outcome;
+    this.#crossplane?.requested(outcome);
     this.#requests.inc({ verb, resource, status: String(status) });
     // A watch lasts for minutes by design.
     if (verb !== "watch") this.#requestSeconds.observe({ verb }, milliseconds / 1000);
@@ -96,6 +140,9 @@ export class ControllerMetrics {
     const labels = { kind: qualifiedKind(kind) };
     for (const outcome of ["ok", "failed"]) this.#reconciles.remove({ ...labels, outcome });
     this.#reconcileSeconds.remove(labels);
+    this.#queueWait.remove(labels);
+    this.#crossplane?.forget(labels.kind);
+    for (const to of ["open", "closed"]) this.#circuits.remove({ ...labels, to });
     const resource = resourceOf(kind);
     for (const series of (await this.#requests.get()).values)
       if (series.labels.resource === resource) this.#requests.remove(series.labels);
@@ -113,7 +160,8 @@ export class ControllerMetrics {
 
   /** The metrics in Prometheus' text format. @param more further metrics, with names of their own */
   async text(more: string = ""): Promise<{ type: string; text: string }> {
-    return { type: this.#registry.contentType, text: (await this.#registry.metrics()) + more };
+    const crossplane = (await this.#crossplane?.registry.metrics()) ?? "";
+    return { type: this.#registry.contentType, text: (await this.#registry.metrics()) + crossplane + more };
   }
 
   #gauge(name: string, help: string, read: () => number): void {

@@ -134,6 +134,8 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     functions: input.functions,
     packages: input.packages,
     tracing: input.tracing,
+    onCircuit: metrics.circuitChanged,
+    onFunction: metrics.functionEnded,
     functionPackages: config.enablePackages,
     functionRuntimes: config.enableFunctionRuntimes,
     functionSubstrate: config.functionSubstrate,
@@ -166,8 +168,8 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   });
   const engine = startEngine(context, reconcilers, {
     concurrency,
-    observer: (...ended) => {
-      metrics.reconciled(...ended);
+    observer: (ended) => {
+      metrics.reconciled(ended);
       input.memory.used();
     },
     onStopped,

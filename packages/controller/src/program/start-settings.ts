@@ -60,6 +60,7 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly debugRecordings: string | undefined;
   readonly skipCrds: boolean;
   readonly leaderElection: boolean;
+  readonly crossplaneMetrics: boolean;
   /** Milliseconds. */
   readonly leaseDuration: number;
 }
@@ -211,15 +212,15 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
       "15s",
     ),
   }),
-  ...group(
-    "Operation",
-    operationSettings({
+  ...group("Operation", {
+    crossplaneMetrics: toggle("also serve metrics under the names of Crossplane, for its dashboards"),
+    ...operationSettings({
       metricsAddress: "127.0.0.1:9465",
       // Kubernetes kills a pod 30 s after SIGTERM (terminationGracePeriodSeconds).
       grace: "20s",
       graceHelp: "how long running reconciles may take after SIGTERM",
     }),
-  ),
+  }),
 });
 
 /** Settings of `xfn-controller crds`. */

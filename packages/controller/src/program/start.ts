@@ -47,7 +47,7 @@ export async function start(config: StartConfig, problems: readonly string[], ve
   growYoungSpace();
   const access = await clusterAccess(config);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
-  const metrics = new ControllerMetrics(version);
+  const metrics = new ControllerMetrics(version, config.crossplaneMetrics);
   const readiness = new Readiness();
   const health = new ApiHealth(() => performance.now());
   const memory = idleHeap();

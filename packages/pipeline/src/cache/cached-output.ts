@@ -26,7 +26,7 @@ export function cachedOutput(
 ): CachedOutput | undefined {
   if (cache === undefined || responses === undefined) return undefined;
   // The time to live is a part of the key, so that a change of it takes effect immediately.
-  const store = responses.of(JSON.stringify([container, cache.ttlMs]));
+  const store = responses.of(JSON.stringify([container, cache.ttlMs]), container.image);
   const tag = createHash("sha256").update(input).digest("hex");
   let fresh: Uint8Array | undefined;
   return {

@@ -5,16 +5,24 @@ const bytes = (length: number): Uint8Array => new Uint8Array(length);
 
 test("a response is used until its time to live has passed, at most a day, and only for its function", () => {
   let now = 0;
-  const lookups: boolean[] = [];
-  const cache = new ResponseCache({ maxBytes: 10_000, now: () => now, onLookup: (isHit) => void lookups.push(isHit) });
+  const lookups: [boolean, string][] = [];
+  const cache = new ResponseCache({
+    maxBytes: 10_000,
+    now: () => now,
+    onLookup: (...lookup) => void lookups.push(lookup),
+  });
   cache.of("a").set("tag", bytes(1), 1_000);
   cache.of("a").set("long", bytes(1), 1e12);
   expect(cache.of("b").get("tag")).toBeUndefined();
   now = 999;
-  expect(cache.of("a").get("tag")).toEqual({ bytes: bytes(1), leftMs: 1 });
+  expect(cache.of("a", "name of a").get("tag")).toEqual({ bytes: bytes(1), leftMs: 1 });
   now = 1_000;
   expect(cache.of("a").get("tag")).toBeUndefined();
-  expect(lookups).toEqual([false, true, false]);
+  expect(lookups).toEqual([
+    [false, "b"],
+    [true, "name of a"],
+    [false, "a"],
+  ]);
   now = 86_399_999;
   expect(cache.of("a").get("long")?.leftMs).toBe(1);
   now = 86_400_000;

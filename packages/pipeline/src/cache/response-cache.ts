@@ -20,7 +20,7 @@ export interface ResponseCacheOptions {
   /** Milliseconds of a clock that never goes back. Default: that of the process. */
   readonly now?: () => number;
   /** Called for each request for which a response could be stored. */
-  readonly onLookup?: (isHit: boolean) => void;
+  readonly onLookup?: (isHit: boolean, name: string) => void;
 }
 
 /**
@@ -44,19 +44,19 @@ export class ResponseCache {
     return this.#bytes;
   }
 
-  /** The responses of one function. @param fn identifies it and its options */
-  of(fn: string): ResponseStore {
+  /** The responses of one function. @param fn identifies it and its options. @param name for metrics */
+  of(fn: string, name: string = fn): ResponseStore {
     return {
-      get: (tag) => this.#get(`${fn}\n${tag}`),
+      get: (tag) => this.#get(`${fn}\n${tag}`, name),
       set: (tag, bytes, ttlMs) => this.#set(`${fn}\n${tag}`, bytes, ttlMs),
     };
   }
 
-  #get(key: string): ReturnType<ResponseStore["get"]> {
+  #get(key: string, name: string): ReturnType<ResponseStore["get"]> {
     const entry = this.#entries.get(key);
     const leftMs = entry === undefined ? 0 : entry.expiresAt - this.#now();
     const isHit = entry !== undefined && leftMs > 0;
-    this.#options.onLookup?.(isHit);
+    this.#options.onLookup?.(isHit, name);
     this.#delete(key);
     if (!isHit) return undefined;
     this.#entries.set(key, entry);

@@ -111,7 +111,7 @@ async function callPackage(
     maxResponseBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     signal,
     // A stored response could outlive a change of its credentials.
-    ...(credentials.size === 0 && responses && { responses: responses.of(responseKey) }),
+    ...(credentials.size === 0 && responses && { responses: responses.of(responseKey, imageOf(step)) }),
   };
   let calls = 0;
   const counted: FunctionCaller = {

@@ -1,6 +1,6 @@
 import type { Composition, ContainerStep, PackageStep } from "@xfn/composition";
 import type { FunctionCaller, RequirementsSource } from "@xfn/function-grpc";
-import type { ExplicitConnectionDetail, ObservedResource } from "@xfn/functionio";
+import type { ExplicitConnectionDetail, ObservedResource, Severity } from "@xfn/functionio";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import type { FunctionRunner, RegistryAuth, RunPhase } from "@xfn/runner-contract";
 import type { ResponseCache } from "../cache/response-cache.ts";
@@ -90,8 +90,8 @@ export interface PipelineInput {
   auth?: (step: ContainerStep) => Promise<RegistryAuth | undefined>;
   /** Called before each step starts. */
   onStep?: (step: StepDescription, index: number) => void;
-  /** Runs a step as a part of the caller's trace. Default: runs it. */
-  inStep?: (step: StepDescription, work: () => Promise<void>) => Promise<void>;
+  /** Runs a step, for traces and metrics. `work` returns the most severe result. Default: runs it. */
+  inStep?: (step: StepDescription, work: () => Promise<Severity>) => Promise<unknown>;
   /** Called with the duration of each phase of a step, in milliseconds. */
   onPhase?: (step: string, phase: RunPhase, ms: number) => void;
   /** Called for each warning of the pipeline itself, at once. The results contain the warnings too. */

@@ -1,5 +1,5 @@
 import { type Composition, ConnectionDetails, isCompatible } from "@xfn/composition";
-import type { Desired, Observed, ObservedResource } from "@xfn/functionio";
+import type { Desired, Observed, ObservedResource, Severity } from "@xfn/functionio";
 import type { JsonObject } from "@xfn/json";
 import { identifyComplete } from "../compose/complete-identity.ts";
 import { type ComposedResource, compose } from "../compose/compose.ts";
@@ -164,6 +164,7 @@ async function runSteps(
     try {
       await inStep(description, async () => {
         state = await one.run(state, { say, signal, recorder });
+        return severityOf(results);
       });
       recorder?.done(state.desired, results, readinessOf(state.hints));
     } catch (error) {
@@ -173,6 +174,11 @@ async function runSteps(
     if (state.fatal !== undefined) break;
   }
   return state;
+}
+
+function severityOf(results: readonly StepResult[]): Severity {
+  const found = new Set(results.map(({ severity }) => severity));
+  return found.has("Fatal") ? "Fatal" : found.has("Warning") ? "Warning" : "Normal";
 }
 
 /** The readiness that function packages have reported, by entry name; null is the XR. */

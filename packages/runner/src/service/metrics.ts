@@ -1,4 +1,4 @@
-import { PROCESS_METRICS } from "@xfn/program";
+import { addProcessMetrics } from "@xfn/program";
 import type { CallOutcome, RunnerGrpcError } from "@xfn/runner-grpc";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { RunnerEvent } from "../warm-pool/runner-event.ts";
@@ -53,7 +53,7 @@ export class Metrics {
 
   /** @param processMetrics whether to include the metrics of the process */
   constructor(version: string, processMetrics: boolean) {
-    if (processMetrics) collectDefaultMetrics({ register: this.#registry, ...PROCESS_METRICS });
+    if (processMetrics) addProcessMetrics(this.#registry, collectDefaultMetrics);
     const registers = [this.#registry];
     const labelNames = ["version", "node"];
     const build = new Gauge({ name: "xfn_runner_build_info", help: "1, by version", labelNames, registers });

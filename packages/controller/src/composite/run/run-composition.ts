@@ -4,7 +4,6 @@ import { isObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type FunctionRunner, type PipelineResult, runPipeline, secretDetails } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
-import { traced } from "@xfn/program/tracing";
 import type { Actor } from "../../account/actor.ts";
 import { RequiredObjects } from "../../functions/required-objects.ts";
 import { stepCredentials } from "../../functions/step-credentials.ts";
@@ -19,6 +18,7 @@ import { appliedByRuns } from "../plan/composite-intent.ts";
 import type { CompositePort, Subject } from "../state/composite-port.ts";
 import { explainFailure } from "../state/explain-failure.ts";
 import type { RunSecrets } from "../state/run-secrets.ts";
+import { observedSteps } from "./observed-steps.ts";
 import { type PulledImage, pullAuth } from "./pull-auth.ts";
 import type { RunEnvironment } from "./run-environment.ts";
 import { stepRunner } from "./step-runner.ts";
@@ -98,14 +98,7 @@ export async function runComposition(
       },
       ...(responses && { responses }),
       signal,
-      inStep: ({ name, image }, work) =>
-        // The query of a webhook's URL can contain a secret.
-        traced(
-          callers.tracing,
-          "step",
-          { attributes: { "xfn.step": name, "xfn.image": image?.split("?", 1)[0] } },
-          work,
-        ),
+      inStep: observedSteps(callers),
       auth: ({ name, container }) => auth({ step: name, image: container.image, secrets: container.imagePullSecrets }),
     });
   const recorded = { xr, composition: composition.metadata.name };

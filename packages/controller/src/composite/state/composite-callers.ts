@@ -3,7 +3,7 @@ import type { FunctionConnector, FunctionRunner, ResponseCache, WebhookCaller } 
 import type { Tracing } from "@xfn/program/tracing";
 import { RequiredSchemas } from "../../functions/required-schemas.ts";
 import { type FunctionsInput, stepFunctions } from "../../functions/step-functions.ts";
-import type { PackageUse, RunnerDirectory, RunRecordings } from "../../objects/context.ts";
+import type { EndedFunction, PackageUse, RunnerDirectory, RunRecordings } from "../../objects/context.ts";
 import { PullSecretCache } from "./pull-secret-cache.ts";
 
 /** Finds the credentials for the registry of a step's package, first in pull secrets with these names. */
@@ -21,6 +21,8 @@ interface SharedCallers {
   readonly responses?: ResponseCache | undefined;
   /** Recordings of runs (`--debug-recordings`). Absent: no runs are recorded. */
   readonly recordings?: RunRecordings | undefined;
+  /** Called after each call of a function. */
+  readonly onFunction?: ((ended: EndedFunction) => void) | undefined;
   /** Exports spans of steps. Absent: no traces. */
   readonly tracing?: Tracing | undefined;
 }
@@ -41,8 +43,9 @@ export interface CompositeCallers extends SharedCallers {
 
 /** The functions of a controller without state of earlier runs. */
 export function callersOf(options: CallersOptions): CompositeCallers {
-  const { recordings, responses, runner, runners, tracing, webhooks } = options;
+  const { onFunction, recordings, responses, runner, runners, tracing, webhooks } = options;
   return {
+    onFunction,
     recordings,
     responses,
     runner,

@@ -14,6 +14,8 @@ export interface CompositeMemory {
   readonly writes: OwnWrites;
   readonly applies: ApplyCache;
   readonly fights: FightBreaker;
+  /** Whether the last reconcile delayed writes because of a fight. */
+  isCircuitOpen: boolean;
   readonly settled: SettledReads;
   readonly inputs: NamedInputs;
   /** The state after the last reconcile; undefined if the next run cannot be postponed. */
@@ -36,6 +38,7 @@ export function emptyMemory(uid: string, now: () => number): CompositeMemory {
     writes: new OwnWrites(now),
     applies: new ApplyCache(),
     fights: new FightBreaker(now),
+    isCircuitOpen: false,
     settled: new SettledReads(),
     inputs: new NamedInputs(),
     completed: undefined,
