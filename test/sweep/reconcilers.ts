@@ -1,5 +1,6 @@
 import type { Definition } from "@xfn/composition/definition";
 import {
+  type CompositeOptions,
   type Context,
   claimReconciler,
   compositeReconciler,
@@ -43,7 +44,7 @@ export interface Reconcilers {
 }
 
 /** The reconcilers of xfn-controller. */
-export function reconcilers(context: Context): Reconcilers {
+export function reconcilers(context: Context & CompositeOptions): Reconcilers {
   const port = packagePort(context);
   return {
     definition: definitionReconciler(context),

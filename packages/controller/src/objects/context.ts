@@ -13,10 +13,6 @@ export interface Context {
   readonly informers: Informers;
   readonly events: EventRecorder;
   readonly log: Logger;
-  /** Watches on the kinds of composed resources. Absent in tests: changes are noticed at the next poll. */
-  readonly composed?: ComposedWatches | undefined;
-  /** Watches on the objects that functions require. Absent in tests: changes are noticed at the next poll. */
-  readonly required?: RequiredWatches | undefined;
   /**
    * Why the instances of a definition cannot be listed, by its `definitionKey`. Absent in tests, where they can be
    * listed.
@@ -24,14 +20,6 @@ export interface Context {
   readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
   /** Defers the ClusterRoles of definitions during a burst. Absent in tests: they are written at once. */
   readonly bursts?: DefinitionBursts | undefined;
-  /** Runs functions. Absent: functions are disabled, and Compositions with functions are not composed. */
-  readonly runner?: FunctionRunner | undefined;
-  /** Calls functions of type Webhook. Absent: functions are disabled, and a step with a webhook fails. */
-  readonly webhooks?: WebhookCaller | undefined;
-  /** The runners that steps may name in `container.runner.endpoint`. Absent: none. */
-  readonly runners?: RunnerDirectory | undefined;
-  /** The function packages of `mode: Pipeline`. Absent: functions are disabled. */
-  readonly functions?: FunctionDirectory | undefined;
   /** Packages at registries. Absent: packages are disabled. */
   readonly packages?: PackageRegistry | undefined;
   /** Whether steps can name Functions of the API server (`--enable-packages`). Default: false. */
@@ -61,31 +49,12 @@ export interface Context {
    * reconcile of an XR restores them.
    */
   readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
-  /** Function responses that can be reused. Absent: each run calls every function. */
-  readonly responses?: ResponseCache | undefined;
-  /** Exports spans of reconciles and steps. Absent: no traces. */
-  readonly tracing?: Tracing | undefined;
-  /** Called when the circuit breaker of an XR of this kind opens or closes. */
-  readonly onCircuit?: ((kind: ResourceKind, isOpen: boolean) => void) | undefined;
-  /** Called after each call of a function. */
-  readonly onFunction?: ((ended: EndedFunction) => void) | undefined;
-  /** Postpones runs of XRs for which no caller waits. Absent: each run begins at once. */
-  readonly runOrder?: RunOrder | undefined;
-  /** Recordings of runs (`--debug-recordings`). Absent: no runs are recorded. */
-  readonly recordings?: RunRecordings | undefined;
-  /**
-   * Whether Compositions may compose core Secrets, and read Secrets without a controller (`--allow-composed-secrets`).
-   * Default: false.
-   */
-  readonly allowComposedSecrets?: boolean | undefined;
   /** The controller's own namespace, from which pull secrets may be read. */
   readonly namespace: string;
   /** The controller's own service account, whose pull secrets apply to every image. Absent: it has no pull secrets. */
   readonly serviceAccount?: string | undefined;
   /** Other namespaces from which pull secrets may be read (`--pull-secret-namespaces`). */
   readonly pullSecretNamespaces: readonly string[];
-  /** The namespaces from which functions may get Secrets (`--credentials-secret-namespaces`). Default: none. */
-  readonly credentialsSecretNamespaces?: readonly string[] | undefined;
   /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
   readonly pollIntervalMs: number;
   /** Milliseconds since the epoch. */

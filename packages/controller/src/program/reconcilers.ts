@@ -1,6 +1,6 @@
 import type { Reconcile } from "@xfn/kubernetes";
 import { claimReconciler } from "../claim/reconcile-claim.ts";
-import { compositeReconciler } from "../composite/composite-reconciler.ts";
+import { type CompositeOptions, compositeReconciler } from "../composite/composite-reconciler.ts";
 import { publicationOf } from "../definition/publication-of.ts";
 import { readDefinition } from "../definition/read-definition.ts";
 import { definitionReconciler } from "../definition/reconcile-definition.ts";
@@ -10,6 +10,7 @@ import type { PackageReconcilers } from "../engine/package-controllers.ts";
 import type { Context } from "../objects/context.ts";
 import { APPLICATION_DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
 import { revisionReconciler } from "../revision/reconcile-composition.ts";
+import type { RolloutOptions } from "../rollout/reconcile-rollout.ts";
 
 /**
  * The reconcilers of all kinds.
@@ -19,9 +20,9 @@ import { revisionReconciler } from "../revision/reconcile-composition.ts";
  * @param resourceComposition whether `--enable-resource-composition` is set
  */
 export function allReconcilers(
-  context: Context,
+  context: Context & CompositeOptions,
   packages: ((context: Context) => PackageReconcilers) | undefined,
-  rollouts: ((context: Context) => Reconcile) | undefined,
+  rollouts: ((options: RolloutOptions) => Reconcile) | undefined,
   resourceComposition: boolean,
 ): Reconcilers {
   return {

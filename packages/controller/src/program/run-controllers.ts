@@ -16,11 +16,13 @@ import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
 import type { IdleMemory } from "@xfn/program/idle-memory";
 import type { Tracing } from "@xfn/program/tracing";
+import type { CompositeOptions } from "../composite/composite-reconciler.ts";
 import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, type EngineWatches, type Reconcilers, startEngine } from "../engine/engine.ts";
+import type { EngineContext } from "../engine/kind-controller.ts";
 import { BurstOrder } from "../engine/run-order.ts";
 import type { CallableRunner } from "../functions/allowed-runners.ts";
 import type {
@@ -123,7 +125,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
   });
-  const context: Context = {
+  const context: Context & CompositeOptions & EngineContext = {
     client,
     informers,
     events,
