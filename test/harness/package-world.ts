@@ -140,7 +140,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   const port = packagePort(context);
   const reconcile = packageReconciler(port, PACKAGES.Function);
   const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
-    FunctionRevision: packageRevisionReconciler(context, PACKAGES.Function),
+    FunctionRevision: packageRevisionReconciler(port, PACKAGES.Function),
     FunctionRuntime: functionRuntimeReconciler(port),
     CompositionRevision: compositionRevisionReconciler(context),
   };

@@ -1,4 +1,4 @@
-import { type Context, PACKAGES, packageRevisionReconciler } from "@xfn/controller";
+import { PACKAGES, type PackageOptions, packagePort, packageRevisionReconciler } from "@xfn/controller";
 import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { parsePackage } from "@xfn/package";
@@ -66,10 +66,10 @@ function providerWorld(conversion = CONVERSION) {
     },
     namespace: "xfn-system",
     now: () => 0,
-  } as unknown as Context;
+  } as unknown as PackageOptions;
   const markOf = (): string => state.service.name;
   const webhooks = { of: async () => (state.isServed ? { ...state.service, mark: markOf() } : undefined), markOf };
-  const reconcile = packageRevisionReconciler(context, PACKAGES.Provider, undefined, webhooks);
+  const reconcile = packageRevisionReconciler(packagePort(context), PACKAGES.Provider, webhooks);
   return Object.assign(state, {
     /** Reconciles twice, because a settled revision reads nothing. */
     settle: async (): Promise<void> => {

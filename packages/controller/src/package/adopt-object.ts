@@ -3,12 +3,12 @@ import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes"
 import { PACKAGE_GROUP } from "@xfn/package";
 import { isOwnCrd } from "../kinds/define-kind.ts";
 import { appliedFields } from "../objects/applied-fields.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, CRDS, DEFINITIONS } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf, ownerReferencesOf } from "../objects/owner.ts";
 import { servedVersions } from "../objects/served-versions.ts";
+import type { Cluster } from "./package-port.ts";
 
 /**
  * Decides whether a revision may adopt an existing object of its package that has no controller. It may in three cases:
@@ -20,17 +20,17 @@ import { servedVersions } from "../objects/served-versions.ts";
  * @throws {ApiError}
  */
 export async function adoptionProblem(
-  context: Pick<Context, "client">,
+  cluster: Pick<Cluster, "client">,
   revision: LiveObject,
   existing: LiveObject,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (isOwnCrd(existing)) return "the controller installed it";
   if (isOfPackage(existing) || isHandedOver(existing, revision)) return undefined;
-  const kinds = await usersOf(context, existing, signal);
+  const kinds = await usersOf(cluster, existing, signal);
   if (kinds === undefined) return "no package installed it";
   for (const kind of kinds) {
-    const problem = await usageProblem(context, kind, signal);
+    const problem = await usageProblem(cluster, kind, signal);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -57,7 +57,7 @@ function isOfPackage(object: LiveObject): boolean {
 
 /** The kinds whose instances use an object; undefined if its users cannot be determined. */
 async function usersOf(
-  { client }: Pick<Context, "client">,
+  { client }: Pick<Cluster, "client">,
   object: LiveObject,
   signal: AbortSignal,
 ): Promise<readonly ResourceKind[] | undefined> {
@@ -99,7 +99,7 @@ function kindsOf(
 }
 
 async function usageProblem(
-  { client }: Pick<Context, "client">,
+  { client }: Pick<Cluster, "client">,
   kind: ResourceKind,
   signal: AbortSignal,
 ): Promise<string | undefined> {

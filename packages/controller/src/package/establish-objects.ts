@@ -1,37 +1,27 @@
 import { someOf } from "@xfn/errors";
-import { type JsonObject, type KubernetesObject, textAt, textsAt } from "@xfn/json";
+import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
-import type { Texts } from "../kinds/fields.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
-import type { Context } from "../objects/context.ts";
-import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { FUNCTION_REVISIONS } from "../objects/kinds.ts";
-import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
+import { execute, executeOrThrow } from "../plan/execute.ts";
 import { inParallel } from "../plan/in-parallel.ts";
+import { firstFailure, type Outcome } from "../plan/outcome.ts";
+import { isEmpty } from "../plan/plan.ts";
 import { adoptionProblem, handOverLabel } from "./adopt-object.ts";
-import { isAdmission } from "./own-admission.ts";
-import { type WebhookService, withOwnConversion } from "./own-conversion.ts";
+import type { Cluster } from "./package-port.ts";
+import {
+  type Establishing,
+  intentOf,
+  MAX_NAMED,
+  objectRefsOf,
+  planEstablish,
+  planRelease,
+  recordOf,
+} from "./plan-establish.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
-import { claimOf, withoutControl } from "./revision-owners.ts";
 import { servedElsewhere } from "./served-elsewhere.ts";
-
-/** The number of objects that a message names. */
-const MAX_NAMED = 5;
-
-/** An object that a revision writes. */
-interface Planned {
-  readonly intent: KubernetesObject;
-  readonly existing: LiveObject | undefined;
-}
-
-/** The owner of the established objects, and its webhooks. */
-interface Establishing {
-  readonly revision: LiveObject;
-  readonly siblings: readonly LiveObject[];
-  readonly webhooks?: WebhookService | undefined;
-}
 
 /**
  * Creates or updates the objects of a revision's package, and makes the revision their controller. Checks all of them
@@ -39,83 +29,47 @@ interface Establishing {
  *
  * An object without a controller is adopted if a package installed it or it has no users: see {@link adoptionProblem}.
  *
- * @param siblings the other revisions of the package
- * @param webhooks where the package's own runtime serves webhooks; undefined if no runtime does
  * @returns `status.objectRefs`
  * @throws {PackageInstallError} `NameTaken` or `NotEstablished`
  * @throws {ApiError}
  */
 export async function establishObjects(
-  context: Context,
+  cluster: Cluster,
   applies: ApplyCache,
-  { revision, siblings, webhooks }: Establishing,
+  establishing: Establishing,
   objects: readonly JsonObject[],
   signal: AbortSignal,
 ): Promise<JsonObject[]> {
-  const intents = objects.map((object) => intentOf(withOwnConversion(object, webhooks), revision));
-  const found = await inParallel(intents, (intent) => existingOf(context, intent, signal));
-  await requireAdoptable(context, revision, found, signal);
-  const planned: Planned[] = [];
-  const references: JsonObject[] = [];
-  const taken: string[] = [];
-  for (const [index, intent] of intents.entries()) {
-    const existing = found[index];
-    const claim = claimOf(revision, siblings, existing);
-    const reference = referenceTo(intent);
-    if (claim.may) {
-      const { metadata } = intent;
-      planned.push({
-        intent: { ...intent, metadata: { ...metadata, ownerReferences: claim.ownerReferences } },
-        existing,
-      });
-    } else if (claim.by === "other") taken.push(`${describeReference(reference)} of the ${claim.controller}`);
-    else if (existing !== undefined) references.push(recordOf(existing));
-  }
-  if (taken.length > 0) throw new PackageInstallError("NameTaken", takenMessage(taken));
-  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
-  const changed = planned.filter(
-    ({ intent, existing }) => existing === undefined || !applies.isApplied(intent, existing, options),
-  );
-  const { client } = context;
-  await inParallel(changed, async ({ intent }) =>
-    client.apply(intent, { ...options, dryRun: true }).catch((error: unknown) => refused(intent, error)),
-  );
-  const written = await inParallel(planned, async ({ intent, existing }) =>
-    applies
-      .apply(client, intent, existing, { ...options, onlyIfUnchanged: true })
-      .catch((error: unknown) => refused(intent, error)),
-  );
-  if (changed.length > 0) client.forgetKinds();
-  return [...references, ...written.map(({ object }) => recordOf(object))];
-}
-
-/**
- * Gives up control of the objects that a revision established. The revision remains an owner, so that the objects live
- * as long as a revision or the package exists. Deletes admission webhooks that no newer revision has taken over: the
- * runtime that serves them ends, and the API server would then reject what they check.
- *
- * @throws {ApiError}
- */
-export async function releaseObjects(context: Context, revision: LiveObject, signal: AbortSignal): Promise<void> {
-  await inParallel(establishedBy(revision), async (reference) => {
-    const existing = await findLive(context, reference, signal).catch(unlessNotServed);
-    if (existing === undefined || isBeingDeleted(existing) || !isControlledBy(existing, revision)) return;
-    const { uid, resourceVersion } = existing.metadata;
-    if (isAdmission(existing)) {
-      const options = { preconditions: { uid, resourceVersion }, signal };
-      await context.client.delete(reference, options).catch(unlessGone);
-      return;
-    }
-    const ownerReferences = withoutControl(existing, revision.metadata.uid);
-    const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
-    await context.client.patch(reference, "merge", { metadata: { resourceVersion, ownerReferences } }, options);
+  const intents = objects.map((object) => intentOf(object, establishing));
+  const found = await inParallel(intents, (intent) => existingOf(cluster, intent, signal));
+  await requireAdoptable(cluster, establishing.revision, found, signal);
+  const seen = intents.map((intent, index) => ({ intent, existing: found[index] }));
+  const { plan, kept } = planEstablish(establishing, seen, applies);
+  const execution = { actors: { own: cluster }, signal };
+  requireAccepted(await execute(plan, { ...execution, dryRun: true }));
+  const outcome = await execute(plan, execution);
+  for (const [action, result] of outcome.results)
+    if (action.do === "apply" && result.is === "done" && result.object !== undefined)
+      applies.record(action.intent, result.object, { fieldManager: action.manager });
+  requireAccepted(outcome);
+  if (!isEmpty(plan)) cluster.client.forgetKinds();
+  return kept.flatMap(({ reference, existing }) => {
+    const object = outcome.latest(reference) ?? existing;
+    return object === undefined ? [] : [recordOf(object)];
   });
 }
 
-/** The established objects according to a revision's status; undefined if none were established yet. */
-export function objectRefsOf(revision: LiveObject): readonly Texts<"apiVersion" | "kind" | "name">[] | undefined {
-  const { status } = FUNCTION_REVISIONS.of(revision);
-  return status.toJSON()["objectRefs"] === undefined ? undefined : status.objectRefs;
+/**
+ * Gives up control of the objects that a revision established: see {@link planRelease}.
+ *
+ * @throws {ApiError}
+ */
+export async function releaseObjects(cluster: Cluster, revision: LiveObject, signal: AbortSignal): Promise<void> {
+  const found = await inParallel(establishedBy(revision), (reference) =>
+    findLive(cluster, reference, signal).catch(unlessNotServed),
+  );
+  const objects = found.filter((object) => object !== undefined);
+  await executeOrThrow(planRelease(revision, objects), { actors: { own: cluster }, signal });
 }
 
 function establishedBy(revision: LiveObject): ObjectReference[] {
@@ -125,30 +79,14 @@ function establishedBy(revision: LiveObject): ObjectReference[] {
   });
 }
 
-/** The object as the package defines it, without fields that the API server sets. */
-function intentOf(object: JsonObject, revision: LiveObject): KubernetesObject {
-  const { status: _, metadata: __, ...rest } = object;
-  const { commonLabels, commonAnnotations } = FUNCTION_REVISIONS.of(revision).spec;
-  const labels = { ...textsAt(object, "metadata", "labels"), ...commonLabels };
-  const annotations = { ...textsAt(object, "metadata", "annotations"), ...commonAnnotations };
-  return {
-    ...rest,
-    metadata: {
-      name: textAt(object, "metadata", "name") ?? "",
-      ...(Object.keys(labels).length > 0 && { labels }),
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-    },
-  };
-}
-
 async function existingOf(
-  context: Context,
+  cluster: Cluster,
   intent: KubernetesObject,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
   const reference = referenceTo(intent);
-  const existing = await findLive(context, reference, signal).catch((error: unknown) => refused(intent, error));
-  if (existing === undefined) await requireUnserved(context, intent, signal);
+  const existing = await findLive(cluster, reference, signal).catch((error: unknown) => refused(reference, error));
+  if (existing === undefined) await requireUnserved(cluster, intent, signal);
   if (existing === undefined || !isBeingDeleted(existing)) return existing;
   const message = `the ${describeReference(reference)} of the package is being deleted; the controller waits for it`;
   throw new PackageInstallError("NotEstablished", message, { retryable: true });
@@ -156,13 +94,13 @@ async function existingOf(
 
 /** @throws {PackageInstallError} `NameTaken` if an object must not be adopted */
 async function requireAdoptable(
-  context: Context,
+  cluster: Cluster,
   revision: LiveObject,
   objects: readonly (LiveObject | undefined)[],
   signal: AbortSignal,
 ): Promise<void> {
   const unowned = objects.filter((one) => one !== undefined).filter((one) => controllerOf(one) === undefined);
-  const problems = await inParallel(unowned, (one) => adoptionProblem(context, revision, one, signal));
+  const problems = await inParallel(unowned, (one) => adoptionProblem(cluster, revision, one, signal));
   const refusals = unowned.flatMap((one, index) => {
     const problem = problems[index];
     return problem === undefined ? [] : [`${describeReference(referenceTo(one))}, because ${problem}`];
@@ -174,12 +112,12 @@ async function requireAdoptable(
   throw new PackageInstallError("NameTaken", message, { retryable: true });
 }
 
-function recordOf({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
-  return { apiVersion, kind, name, uid };
-}
-
 /** @throws {PackageInstallError} `NotEstablished` if the API server already serves the kind of a new CRD */
-async function requireUnserved({ client }: Context, crd: KubernetesObject, signal: AbortSignal): Promise<void> {
+async function requireUnserved(
+  { client }: Pick<Cluster, "client">,
+  crd: KubernetesObject,
+  signal: AbortSignal,
+): Promise<void> {
   const version = await servedElsewhere(client, crd, signal);
   if (version === undefined) return;
   const message =
@@ -188,19 +126,18 @@ async function requireUnserved({ client }: Context, crd: KubernetesObject, signa
   throw new PackageInstallError("NotEstablished", message, { retryable: true });
 }
 
-function takenMessage(taken: readonly string[]): string {
-  return (
-    `cannot take over objects that another owner controls: ${someOf(taken, MAX_NAMED)}; remove them from this package, or delete that owner, ` +
-    "which may delete them"
-  );
+/** @throws {PackageInstallError} if an object is the cause of a failure, otherwise the original error */
+function requireAccepted(outcome: Outcome): void {
+  const failure = firstFailure(outcome);
+  if (failure !== undefined) refused(failure.action.on, failure.error);
 }
 
 /** @throws {PackageInstallError} if the object is the cause, otherwise the original error */
-function refused(intent: KubernetesObject, error: unknown): never {
-  const what = describeReference(referenceTo(intent));
+function refused(on: ObjectReference, error: unknown): never {
+  const what = describeReference(on);
   const options = { cause: error, retryable: true };
   if (isApiError(error, "KindNotServed")) {
-    const message = `the package has the ${what}, and this API server does not serve ${intent.apiVersion ?? ""}`;
+    const message = `the package has the ${what}, and this API server does not serve ${on.apiVersion}`;
     throw new PackageInstallError("NotEstablished", `${message}; use a package without it`, options);
   }
   if (isApiError(error, "Invalid")) {
@@ -212,10 +149,6 @@ function refused(intent: KubernetesObject, error: unknown): never {
     throw new PackageInstallError("NotEstablished", message, options);
   }
   throw error;
-}
-
-function unlessGone(error: unknown): void {
-  if (!isApiError(error, "NotFound")) throw error;
 }
 
 function unlessNotServed(error: unknown): undefined {

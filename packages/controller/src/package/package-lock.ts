@@ -2,12 +2,15 @@ import { sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { type Dependency, type LockedPackage, lockEntry, readLock } from "@xfn/package";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTION_REVISIONS, LOCK_NAME, LOCKS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { findLive } from "../objects/read-objects.ts";
+import type { Action } from "../plan/action.ts";
+import { executeOrThrow } from "../plan/execute.ts";
+import { type Plan, planInOrder } from "../plan/plan.ts";
 import { isActive, skipsDependencies } from "./package-conditions.ts";
 import { PACKAGES, type PackageKinds } from "./package-kinds.ts";
+import type { Cluster } from "./package-port.ts";
 
 /** The entry of an active revision in the Lock. */
 export function entryOf(
@@ -23,9 +26,9 @@ export function entryOf(
  * The installed packages, as far as the caches of the Lock and the revisions show. A package that skips the resolution
  * of its dependencies is not among them.
  */
-export function lockedPackages(context: Context): LockedPackage[] {
-  const lock = context.informers.peek(LOCKS)?.get(LOCK_NAME);
-  return lock === undefined ? [] : asResolved(context, packagesIn(context, lock));
+export function lockedPackages(cluster: Cluster): LockedPackage[] {
+  const lock = cluster.informers.peek(LOCKS)?.get(LOCK_NAME);
+  return lock === undefined ? [] : asResolved(cluster, packagesIn(cluster, lock));
 }
 
 /**
@@ -37,18 +40,18 @@ export function lockedPackages(context: Context): LockedPackage[] {
  * @throws {ApiError} `Conflict` if another reconcile was faster
  */
 export async function lockPackage(
-  context: Context,
+  cluster: Cluster,
   entry: LockedPackage,
   siblings: readonly string[],
   signal: AbortSignal,
 ): Promise<LockedPackage[]> {
-  const lock = await findLive(context, referenceOf(LOCKS, LOCK_NAME), signal);
+  const lock = await findLive(cluster, referenceOf(LOCKS, LOCK_NAME), signal);
   const isReplaced = ({ kind, name }: LockedPackage): boolean =>
     kind === entry.kind && (name === entry.name || siblings.includes(name));
-  const others = lock === undefined ? [] : packagesIn(context, lock).filter((one) => !isReplaced(one));
+  const others = lock === undefined ? [] : packagesIn(cluster, lock).filter((one) => !isReplaced(one));
   const packages = [...others, entry];
-  await write(context, lock, packages, signal);
-  return asResolved(context, packages);
+  await executeOrThrow(planLock(lock, packages), { actors: { own: cluster }, signal });
+  return asResolved(cluster, packages);
 }
 
 /**
@@ -56,51 +59,45 @@ export async function lockPackage(
  *
  * @throws {ApiError} `Conflict` if another reconcile was faster
  */
-export async function pruneLock(context: Context, signal: AbortSignal): Promise<void> {
-  const cached = context.informers.peek(LOCKS)?.get(LOCK_NAME);
-  if (cached === undefined || packagesIn(context, cached).length === readLock(cached["packages"]).length) return;
-  const lock = await findLive(context, referenceOf(LOCKS, LOCK_NAME), signal);
-  if (lock !== undefined) await write(context, lock, packagesIn(context, lock), signal);
+export async function pruneLock(cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const cached = cluster.informers.peek(LOCKS)?.get(LOCK_NAME);
+  if (cached === undefined || packagesIn(cluster, cached).length === readLock(cached["packages"]).length) return;
+  const lock = await findLive(cluster, referenceOf(LOCKS, LOCK_NAME), signal);
+  if (lock === undefined) return;
+  await executeOrThrow(planLock(lock, packagesIn(cluster, lock)), { actors: { own: cluster }, signal });
 }
 
-function asResolved({ informers }: Context, packages: readonly LockedPackage[]): LockedPackage[] {
+function asResolved({ informers }: Cluster, packages: readonly LockedPackage[]): LockedPackage[] {
   return packages.map((one) => {
     const revision = informers.peek(PACKAGES[one.kind].revisionKind)?.get(one.name);
     return revision !== undefined && skipsDependencies(revision) ? { ...one, dependencies: [] } : one;
   });
 }
 
-function packagesIn(context: Context, lock: LiveObject): LockedPackage[] {
+function packagesIn(cluster: Cluster, lock: LiveObject): LockedPackage[] {
   return readLock(lock["packages"]).filter(({ kind, name }) => {
-    const cache = context.informers.peek(PACKAGES[kind].revisionKind);
+    const cache = cluster.informers.peek(PACKAGES[kind].revisionKind);
     if (cache === undefined) return true;
     const revision = cache.get(name);
     return revision !== undefined && isActive(revision);
   });
 }
 
-async function write(
-  { client }: Context,
-  lock: LiveObject | undefined,
-  packages: readonly LockedPackage[],
-  signal: AbortSignal,
-): Promise<void> {
+/** Plans the entries of the Lock. If another revision creates it in the meantime, the retry reads it. */
+function planLock(lock: LiveObject | undefined, packages: readonly LockedPackage[]): Plan {
   const entries = packages
     .toSorted((a, b) => (`${a.source} ${a.name}` < `${b.source} ${b.name}` ? -1 : 1))
     .map((one) => lockEntry(one));
-  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
-  if (lock === undefined) {
-    const body = { ...typeMeta(LOCKS), metadata: { name: LOCK_NAME }, packages: entries };
-    // If another revision has created it in the meantime, the retry reads it.
-    await client.create(body, options);
-    return;
-  }
-  if (sameJson(lock["packages"] ?? [], entries)) return;
-  const { resourceVersion } = lock.metadata;
-  await client.patch(
-    referenceOf(LOCKS, LOCK_NAME),
-    "merge",
-    { metadata: { resourceVersion }, packages: entries },
-    options,
-  );
+  if (lock !== undefined && sameJson(lock["packages"] ?? [], entries)) return { stages: [] };
+  const common = {
+    as: "own",
+    manager: FIELD_MANAGERS.packageRevision,
+    on: referenceOf(LOCKS, LOCK_NAME),
+    why: "it names the active revisions",
+  } as const;
+  const write: Action =
+    lock === undefined
+      ? { ...common, do: "create", object: { ...typeMeta(LOCKS), metadata: { name: LOCK_NAME }, packages: entries } }
+      : { ...common, do: "patch", body: { packages: entries }, seen: lock, guard: "version" };
+  return planInOrder("lock", [write]);
 }

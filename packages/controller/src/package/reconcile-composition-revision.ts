@@ -9,6 +9,7 @@ import { type PinnedPackage, packagesOf, pinnedPackages } from "./pinned-package
 import { setPackageStatus } from "./plan-status.ts";
 import { askRegistry } from "./registry/ask-registry.ts";
 import { asInstallError, PackageInstallError } from "./registry/install-error.ts";
+import { PackageImages } from "./registry/package-images.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
 import { isUsed } from "./revision-use.ts";
 import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
@@ -22,6 +23,7 @@ import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName
  * uses gives up its runtimes after a grace period, and gets them back with its next use.
  */
 export function compositionRevisionReconciler(context: Context): Reconcile {
+  const images = new PackageImages(context);
   return async (name, signal) => {
     const cached = await findCached(context, REVISIONS, name, signal);
     if (cached === undefined || isBeingDeleted(cached) || packagesOf(cached).length === 0) return undefined;
@@ -39,7 +41,7 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
     const runtimes: LiveObject[] = [];
     for (const { resolvedPackage } of pinned) {
       try {
-        runtimes.push(await ensureRuntime(context, resolvedPackage, recorded, signal));
+        runtimes.push(await ensureRuntime({ cluster: context, images }, resolvedPackage, recorded, signal));
       } catch (caught) {
         const error = asInstallError(caught);
         if (signal.aborted || error === undefined) throw caught;

@@ -1,37 +1,18 @@
-import { textAt } from "@xfn/json";
 import type { LiveObject, Reconcile } from "@xfn/kubernetes";
-import { type Condition, conditionOf, isTrue, withConditions } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
-import {
-  CONFIGURATION_REVISIONS,
-  FUNCTION_REVISIONS,
-  FUNCTION_RUNTIMES,
-  PROVIDER_REVISIONS,
-  referenceOf,
-} from "../objects/kinds.ts";
+import type { Condition } from "../objects/conditions.ts";
+import { referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
-import { hostEndpoint } from "./host-endpoint.ts";
+import { isEmpty } from "../plan/plan.ts";
+import { carryOut } from "./carry-out.ts";
 import type { WebhookServices } from "./own-conversion.ts";
-import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
-import { changedFields, type Part, setPackageStatus } from "./plan-status.ts";
-import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
+import type { PackagePort } from "./package-port.ts";
+import { type Part, planStatus } from "./plan-status.ts";
 import { asInstallError, type PackageInstallError } from "./registry/install-error.ts";
-import { DependencyResolver } from "./resolve-dependencies.ts";
-import { ignoresConstraints, imageOf, RevisionContents, VALID } from "./revision-content.ts";
-import { disownRuntime, ensureRuntime, isJoined, isOwnedRuntime, knownRuntime } from "./runtime-object.ts";
-
-const SERVED: Condition = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" };
-
-/** A provider without its program counts as installed, because its CRDs are useful. */
-const NO_PROVIDER_RUNTIME: Condition = {
-  type: "RuntimeHealthy",
-  status: "False",
-  reason: "UnhealthyPackageRevision",
-  message:
-    "nothing runs the program of the provider; start the controller with --enable-function-runtimes, or run it yourself",
-};
+import type { PackageImages } from "./registry/package-images.ts";
+import { ignoresConstraints, imageOf, RevisionContents } from "./revision-content.ts";
+import { RevisionRuntimes } from "./revision-runtime.ts";
 
 const UNVERIFIED: Condition = { type: "Verified", status: "False", reason: "SignatureVerificationFailed" };
 
@@ -50,19 +31,24 @@ interface Refusal {
  * The package of a digest never changes, so each is read once. A later outage of the registry has no effect.
  */
 export function packageRevisionReconciler(
-  context: Context,
+  port: PackagePort,
   kinds: PackageKinds,
-  resolver: DependencyResolver = new DependencyResolver(context),
   webhooks?: WebhookServices,
 ): Reconcile {
-  const contents = new RevisionContents(context, kinds, resolver, webhooks);
+  const { cluster, images, now } = port;
+  const contents = new RevisionContents(port, kinds, webhooks);
+  const runtimes = new RevisionRuntimes(port);
   /** Invalid packages by revision, so that polls do not read them again. */
   const refused = new Map<string, Refusal>();
   return async (name, signal) => {
-    await whenConfigsListed(context, signal);
-    const cached = context.informers.peek(kinds.revisionKind)?.get(name);
-    if (cached !== undefined && isRevisionSettled(context, contents, cached, refused.get(name))) return undefined;
-    const revision = await findLive(context, referenceOf(kinds.revisionKind, name), signal);
+    await images.whenListed(signal);
+    const cached = cluster.informers.peek(kinds.revisionKind)?.get(name);
+    if (cached !== undefined && !isBeingDeleted(cached)) {
+      if (isPaused(cached)) return undefined;
+      const known = recall(images, { contents, runtimes }, cached, refused.get(name));
+      if (known !== undefined && isEmpty(planStatus(cached, known, now()))) return undefined;
+    }
+    const revision = await findLive(cluster, referenceOf(kinds.revisionKind, name), signal);
     if (revision === undefined || isBeingDeleted(revision)) refused.delete(name);
     if (revision === undefined || isBeingDeleted(revision) || isPaused(revision)) return undefined;
     let failure: PackageInstallError | undefined;
@@ -78,7 +64,7 @@ export function packageRevisionReconciler(
       };
       return { conditions: [condition], fields: {} };
     };
-    const subject = subjectOf(context, revision);
+    const subject = subjectOf(images, revision);
     let checked: Part;
     try {
       if (refused.get(name)?.subject !== subject) refused.delete(name);
@@ -89,9 +75,8 @@ export function packageRevisionReconciler(
         checked = { ...checked, conditions: [...checked.conditions, { ...UNVERIFIED, message: failure.message }] };
       if (failure?.code === "InvalidPackage") refused.set(name, { subject, part: checked });
     }
-    const runtime = await serve(context, revision, signal).catch((error) => failed("RuntimeHealthy", error));
-    const fields = { ...checked.fields, endpoint: null, ...runtime.fields };
-    await setPackageStatus(context, revision, [...checked.conditions, ...runtime.conditions], fields, signal);
+    const runtime = await runtimes.ensure(revision, signal).catch((error) => failed("RuntimeHealthy", error));
+    await carryOut(cluster, revision, planStatus(revision, whole(checked, runtime), now()), signal);
     // The same package would be refused again, so do not retry.
     if (failure !== undefined && failure.code !== "InvalidPackage") throw failure;
     return undefined;
@@ -99,68 +84,31 @@ export function packageRevisionReconciler(
 }
 
 /** Everything that determines whether a revision's package is valid. */
-function subjectOf(context: Context, revision: LiveObject): string {
-  return `${imageSettings(context, imageOf(revision)).image}${ignoresConstraints(revision) ? ", for any Crossplane" : ""}`;
+function subjectOf(images: PackageImages, revision: LiveObject): string {
+  return `${images.settings(imageOf(revision)).image}${ignoresConstraints(revision) ? ", for any Crossplane" : ""}`;
 }
 
 /**
- * Whether a reconcile would change nothing, according to the cache.
+ * The status of a revision, as far as the caches show it.
  *
  * @param refusal of a package that the revision had or has
  */
-function isRevisionSettled(
-  context: Context,
-  contents: RevisionContents,
+function recall(
+  images: PackageImages,
+  { contents, runtimes }: { readonly contents: RevisionContents; readonly runtimes: RevisionRuntimes },
   revision: LiveObject,
   refusal: Refusal | undefined,
-): boolean {
-  if (isBeingDeleted(revision)) return false;
-  if (isPaused(revision)) return true;
-  if (!isRuntimeSettled(context, revision)) return false;
-  const isRefused = refusal?.subject === subjectOf(context, revision);
-  const conditions = isRefused ? refusal.part.conditions : [VALID];
-  // The write of a refusal may have failed.
-  if (withConditions(revision, conditions, context.now()) !== undefined) return false;
-  return isRefused || contents.isSettled(revision);
+): Part | undefined {
+  const isRefused = refusal?.subject === subjectOf(images, revision);
+  const content = isRefused ? refusal.part : contents.recall(revision);
+  const runtime = runtimes.recall(revision);
+  return content === undefined || runtime === undefined ? undefined : whole(content, runtime);
 }
 
-function isRuntimeSettled(context: Context, revision: LiveObject): boolean {
-  const { functionHost, functionRuntimes = false, now } = context;
-  if (revision.kind === CONFIGURATION_REVISIONS.kind) return true;
-  if (revision.kind === PROVIDER_REVISIONS.kind && !functionRuntimes)
-    return !isActive(revision) || withConditions(revision, [NO_PROVIDER_RUNTIME], now()) === undefined;
-  const runtime = functionRuntimes ? knownRuntime(context, imageOf(revision), revision) : undefined;
-  const isOwned = runtime !== undefined && isOwnedRuntime(runtime, revision);
-  if (!isActive(revision)) return !isOwned && FUNCTION_REVISIONS.of(revision).status.endpoint === undefined;
-  if (functionRuntimes && !(isOwned && isJoined(runtime, revision))) return false;
-  const { conditions, fields } = isOwned
-    ? mirrored(runtime)
-    : { conditions: [SERVED], fields: { endpoint: functionHost?.endpoint ?? null } };
-  const isSame = Object.keys(changedFields(revision, { endpoint: null, ...fields })).length === 0;
-  return isSame && withConditions(revision, conditions, now()) === undefined;
-}
-
-/** Makes the function of an active revision callable. @throws {PackageInstallError} */
-async function serve(context: Context, revision: LiveObject, signal: AbortSignal): Promise<Part> {
-  const image = imageOf(revision);
-  const { functionRuntimes = false } = context;
-  if (revision.kind === CONFIGURATION_REVISIONS.kind) return { conditions: [], fields: {} };
-  if (revision.kind === PROVIDER_REVISIONS.kind && !functionRuntimes)
-    return { conditions: isActive(revision) ? [NO_PROVIDER_RUNTIME] : [], fields: {} };
-  if (!isActive(revision)) {
-    if (functionRuntimes) await disownRuntime(context, image, revision, signal);
-    return { conditions: [], fields: {} };
-  }
-  if (functionRuntimes) return mirrored(await ensureRuntime(context, image, revision, signal));
-  return { conditions: [SERVED], fields: { endpoint: await hostEndpoint({ host: context.functionHost }) } };
-}
-
-/** The state of a runtime, as the state of its revision. */
-function mirrored(runtime: LiveObject): Part {
-  const endpoint = FUNCTION_RUNTIMES.of(runtime).status.endpoint;
-  if (isTrue(runtime, "Healthy") && endpoint !== undefined) return { conditions: [SERVED], fields: { endpoint } };
-  const why = textAt(conditionOf(runtime, "Healthy"), "message") ?? "it is being prepared";
-  const message = `the ${runtime.kind} ${runtime.metadata.name} is not healthy: ${why}`;
-  const condition: Condition = { type: "RuntimeHealthy", status: "False", reason: "UnhealthyPackageRevision", message };
-  return { conditions: [condition], fields: {} };
+/** The status of a revision from those of its content and of its runtime. */
+function whole(content: Part, runtime: Part): Part {
+  return {
+    conditions: [...content.conditions, ...runtime.conditions],
+    fields: { ...content.fields, endpoint: null, ...runtime.fields },
+  };
 }

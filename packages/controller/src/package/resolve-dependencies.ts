@@ -9,13 +9,15 @@ import {
   resolveDependencies,
 } from "@xfn/package";
 import { conditionOf } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FUNCTIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
+import type { Action } from "../plan/action.ts";
+import { planInOrder } from "../plan/plan.ts";
+import { carryOut } from "./carry-out.ts";
 import { PACKAGES } from "./package-kinds.ts";
-import { PackageImages } from "./registry/package-images.ts";
+import type { PackagePort } from "./package-port.ts";
 
 /** The dependencies of a revision, and the problems of their installation. */
 export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "installed" | "invalid"> {
@@ -25,12 +27,10 @@ export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "
 
 /** Installs the dependencies of packages. */
 export class DependencyResolver {
-  readonly #context: Context;
-  readonly #images: PackageImages;
+  readonly #port: Pick<PackagePort, "cluster" | "images">;
 
-  constructor(context: Context) {
-    this.#context = context;
-    this.#images = new PackageImages(context);
+  constructor(port: Pick<PackagePort, "cluster" | "images">) {
+    this.#port = port;
   }
 
   /**
@@ -60,7 +60,7 @@ export class DependencyResolver {
     const tags = new Map<string, readonly string[]>();
     let resolution = resolveDependencies(packages, tags);
     const unlisted = resolution.unlisted.filter((one) => own.includes(one) && present.get(one) === undefined);
-    for (const one of unlisted) tags.set(one, await this.#images.versionsOf(revision, one, signal));
+    for (const one of unlisted) tags.set(one, await this.#port.images.versionsOf(revision, one, signal));
     if (unlisted.length > 0) resolution = resolveDependencies(packages, tags);
     for (const one of missing) {
       const pending = present.get(one) ?? this.#pendingPackage(one);
@@ -77,7 +77,7 @@ export class DependencyResolver {
   /** The object of a package that is not in the Lock yet. */
   #pendingPackage(source: string): LiveObject | undefined {
     for (const { kind } of Object.values(PACKAGES)) {
-      const found = this.#context.informers
+      const found = this.#port.cluster.informers
         .peek(kind)
         ?.list()
         .find((one) => sourceOf(one) === source);
@@ -94,7 +94,7 @@ export class DependencyResolver {
     const owner = controllerOf(revision);
     const kinds = Object.values(PACKAGES).find(({ kind }) => kind.kind === owner?.kind);
     if (owner === undefined || kinds === undefined) return false;
-    const found = await findLive(this.#context, referenceOf(kinds.kind, owner.name), signal);
+    const found = await findLive(this.#port.cluster, referenceOf(kinds.kind, owner.name), signal);
     return found?.metadata.uid !== owner.uid || isBeingDeleted(found);
   }
 
@@ -104,19 +104,20 @@ export class DependencyResolver {
     { kind, name, package: image }: Installation,
     signal: AbortSignal,
   ): Promise<string> {
-    const { client, events } = this.#context;
     if (await this.#isLeaving(revision, signal))
       return `${image} is not installed, because the package of ${revision.metadata.name} is being deleted`;
+    const why = `created the ${kind} ${name} for the dependency ${image}`;
     const object = { ...typeMeta(PACKAGES[kind].kind), metadata: { name }, spec: { package: image } };
+    const on = referenceOf(PACKAGES[kind].kind, name);
+    const action: Action = { as: "own", manager: FIELD_MANAGERS.package, on, why, do: "create", object };
+    const notes = new Map([[action, [{ type: "Normal", reason: "ResolveDependencies", message: why } as const]]]);
     try {
-      await client.create(object, { fieldManager: FIELD_MANAGERS.package, signal });
+      await carryOut(this.#port.cluster, revision, { ...planInOrder("dependency", [action]), notes }, signal);
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;
       const reason = `the ${kind} ${name} exists with another package`;
       return `cannot install ${image}: ${reason}; delete it, or install ${image} yourself with another name`;
     }
-    const message = `created the ${kind} ${name} for the dependency ${image}`;
-    events.record(revision, { type: "Normal", reason: "ResolveDependencies", message });
     return `${image} is being installed as the ${kind} ${name}`;
   }
 }

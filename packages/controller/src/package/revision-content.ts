@@ -5,56 +5,57 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { establishObjects, objectRefsOf, releaseObjects } from "./establish-objects.ts";
+import { establishObjects, releaseObjects } from "./establish-objects.ts";
 import { isAdmission, withOwnAdmission } from "./own-admission.ts";
 import { convertsByWebhook, type WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
+import type { PackagePort } from "./package-port.ts";
+import { objectRefsOf } from "./plan-establish.ts";
 import { changedFields, type Part } from "./plan-status.ts";
-import { type CheckedPackage, checkPackage } from "./registry/check-package.ts";
-import { imageSettings } from "./registry/image-configs.ts";
+import type { CheckedPackage } from "./registry/check-package.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
-import type { DependencyResolver, ResolvedDependencies } from "./resolve-dependencies.ts";
+import { DependencyResolver, type ResolvedDependencies } from "./resolve-dependencies.ts";
 import { isOutdated, siblingsOf } from "./revision-owners.ts";
 
-export const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
+const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
 
 /** The number of problems that an event names. */
 const MAX_NAMED = 5;
 
 /** Checks the packages of revisions of one kind, resolves their dependencies, and establishes their objects. */
 export class RevisionContents {
-  readonly #context: Context;
+  readonly #port: Pick<PackagePort, "cluster" | "hosting" | "images">;
   readonly #kinds: PackageKinds;
   readonly #resolver: DependencyResolver;
   readonly #webhooks: WebhookServices | undefined;
   readonly #applies: ApplyCache = new ApplyCache();
 
-  constructor(context: Context, kinds: PackageKinds, resolver: DependencyResolver, webhooks?: WebhookServices) {
+  constructor(
+    port: Pick<PackagePort, "cluster" | "hosting" | "images">,
+    kinds: PackageKinds,
+    webhooks: WebhookServices | undefined,
+  ) {
     this.#webhooks = webhooks;
-    this.#context = context;
+    this.#port = port;
     this.#kinds = kinds;
-    this.#resolver = resolver;
+    this.#resolver = new DependencyResolver(port);
   }
 
-  /** Whether {@link install} would change nothing, according to the status of a healthy revision and the caches. */
-  isSettled(revision: LiveObject): boolean {
-    if (!this.#isKnown(revision)) return false;
-    if (!isActive(revision)) return objectRefsOf(revision) === undefined;
-    if (isOutdated(revision, siblingsOf(this.#context, this.#kinds, revision))) return true;
-    if (!this.#isEstablished(revision)) return false;
-    const packages = lockedPackages(this.#context);
+  /** The status of a revision whose content is installed, as far as its status and the caches show. */
+  recall(revision: LiveObject): Part | undefined {
+    const installed = { conditions: [VALID], fields: {} };
+    if (!this.#isKnown(revision)) return undefined;
+    if (!isActive(revision)) return objectRefsOf(revision) === undefined ? installed : undefined;
+    if (isOutdated(revision, siblingsOf(this.#port.cluster, this.#kinds, revision))) return installed;
+    const packages = lockedPackages(this.#port.cluster);
     const entry = this.#entryIn(packages, revision);
-    if (entry === undefined) return false;
+    if (entry === undefined || !this.#isEstablished(revision)) return undefined;
     const status = dependencyStatus(packages, entry.source);
-    return (
-      status.problems.length === 0 &&
-      Object.keys(changedFields(revision, countsOf({ ...status, problems: [] }))).length === 0
-    );
+    return status.problems.length > 0 ? undefined : { conditions: [VALID], fields: countsOf(status) };
   }
 
   /**
@@ -65,27 +66,29 @@ export class RevisionContents {
    * @throws {ApiError}
    */
   async install(revision: LiveObject, signal: AbortSignal): Promise<Part> {
-    const context = this.#context;
+    const known = this.recall(revision);
+    if (known !== undefined) return known;
+    const { cluster } = this.#port;
     if (!isActive(revision)) {
-      await releaseObjects(context, revision, signal);
-      const known = await this.#checked(revision, signal);
-      return { ...known, fields: { ...known.fields, objectRefs: null } };
+      await releaseObjects(cluster, revision, signal);
+      const { conditions, fields } = await this.#checked(revision, signal);
+      return { conditions, fields: { ...fields, objectRefs: null } };
     }
-    const siblings = siblingsOf(context, this.#kinds, revision);
+    const siblings = siblingsOf(cluster, this.#kinds, revision);
     if (isOutdated(revision, siblings)) return this.#checked(revision, signal);
     const isKnown = this.#isKnown(revision);
     const works = isValid(revision) && this.#arePresent(revision);
     const read = (): Promise<CheckedPackage | undefined> =>
       works ? this.#readAgain(revision, signal) : this.#read(revision, signal);
     let contents: CheckedPackage | undefined;
-    let packages = lockedPackages(context);
+    let packages = lockedPackages(cluster);
     let entry = this.#entryIn(packages, revision);
     if (entry === undefined) {
       contents = await read();
       if (contents === undefined) return { conditions: [VALID], fields: {} };
       entry = entryOf(this.#kinds, revision, contents.dependencies);
       const names = siblings.map(({ metadata }) => metadata.name);
-      packages = await lockPackage(context, entry, names, signal);
+      packages = await lockPackage(cluster, entry, names, signal);
     }
     const dependencies = await this.#resolver.resolve(revision, packages, entry.source, signal);
     const counts = countsOf(dependencies);
@@ -99,7 +102,7 @@ export class RevisionContents {
     const provider = controllerOf(revision)?.name ?? revision.metadata.name;
     const objects = withOwnAdmission(contents.objects, provider, webhooks);
     const establishing = { revision, siblings, webhooks };
-    const objectRefs = await establishObjects(context, this.#applies, establishing, objects, signal);
+    const objectRefs = await establishObjects(cluster, this.#applies, establishing, objects, signal);
     const conditions = [VALID, ...signatureConditions(revision, contents)];
     const mark = webhooks?.mark ?? (hasWebhooks ? UNSERVED : undefined);
     const established = { objectRefs, commonMetadataHash: this.#additionsOf(revision, mark) ?? null };
@@ -118,7 +121,7 @@ export class RevisionContents {
   #read(revision: LiveObject, signal: AbortSignal): Promise<CheckedPackage> {
     const anyCrossplane = ignoresConstraints(revision);
     const wanted = { image: imageOf(revision), kind: this.#kinds.packageKind, anyCrossplane };
-    return checkPackage(this.#context, revision, wanted, signal);
+    return this.#port.images.check(revision, wanted, signal);
   }
 
   /**
@@ -133,23 +136,23 @@ export class RevisionContents {
       const isUnavailable = error instanceof PackageInstallError && error.code === "Unavailable";
       if (signal.aborted || !isUnavailable) throw error;
       const message = `cannot read the installed package again, and tries later: ${error.message}`;
-      this.#context.events.record(revision, { type: "Warning", reason: "UnpackingPackage", message });
+      this.#port.cluster.events.record(revision, { type: "Warning", reason: "UnpackingPackage", message });
       return undefined;
     }
   }
 
   #fieldsOf(revision: LiveObject, { capabilities, verifiedBy }: CheckedPackage): JsonObject {
-    const { image, applied, runtime } = imageSettings(this.#context, imageOf(revision));
+    const { image, applied, runtime } = this.#port.images.settings(imageOf(revision));
     const configs = [...(applied ?? [])];
     if (verifiedBy !== undefined) configs.push({ name: verifiedBy, reason: "VerifyImage" });
-    const hasRuntime = this.#kinds.packageKind !== "Configuration" && this.#context.functionRuntimes === true;
+    const hasRuntime = this.#kinds.packageKind !== "Configuration" && this.#port.hosting.hasRuntimes;
     if (runtime !== undefined && hasRuntime) configs.push({ name: runtime.config, reason: "ConfigureRuntime" });
     const appliedImageConfigRefs = configs.length === 0 ? null : configs;
     return { resolvedImage: image, appliedImageConfigRefs, capabilities: [...capabilities] };
   }
 
   #isKnown(revision: LiveObject): boolean {
-    const { image } = imageSettings(this.#context, imageOf(revision));
+    const { image } = this.#port.images.settings(imageOf(revision));
     return FUNCTION_REVISIONS.of(revision).status.resolvedImage === image && isTrue(revision, "RevisionHealthy");
   }
 
@@ -175,11 +178,11 @@ export class RevisionContents {
 
   /** Definitions and Compositions are watched. The controller does not detect changes of CRDs. */
   #arePresent(revision: LiveObject): boolean {
-    const siblings = siblingsOf(this.#context, this.#kinds, revision).map(({ metadata }) => metadata.uid);
+    const siblings = siblingsOf(this.#port.cluster, this.#kinds, revision).map(({ metadata }) => metadata.uid);
     return (
       objectRefsOf(revision)?.every((reference) => {
         const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference.kind);
-        const cache = watched && this.#context.informers.peek(watched);
+        const cache = watched && this.#port.cluster.informers.peek(watched);
         if (cache === undefined) return true;
         const object = cache.get(reference.name ?? "");
         const owner = object && controllerOf(object)?.uid;
@@ -198,7 +201,7 @@ export class RevisionContents {
   #warnOf(revision: LiveObject, { problems }: ResolvedDependencies, counts: JsonObject): void {
     if (problems.length === 0 || Object.keys(changedFields(revision, counts)).length === 0) return;
     const message = someOf([...problems], MAX_NAMED);
-    this.#context.events.record(revision, { type: "Warning", reason: "ResolveDependencies", message });
+    this.#port.cluster.events.record(revision, { type: "Warning", reason: "ResolveDependencies", message });
   }
 }
 
@@ -246,7 +249,7 @@ const WEBHOOK_MARK = "~";
 /** The mark of admission webhooks that no runtime serves. */
 const UNSERVED = "unserved";
 
-function countsOf({ found, installed, invalid }: ResolvedDependencies): JsonObject {
+function countsOf({ found, installed, invalid }: Omit<ResolvedDependencies, "problems">): JsonObject {
   const count = (number: number): number | null => (found === 0 ? null : number);
   return {
     foundDependencies: count(found),

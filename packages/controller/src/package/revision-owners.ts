@@ -1,13 +1,17 @@
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import type { Context } from "../objects/context.ts";
 import { LABEL_PACKAGE } from "../objects/labels.ts";
 import { type ControllerReference, controllerOf, controllerReferenceTo, ownerReferencesOf } from "../objects/owner.ts";
 import { isActive, numberOf } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
+import type { Cluster } from "./package-port.ts";
 
 /** The other revisions of a revision's package, according to the cache. */
-export function siblingsOf({ informers }: Context, kinds: PackageKinds, revision: LiveObject): LiveObject[] {
+export function siblingsOf(
+  { informers }: Pick<Cluster, "informers">,
+  kinds: PackageKinds,
+  revision: LiveObject,
+): LiveObject[] {
   const label = revision.metadata.labels?.[LABEL_PACKAGE];
   const owner = controllerOf(revision)?.uid;
   return (informers.peek(kinds.revisionKind)?.list() ?? []).filter(

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { type JsonObject, objectAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import { revisionName } from "@xfn/package";
 import { namesOf } from "../kinds/package-fields.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import {
   FUNCTION_REVISIONS,
@@ -18,7 +17,12 @@ import { LABEL_SOURCE } from "../objects/labels.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { imageSettings, whenConfigsListed } from "./registry/image-configs.ts";
+import type { Action } from "../plan/action.ts";
+import { execute, executeOrThrow } from "../plan/execute.ts";
+import { firstFailure } from "../plan/outcome.ts";
+import { type Plan, planInOrder } from "../plan/plan.ts";
+import type { Cluster, PackagePort } from "./package-port.ts";
+import type { ImageSettings } from "./registry/image-configs.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 
@@ -47,7 +51,11 @@ function runtimeKind({ kind }: Pick<LiveObject, "kind">): ResourceKind {
  *
  * @param owner an object that needs it
  */
-export function knownRuntime({ informers }: Context, image: string, owner: LiveObject): LiveObject | undefined {
+export function knownRuntime(
+  { informers }: Pick<Cluster, "informers">,
+  image: string,
+  owner: LiveObject,
+): LiveObject | undefined {
   return informers.peek(runtimeKind(owner))?.get(runtimeName(image));
 }
 
@@ -75,6 +83,9 @@ function missingSecrets(runtime: LiveObject, owner: LiveObject): string[] {
   return namesOf(FUNCTION_REVISIONS.of(owner).spec.packagePullSecrets).filter((name) => !known.includes(name));
 }
 
+/** The needs of {@link ensureRuntime}. */
+type JoinPort = Pick<PackagePort, "images"> & { readonly cluster: Pick<Cluster, "client" | "informers"> };
+
 /**
  * Creates the runtime of a package, or adds an object and its pull secrets to an existing one.
  *
@@ -83,26 +94,23 @@ function missingSecrets(runtime: LiveObject, owner: LiveObject): string[] {
  * @throws {ApiError} `Conflict` if the runtime has changed since it was read
  */
 export async function ensureRuntime(
-  context: Context,
+  { cluster, images }: JoinPort,
   image: string,
   owner: LiveObject,
   signal: AbortSignal,
 ): Promise<LiveObject> {
-  const { client } = context;
-  const known = knownRuntime(context, image, owner);
+  const known = knownRuntime(cluster, image, owner);
   if (known !== undefined && isOf(known, image) && isJoined(known, owner)) return known;
-  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
   const kind = runtimeKind(owner);
   const reference = referenceOf(kind, runtimeName(image));
-  let existing = await findLive(context, reference, signal);
+  let existing = await findLive(cluster, reference, signal);
   if (existing === undefined) {
-    try {
-      await whenConfigsListed(context, signal);
-      return await client.create(runtimeOf(context, image, owner), options);
-    } catch (error) {
-      if (!isApiError(error, "AlreadyExists")) throw error;
-      existing = await findLive(context, reference, signal);
-    }
+    await images.whenListed(signal);
+    const plan = planCreation(runtimeOf(images.settings(image), image, owner));
+    const outcome = await execute(plan, { actors: { own: cluster }, signal });
+    const error = firstFailure(outcome)?.error;
+    if (error !== undefined && !isApiError(error, "AlreadyExists")) throw error;
+    existing = outcome.latest(reference) ?? (await findLive(cluster, reference, signal));
   }
   if (existing === undefined || isBeingDeleted(existing)) {
     const message = `the ${kind.kind} ${reference.name} is being deleted`;
@@ -112,36 +120,53 @@ export async function ensureRuntime(
     const message = `the ${kind.kind} ${reference.name} exists for another package; delete that object`;
     throw new PackageInstallError("NameTaken", message);
   }
-  if (isJoined(existing, owner)) return existing;
-  const isOwned = isOwnedRuntime(existing, owner);
-  const owners = isOwned ? ownerReferencesOf(existing) : [...ownerReferencesOf(existing), ownerReferenceTo(owner)];
-  return setOwners(context, existing, owners, signal, [...secretsOf(existing), ...missingSecrets(existing, owner)]);
+  const { latest } = await executeOrThrow(planJoin(existing, owner), { actors: { own: cluster }, signal });
+  return latest(reference) ?? existing;
 }
 
 /** Removes an object from the owners of a runtime. The garbage collector deletes a runtime without owners. */
 export async function disownRuntime(
-  context: Context,
+  cluster: Pick<Cluster, "client">,
   image: string,
   owner: LiveObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const runtime = await findLive(context, referenceOf(runtimeKind(owner), runtimeName(image)), signal);
-  if (runtime === undefined || runtime.metadata.labels?.[LABEL_SOURCE] === undefined) return;
+  const runtime = await findLive(cluster, referenceOf(runtimeKind(owner), runtimeName(image)), signal);
+  if (runtime !== undefined) await executeOrThrow(planLeave(runtime, owner), { actors: { own: cluster }, signal });
+}
+
+function planCreation(object: KubernetesObject): Plan {
+  return planInOrder("runtime", [{ ...writeOf(object, "its first owner needs it"), do: "create", object }]);
+}
+
+function planJoin(runtime: LiveObject, owner: LiveObject): Plan {
+  if (isJoined(runtime, owner)) return { stages: [] };
+  const known = ownerReferencesOf(runtime);
+  const owners = isOwnedRuntime(runtime, owner) ? known : [...known, ownerReferenceTo(owner)];
+  const pullSecrets = [...secretsOf(runtime), ...missingSecrets(runtime, owner)].map((name) => ({ name }));
+  const body = {
+    metadata: { ownerReferences: owners },
+    ...(pullSecrets.length > 0 && { spec: { pullSecrets } }),
+  };
+  const write = { ...writeOf(runtime, "another object needs it"), do: "patch", body, seen: runtime } as const;
+  return planInOrder("runtime", [{ ...write, guard: "version" }]);
+}
+
+function planLeave(runtime: LiveObject, owner: LiveObject): Plan {
   const owners = ownerReferencesOf(runtime);
   const others = owners.filter(({ uid }) => uid !== owner.metadata.uid);
-  if (others.length === owners.length) return;
-  if (others.length > 0) {
-    await setOwners(context, runtime, others, signal);
-    return;
-  }
-  // The garbage collector deletes only objects whose owners are gone, not objects that never had an owner.
-  const { uid, resourceVersion } = runtime.metadata;
-  const reference = referenceTo(runtime);
-  await context.client
-    .delete(reference, { preconditions: { uid, resourceVersion }, signal })
-    .catch((error: unknown) => {
-      if (!isApiError(error, "NotFound")) throw error;
-    });
+  if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined || others.length === owners.length) return { stages: [] };
+  const common = { ...writeOf(runtime, "an owner no longer needs it"), seen: runtime, guard: "version" } as const;
+  const write: Action =
+    others.length > 0
+      ? { ...common, do: "patch", body: { metadata: { ownerReferences: others } } }
+      : // The garbage collector deletes only objects whose owners are gone, not objects that never had an owner.
+        { ...common, do: "delete" };
+  return planInOrder("runtime", [write]);
+}
+
+function writeOf(object: KubernetesObject, why: string): Pick<Action, "as" | "manager" | "on" | "why"> {
+  return { as: "own", manager: FIELD_MANAGERS.packageRevision, on: referenceTo(object), why };
 }
 
 function isOf(runtime: LiveObject, image: string): boolean {
@@ -155,11 +180,11 @@ function isOf(runtime: LiveObject, image: string): boolean {
   }
 }
 
-function runtimeOf(context: Context, image: string, owner: LiveObject): JsonObject {
+function runtimeOf({ runtime }: ImageSettings, image: string, owner: LiveObject): JsonObject {
   const { location, digest = "" } = parseReference(image);
   const { packagePullSecrets: secrets, packagePullPolicy: pullPolicy, ...spec } = objectAt(owner, "spec");
   // As in Crossplane, an ImageConfig wins.
-  const runtimeConfigRef = imageSettings(context, image).runtime?.configRef ?? spec["runtimeConfigRef"];
+  const runtimeConfigRef = runtime?.configRef ?? spec["runtimeConfigRef"];
   return {
     ...typeMeta(runtimeKind(owner)),
     metadata: {
@@ -178,21 +203,4 @@ function runtimeOf(context: Context, image: string, owner: LiveObject): JsonObje
 
 function ownerReferenceTo({ apiVersion, kind, metadata: { name, uid } }: LiveObject): JsonObject {
   return { apiVersion, kind, name, uid };
-}
-
-async function setOwners(
-  { client }: Context,
-  runtime: LiveObject,
-  ownerReferences: readonly JsonObject[],
-  signal: AbortSignal,
-  secrets: readonly string[] = [],
-): Promise<LiveObject> {
-  const { resourceVersion } = runtime.metadata;
-  const pullSecrets = secrets.map((one) => ({ name: one }));
-  const body = {
-    metadata: { resourceVersion, ownerReferences: [...ownerReferences] },
-    ...(pullSecrets.length > 0 && { spec: { pullSecrets } }),
-  };
-  const options = { fieldManager: FIELD_MANAGERS.packageRevision, signal };
-  return client.patch(referenceTo(runtime), "merge", body, options);
 }

@@ -1,5 +1,5 @@
 /** The number of concurrent requests: providers have hundreds of CRDs. */
-const PARALLEL = 8;
+export const PARALLEL = 8;
 
 /** Maps items concurrently and returns the results in their order. After a failure, no further items begin. */
 export async function inParallel<T, R>(

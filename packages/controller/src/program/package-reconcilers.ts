@@ -6,7 +6,6 @@ import { packagePort } from "../package/package-port.ts";
 import { compositionRevisionReconciler } from "../package/reconcile-composition-revision.ts";
 import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
-import { DependencyResolver } from "../package/resolve-dependencies.ts";
 import { functionRuntimeReconciler, providerRuntimeReconciler } from "../runtime/reconcile-runtime.ts";
 import { webhookServices } from "../runtime/webhook-services.ts";
 
@@ -14,17 +13,16 @@ import { webhookServices } from "../runtime/webhook-services.ts";
 export function packageReconcilers(context: Context): PackageReconcilers {
   const { functionPackages = false, functionRuntimes = false } = context;
   const port = packagePort(context);
-  const resolver = new DependencyResolver(context);
   const webhooks = webhookServices(port);
   return {
     ...(functionPackages && {
       packages: Object.values(PACKAGES).map((kinds) => ({
         ...kinds,
         package: packageReconciler(port, kinds),
-        revision: packageRevisionReconciler(context, kinds, resolver, webhooks),
+        revision: packageRevisionReconciler(port, kinds, webhooks),
       })),
       lock: async (_, signal) => {
-        await pruneLock(context, signal);
+        await pruneLock(port.cluster, signal);
         return undefined;
       },
     }),
