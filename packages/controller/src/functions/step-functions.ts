@@ -5,10 +5,10 @@ import type { FunctionConnector } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
 import type { FunctionDirectory, PackageUse } from "../objects/context.ts";
 import type { Reader } from "../objects/read-objects.ts";
-import { activePackage } from "../package/active-function.ts";
 import { isLayout } from "../package/pinned-packages.ts";
 import { imageSettings } from "../package/registry/image-configs.ts";
-import { runtimePackage } from "../package/runtime-of-step.ts";
+import { activePackage } from "./active-function.ts";
+import { runtimePackage } from "./runtime-of-step.ts";
 
 /** The number of Functions that a message names. */
 const MAX_NAMED = 10;

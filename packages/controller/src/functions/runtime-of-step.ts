@@ -4,7 +4,7 @@ import { CompositeError } from "../objects/composite-error.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import { FUNCTION_RUNTIMES } from "../objects/kinds.ts";
 import { findCached, type Reader } from "../objects/read-objects.ts";
-import { pinnedPackages } from "./pinned-packages.ts";
+import { pinnedPackages } from "../package/pinned-packages.ts";
 
 /**
  * The package of a step, with the digest from its CompositionRevision, once its runtime is healthy.

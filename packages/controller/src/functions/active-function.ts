@@ -7,7 +7,7 @@ import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, type Reader } from "../objects/read-objects.ts";
-import { isActive, isHealthy, numberOf, problemOf } from "./package-conditions.ts";
+import { isActive, isHealthy, numberOf, problemOf } from "../package/package-conditions.ts";
 
 /** The package that serves a Function. */
 export interface ActivePackage {
