@@ -2,9 +2,8 @@ import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Severity } from "@xfn/functionio";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { PackageContents, PackageKind, TrustedKey } from "@xfn/package";
-import type { FunctionRunner, RegistryAuth, ResponseCache, WebhookCaller } from "@xfn/pipeline";
+import type { FunctionRunner, RegistryAuth } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
-import type { Tracing } from "@xfn/program/tracing";
 import type { Logger } from "./logger.ts";
 
 /** The dependencies and settings that all reconcilers share. */
