@@ -8,8 +8,9 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { installedSize } from "./rehearsal/installed-size.ts";
 import { readLayoutDigests } from "./rehearsal/layout-digests.ts";
+import { type Home, installTools, otherManagers, otherNodes } from "./rehearsal/other-tools.ts";
 import { startRegistries } from "./rehearsal/registries.ts";
-import { expectOutput, runAs, tryAs } from "./rehearsal/run-as.ts";
+import { expectOutput, runAs } from "./rehearsal/run-as.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const VERSION = "0.0.0-rehearsal.1";
@@ -55,8 +56,15 @@ try {
     if (size.bytes > mebibytes * MEBIBYTE || size.packages > count)
       throw new Error(`${packages.join(", ")}: the limits are ${mebibytes} MiB and ${count} packages`);
     if (name === "cli") await story(home);
-    else
+    else {
       for (const program of ["xfn-runner", "xfn-controller"]) await expectOutput(home, program, ["--version"], VERSION);
+      const tools = emptyHome("tools");
+      await installTools(tools);
+      step("run it with the newest Node, and with old ones");
+      await otherNodes(tools, home, say);
+      step("install it with pnpm and yarn");
+      await otherManagers(tools, VERSION, emptyHome);
+    }
   }
   step("run it by npx");
   const { env: npxEnv, app } = emptyHome("npx");
@@ -78,8 +86,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The README's story, and the refusal of an old Node. */
-async function story(home: { readonly env: NodeJS.ProcessEnv; readonly app: string }): Promise<void> {
+/** The README's story. */
+async function story(home: Home): Promise<void> {
   step("the README's story");
   for (const name of ["quickstart", "templates"])
     cpSync(join(ROOT, "examples", name), join(home.app, name), { recursive: true });
@@ -91,18 +99,9 @@ async function story(home: { readonly env: NodeJS.ProcessEnv; readonly app: stri
   await expectOutput(home, xfn, ["render", ...inputs], "kind: ScheduledBackup");
   const files = "templates/xr.yaml,templates/composition.yaml";
   await expectOutput(home, xfn, ["validate", "templates/definition.yaml", files], "2 success cases, 0 failure cases");
-  step("the refusal of an old Node");
-  const old = `node-linux-${process.arch}`;
-  await runAs(home.env, home.app, "npm", ["install", "--no-audit", "--no-fund", `${old}@20`]);
-  const node = join(home.app, "node_modules", old, "bin/node");
-  const main = join(home.app, "node_modules/@xfn/cli/dist/xfn.js");
-  const { code, stderr } = await tryAs(home.env, home.app, node, [main, "--version"]);
-  if (code !== 1 || !/^xfn: .*Node.*24.*\n$/.test(stderr))
-    throw new Error(`Node 20: expected one line, got:\n${stderr}`);
-  say(stderr.trim());
 }
 
-function emptyHome(name: string): { readonly env: NodeJS.ProcessEnv; readonly app: string } {
+function emptyHome(name: string): Home {
   const home = join(folder, `home-${name}`);
   const app = join(home, "app");
   mkdirSync(app, { recursive: true });

@@ -106,7 +106,7 @@ describe("npm run release", {
     expect((await exec(xfn, ["--version"], { env })).stdout).toBe(`${VERSION}\n`);
     cpSync(join(CHECKOUT, "examples/templates"), join(home, "templates"), { recursive: true });
     const files = ["xr", "composition"].map((name) => `templates/${name}.yaml`);
-    expect((await exec(xfn, ["render", ...files], { env, cwd: home })).stdout).toContain("kind: NetworkPolicy");
+    expect((await exec(xfn, ["render", ...files], { env, cwd: home })).stdout).toContain("kind: MySQLServer");
     const completion = readFileSync(join(home, ".local/share/bash-completion/completions/xfn"), "utf8");
     expect(completion).toContain("complete ");
 
