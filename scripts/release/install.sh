@@ -106,7 +106,7 @@ main() {
 
   echo "xfn $version is in $prefix/bin"
   [ "$os" = linux ] ||
-    echo "Functions in containers need Linux. Templates, validate, diff and types work on this system."
+    echo "@OTHER_SYSTEMS@"
   case :$PATH: in *":$prefix/bin:"*) ;; *) echo "Add it to your PATH: export PATH=\"$prefix/bin:\$PATH\"" ;; esac
 }
 

@@ -13,6 +13,7 @@ interface Archive extends ArchivePlatform {
 }
 
 const DESCRIPTION = "Composition functions for Kubernetes";
+const OTHER_SYSTEMS = "Functions in containers need Linux. Templates, validate, types and trace work on this system.";
 const TEMPLATE = readFileSync(new URL("install.sh", import.meta.url), "utf8");
 
 /** Writes the installers beside the archives. */
@@ -29,7 +30,8 @@ export function writeInstallers(settings: Pick<ReleaseSettings, "version" | "rep
   const checksums = archives.map(({ file, sha256 }) => `${sha256}  ${file}`).join("\n");
   const script = TEMPLATE.replaceAll("@VERSION@", version)
     .replaceAll("@RELEASE@", release)
-    .replace("@CHECKSUMS@", checksums);
+    .replace("@CHECKSUMS@", checksums)
+    .replace("@OTHER_SYSTEMS@", OTHER_SYSTEMS);
   writeFileSync(join(output, "install.sh"), script, { mode: 0o755 });
   writeFileSync(join(output, "xfn.rb"), formula(version, repository, archives));
   // YAML contains JSON.
@@ -63,6 +65,12 @@ ${blocks.join("\n")}
     generate_completions_from_executable(bin/"xfn", "completion")
   end
 
+  def caveats
+    on_macos do
+      "${OTHER_SYSTEMS}"
+    end
+  end
+
   test do
     assert_match version.to_s, shell_output("#{bin}/xfn --version")
   end
@@ -80,10 +88,8 @@ function krewManifest(version: string, repository: string, archives: readonly Ar
       version: `v${version}`,
       homepage: repository,
       shortDescription: DESCRIPTION,
-      description:
-        "Renders, traces, validates and rolls out Compositions, and builds their functions in TypeScript.\n" +
-        "Functions in containers need Linux.\n",
-      caveats: "On macOS, kubectl xfn needs Node 24 or newer on the PATH.\n",
+      description: "Renders, traces, validates and rolls out Compositions, and builds their functions in TypeScript.\n",
+      caveats: `On macOS, it needs Node 24 or newer on the PATH. ${OTHER_SYSTEMS.replace("this system", "macOS")}\n`,
       platforms: archives.map(({ os, architecture, file, url, sha256 }) => ({
         selector: { matchLabels: { os, arch: architecture } },
         uri: url,

@@ -60,9 +60,10 @@ function chrootFolder(cache: string): string {
 }
 
 function namespaceError(reason: string, cause?: unknown): RunnerError {
-  return new RunnerError(
-    "NamespaceUnavailable",
-    `this host refuses the namespaces that a sandbox needs: ${reason}. \`xfn doctor\` reports what is missing and how to fix it`,
-    { phase: "start", retryable: false, cause },
-  );
+  const problem =
+    process.platform === "linux"
+      ? `this host refuses the namespaces that a sandbox needs: ${reason}`
+      : `functions in containers need Linux, and this is ${process.platform}`;
+  const message = `${problem}. \`xfn doctor\` reports what is missing and how to fix it`;
+  return new RunnerError("NamespaceUnavailable", message, { phase: "start", retryable: false, cause });
 }
