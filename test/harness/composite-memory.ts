@@ -151,6 +151,7 @@ export function world(
     composed: {
       watch: () => void made.complete++,
       cache: (kind) => wholeCache(cacheOf(made.seen.composed ?? live(kind.kind))),
+      problem: () => undefined,
     },
     namespace: "xfn-system",
     pullSecretNamespaces: [],

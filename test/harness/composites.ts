@@ -97,6 +97,7 @@ export async function compositeWorld(
       const informer = watched.get(`${kind.group}/${kind.plural}`);
       return informer?.synced === true ? wholeCache(informer.cache) : undefined;
     },
+    problem: () => undefined,
   };
   let revision: LiveObject | undefined;
   const revisions = (): LiveObject[] => (revision === undefined ? [] : [revision]);

@@ -73,6 +73,7 @@ export function startLife(options: LifeOptions): Life {
         const cache = informers.peek(kind);
         return cache && wholeCache(cache);
       },
+      problem: () => undefined,
     },
     runner: options.runner,
     namespace: "default",

@@ -44,6 +44,7 @@ test("an object for which the cache has no space is read live, and the condition
         isWhole: (object) => object !== stubs.get(object.metadata.name),
         complete: () => hasSpace,
       }),
+      problem: () => undefined,
     },
   });
   w.compose(named("a", "w"));

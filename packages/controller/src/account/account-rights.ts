@@ -97,7 +97,7 @@ export class AccountRights implements Actor {
   #guardComposed(composed: ComposedWatches): ComposedWatches {
     return {
       watch: (xrUid, kinds) => composed.watch(xrUid, kinds),
-      problem: (kind) => composed.problem?.(kind),
+      problem: (kind) => composed.problem(kind),
       cache: (kind) => {
         const cache = composed.cache(kind);
         if (cache === undefined) return undefined;

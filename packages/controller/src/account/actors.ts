@@ -21,7 +21,11 @@ export function actorsOf(options: OwnAccess, { spec }: Definition): Actors {
 }
 
 /** Without watches, changes are noticed at polls. */
-const NO_COMPOSED_WATCHES: ComposedWatches = { watch: () => undefined, cache: () => undefined };
+const NO_COMPOSED_WATCHES: ComposedWatches = {
+  watch: () => undefined,
+  cache: () => undefined,
+  problem: () => undefined,
+};
 const NO_REQUIRED_WATCHES: RequiredWatches = {
   watch: () => undefined,
   forget: () => undefined,

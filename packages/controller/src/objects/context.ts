@@ -243,5 +243,5 @@ export interface ComposedWatches {
   /** The cache of a kind whose watch works. Otherwise undefined: read the object live. */
   cache(kind: ResourceKind): ComposedCache | undefined;
   /** Why the API server refuses to list or watch a kind, if it has done so for minutes. */
-  problem?(kind: ResourceKind): string | undefined;
+  problem(kind: ResourceKind): string | undefined;
 }

@@ -145,6 +145,7 @@ test("a shadow run shows no value of a Secret that a function copied into fields
         isWhole: () => true,
         complete: () => true,
       }),
+      problem: () => undefined,
     },
     allowComposedSecrets: true,
     credentialsSecretNamespaces: ["team"],

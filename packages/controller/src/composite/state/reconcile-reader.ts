@@ -70,7 +70,7 @@ export class ReconcileReader {
   async readKnown(kind: ResourceKind, reference: ObjectReference): Promise<LiveObject | undefined> {
     if (!this.#actor.mayRead(kind, reference.namespace)) return this.readLive(reference);
     const cache = this.#actor.composed.cache(kind);
-    const problem = this.#actor.composed.problem?.(kind);
+    const problem = this.#actor.composed.problem(kind);
     if (problem !== undefined) this.#shown.unwatched.set(kind.kind, problem);
     const cached = cache?.get(reference.name, reference.namespace);
     this.#settled.sawComposed(kind, cached);
