@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   type Context,
   compositionRevisionReconciler,
@@ -8,7 +9,7 @@ import {
   packageReconciler,
   packageRevisionReconciler,
 } from "@xfn/controller";
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { PackageError, parsePackage, SignatureError } from "@xfn/package";
@@ -16,11 +17,18 @@ import { type MemoryClient, memoryClient } from "./memory-client.ts";
 
 export const SOURCE = "registry.example.org/fns/greeting:v1";
 export const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
-export const revisionName = (letter: string): string => `greeting-${letter.repeat(12)}`;
+/** @param generation of the Function */
+export const revisionName = (letter: string, generation = 1): string =>
+  `greeting-${createHash("sha256")
+    .update(`${letter.repeat(64)}|${generation}`)
+    .digest("hex")
+    .slice(0, 12)}`;
 
 /** @param more - further fields of the spec, such as `, a: b` */
 export const META = (kind = "Function", more = ""): string =>
   `apiVersion: meta.pkg.crossplane.io/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { capabilities: [composition]${more} }\n`;
+
+const numberOf = (revision: LiveObject): number => Number(objectAt(revision, "spec")["revision"]);
 
 /** Packages with a registry and an API server in memory. */
 export interface PackageWorld {
@@ -43,6 +51,7 @@ export interface PackageWorld {
   time: number;
   settle(): Promise<string[]>;
   fn(): LiveObject;
+  /** The newest revision with a digest. */
   revision(letter: string): LiveObject | undefined;
   change(spec: JsonObject): void;
 }
@@ -52,7 +61,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   const fn: LiveObject = {
     apiVersion: "pkg.crossplane.io/v1",
     kind: "Function",
-    metadata: { name: "greeting", uid: "fn-uid", resourceVersion: "1" },
+    metadata: { name: "greeting", uid: "fn-uid", resourceVersion: "1", generation: 1 },
     spec: { package: SOURCE, packagePullPolicy: "IfNotPresent", revisionHistoryLimit: 1, ...spec },
   };
   const client = memoryClient([fn]);
@@ -100,10 +109,15 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     time: 0,
     settle,
     fn: theFunction,
-    revision: (letter) => objectOf("FunctionRevision", revisionName(letter)),
+    revision: (letter) =>
+      [...client.objects.values()]
+        .filter(({ kind, spec }) => kind === "FunctionRevision" && textAt(spec, "image")?.endsWith(digestOf(letter)))
+        .toSorted((a, b) => numberOf(a) - numberOf(b))
+        .at(-1),
     change: (fields) => {
       const object = theFunction();
       object["spec"] = { ...(object["spec"] as JsonObject), ...fields };
+      object.metadata["generation"] = Number(object.metadata["generation"]) + 1;
     },
   };
   const context: Context = {

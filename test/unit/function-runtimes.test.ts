@@ -3,7 +3,7 @@ import { isObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { condition } from "../harness/conditions.ts";
-import { digestOf, META, packageWorld, SOURCE } from "../harness/package-world.ts";
+import { digestOf, META, packageWorld, revisionName, SOURCE } from "../harness/package-world.ts";
 
 // FunctionRuntimes with a registry and an API server in memory.
 
@@ -49,7 +49,7 @@ test("revisions of Functions and of Compositions share the runtime of a version,
     compositionRevision("two", `registry.example.org/fns/greeting@${digestOf("a")}`, SOURCE),
   );
   expect(await settle()).toEqual([]);
-  expect(owners("a").toSorted()).toEqual([`greeting-${"a".repeat(12)}`, "one", "two"]);
+  expect(owners("a").toSorted()).toEqual([revisionName("a"), "one", "two"]);
   expect(runtime("a")).toMatchObject({
     metadata: { labels: { "pkg.crossplane.io/source": "a".repeat(63) } },
     spec: { package: `registry.example.org/fns/greeting@${digestOf("a")}` },
@@ -105,7 +105,7 @@ test("the runtime of an inactive revision goes, unless another object owns it", 
   change({ package: next });
   expect(await settle()).toEqual([]);
   expect(owners("a")).toEqual(["one"]);
-  expect(owners("b")).toEqual([`greeting-${"b".repeat(12)}`]);
+  expect(owners("b")).toEqual([revisionName("b", 2)]);
   change({ package: SOURCE });
   expect(await settle()).toEqual([]);
   expect(runtime("b")).toBeUndefined();

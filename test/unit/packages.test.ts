@@ -14,7 +14,7 @@ test("a Function gets a revision with its digest, which is healthy, and then sen
   expect(fn()["status"]).toMatchObject({
     currentRevision: revisionName("a"),
     currentIdentifier: SOURCE,
-    resolvedPackage: `${SOURCE}@${digestOf("a")}`,
+    resolvedPackage: SOURCE,
   });
   expect(condition(fn(), "Installed")).toMatchObject({ status: "True", reason: "ActivePackageRevision" });
   expect(condition(fn(), "Healthy")).toMatchObject({ status: "True", reason: "HealthyPackageRevision" });
@@ -40,6 +40,52 @@ test("a Function gets a revision with its digest, which is healthy, and then sen
   client.get = (reference) => Promise.reject(new Error(`reads ${(reads.push(reference.name), reference.name)}`));
   expect(await settle()).toEqual([]);
   expect(reads).toEqual([]);
+});
+
+test("a changed spec makes a revision, and the one before becomes inactive, as in Crossplane", async () => {
+  const { settle, fn, revision, change, asked, client } = packageWorld();
+  await settle();
+  const requests = asked.filter((one) => one.startsWith("resolve")).length;
+  change({ runtimeConfigRef: { name: "large" } });
+  expect(await settle()).toEqual([]);
+  expect(fn()["status"]).toMatchObject({ currentRevision: revisionName("a", 2) });
+  expect(revision("a")).toMatchObject({
+    metadata: { name: revisionName("a", 2) },
+    spec: { desiredState: "Active", revision: 2, runtimeConfigRef: { name: "large" } },
+  });
+  const before = [...client.objects.values()].find(({ metadata }) => metadata.name === revisionName("a", 1));
+  expect(before).toMatchObject({ spec: { desiredState: "Inactive" } });
+  expect(asked.filter((one) => one.startsWith("resolve"))).toHaveLength(requests);
+});
+
+test("a revision that an older version named after the digest alone stays until the package changes", async () => {
+  const { settle, fn, revision, client, change } = packageWorld();
+  const name = `greeting-${"a".repeat(12)}`;
+  await client.create({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "FunctionRevision",
+    metadata: {
+      name,
+      labels: { "pkg.crossplane.io/package": "greeting" },
+      ownerReferences: [
+        { apiVersion: "pkg.crossplane.io/v1", kind: "Function", name: "greeting", uid: "fn-uid", controller: true },
+      ],
+    },
+    spec: {
+      image: `${SOURCE}@${digestOf("a")}`,
+      desiredState: "Active",
+      revision: 1,
+      packagePullPolicy: "IfNotPresent",
+    },
+  });
+  const status = { currentIdentifier: SOURCE, resolvedPackage: `${SOURCE}@${digestOf("a")}`, currentRevision: name };
+  fn()["status"] = status;
+  expect(await settle()).toEqual([]);
+  expect(fn()["status"]).toMatchObject({ ...status, resolvedPackage: SOURCE });
+  expect([...client.objects.values()].filter(({ kind }) => kind === "FunctionRevision")).toHaveLength(1);
+  change({ commonLabels: { a: "b" } });
+  expect(await settle()).toEqual([]);
+  expect(revision("a")).toMatchObject({ metadata: { name: revisionName("a", 2) }, spec: { revision: 2 } });
 });
 
 test("an upgrade deactivates the older revision once the newer one is healthy, and a rollback returns to it", async () => {
@@ -230,10 +276,12 @@ test("a package that an ImageConfig wants signed is read once it is, and one tha
   await client.create(signedBy({ name: "ci", keyless: { identities: [] } }, BY_KEY));
   await client.create(SECRET);
   expect((await settle())[0]).toContain(`the ImageConfig signed requires a signature of ${SOURCE}@${digestOf("a")}`);
-  const verified = condition(revision("a"), "Verified");
-  expect(verified).toMatchObject({ status: "False", reason: "SignatureVerificationFailed" });
-  expect(verified["message"]).toContain("is unsigned; authority ci: keyless verification is not supported");
-  expect(condition(fn(), "Healthy")["message"]).toContain("is unsigned");
+  expect(revision("a")).toBeUndefined();
+  expect(fn()["status"]).not.toHaveProperty("currentRevision");
+  const installed = condition(fn(), "Installed");
+  expect(installed).toMatchObject({ status: "False", reason: "UnpackingPackage" });
+  expect(installed["message"]).toContain("is unsigned; authority ci: keyless verification is not supported");
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "False", reason: "UnhealthyPackageRevision" });
   expect(asked).not.toContain("read");
   registry.signed.add(digestOf("a"));
   expect(await settle()).toEqual([]);
@@ -244,6 +292,7 @@ test("a package that an ImageConfig wants signed is read once it is, and one tha
   expect(revision("a")?.["status"]).toMatchObject({
     appliedImageConfigRefs: [{ name: "signed", reason: "VerifyImage" }],
   });
+  expect(fn()["status"]).toMatchObject({ appliedImageConfigRefs: [{ name: "signed", reason: "VerifyImage" }] });
   expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
   // The signature may be replaced: the digest was verified.
   registry.signed.clear();
@@ -252,15 +301,23 @@ test("a package that an ImageConfig wants signed is read once it is, and one tha
   registry.tags[next] = digestOf("b");
   change({ package: next });
   expect((await settle())[0]).toContain("is unsigned");
+  expect(revision("b")).toBeUndefined();
   expect(revision("a")).toMatchObject({ spec: { desiredState: "Active" } });
-  expect(condition(fn(), "Healthy")["message"]).toContain(`${revisionName("a")} still serves`);
+  expect(condition(fn(), "Installed")).toMatchObject({ status: "False", reason: "UnpackingPackage" });
+  expect(condition(fn(), "Installed")["message"]).toContain(`${revisionName("a")} stays active`);
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
 });
 
-test("a package is not verified any more once no ImageConfig wants that", async () => {
+test("a package is installed once no ImageConfig wants a signature any more", async () => {
   const { settle, client, revision } = packageWorld();
   await client.create(signedBy(BY_KEY));
   expect((await settle())[0]).toContain("there is no key cosign.pub of the Secret xfn-system/cosign");
   for (const [key, one] of client.objects) if (one.kind === "ImageConfig") client.objects.delete(key);
+  expect(await settle()).toEqual([]);
+  expect(condition(revision("a"), "RevisionHealthy")).toMatchObject({ status: "True" });
+  // Older versions created the revision before they verified its package.
+  const conditions = [{ type: "Verified", status: "False", reason: "SignatureVerificationFailed" }];
+  Object.assign(revision("a") ?? {}, { status: { conditions } });
   expect(await settle()).toEqual([]);
   expect(condition(revision("a"), "Verified")).toMatchObject({
     status: "True",

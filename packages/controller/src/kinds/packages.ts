@@ -12,7 +12,7 @@ interface Package {
   readonly spec: Texts<"package" | "revisionActivationPolicy" | "packagePullPolicy"> & {
     readonly revisionHistoryLimit: number | undefined;
   };
-  readonly status: Texts<"currentIdentifier" | "resolvedPackage">;
+  readonly status: Texts<"currentIdentifier" | "currentRevision" | "resolvedPackage">;
 }
 
 /** The fields of package revisions of all kinds that are read. */
@@ -107,7 +107,7 @@ function packageKind(kind: string, { versions, hasRuntime }: Traits, about: stri
         currentRevision: text("is the name of the revision of spec.package."),
         currentIdentifier: text("is the spec.package of currentRevision."),
         ...IMAGE_CONFIG_REFS,
-        resolvedPackage: text("is the image that is installed, with its digest."),
+        resolvedPackage: text("is the image that is installed, as ImageConfigs rewrite it."),
       }),
     },
     columns: [

@@ -1,9 +1,10 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { ImageError } from "@xfn/oci-rootfs";
 import { hasElapsed } from "../objects/elapsed.ts";
-import { FUNCTIONS } from "../objects/kinds.ts";
+import { FUNCTION_REVISIONS, FUNCTIONS } from "../objects/kinds.ts";
+import { isControlledBy } from "../objects/owner.ts";
 import type { PackagePort } from "./package-port.ts";
-import type { ResolvedPackage } from "./plan-package.ts";
+import type { ResolvedPackage, SeenPackage } from "./plan-package.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { digestIn } from "./registry/package-names.ts";
 
@@ -36,23 +37,23 @@ export class PackageDigests {
   }
 
   /** The digest that is known without a request. */
-  recall(object: LiveObject): ResolvedPackage | undefined {
+  recall({ object, revisions }: SeenPackage): ResolvedPackage | undefined {
     const { package: source, packagePullPolicy } = FUNCTIONS.of(object).spec;
     const answer = this.#answers.get(object.metadata.name);
     if (packagePullPolicy === "Always") {
       const isSame = answer?.uid === object.metadata.uid && answer.source === source;
       return isSame && !hasElapsed(answer.at, this.#port.now(), PULL_MS) ? answer : undefined;
     }
-    const digest = knownDigest(object);
+    const digest = knownDigest(object, revisions);
     return digest === undefined ? undefined : { digest };
   }
 
   /** Asks the registry, unless `spec.package` has a digest. @throws {PackageInstallError} */
-  async ask(object: LiveObject, signal: AbortSignal): Promise<ResolvedPackage> {
-    const { name, uid } = object.metadata;
-    const { package: source = "", packagePullPolicy } = FUNCTIONS.of(object).spec;
+  async ask(seen: SeenPackage, signal: AbortSignal): Promise<ResolvedPackage> {
+    const { name, uid } = seen.object.metadata;
+    const { package: source = "", packagePullPolicy } = FUNCTIONS.of(seen.object).spec;
     const at = this.#port.now();
-    const resolved = await this.#resolve(object, source, signal);
+    const resolved = await this.#resolve(seen, source, signal);
     if (packagePullPolicy === "Always") this.#answers.set(name, { uid, source, at, ...resolved });
     return resolved;
   }
@@ -69,7 +70,7 @@ export class PackageDigests {
     this.#answers.delete(name);
   }
 
-  async #resolve(object: LiveObject, source: string, signal: AbortSignal): Promise<ResolvedPackage> {
+  async #resolve({ object, revisions }: SeenPackage, source: string, signal: AbortSignal): Promise<ResolvedPackage> {
     const action = `cannot resolve spec.package ${source}`;
     const pinned = pinnedIn(source, action);
     if (pinned !== undefined) return { digest: pinned };
@@ -80,7 +81,7 @@ export class PackageDigests {
     try {
       return { digest: await this.#port.images.digestOf(object, { image: source, action }, signal) };
     } catch (error) {
-      const known = knownDigest(object);
+      const known = knownDigest(object, revisions);
       // The package is installed; only its registry does not answer now.
       if (!(error instanceof PackageInstallError) || known === undefined) throw error;
       return { digest: known, note: `cannot check for a newer package: ${error.message}` };
@@ -88,10 +89,16 @@ export class PackageDigests {
   }
 }
 
-/** The digest in the status of a package for its `spec.package`; undefined if that has changed since. */
-function knownDigest(object: LiveObject): string | undefined {
+/** The digest of a package's current revision; undefined if `spec.package` has changed since. */
+function knownDigest(object: LiveObject, revisions: readonly LiveObject[]): string | undefined {
   const { spec, status } = FUNCTIONS.of(object);
-  return status.currentIdentifier === spec.package ? status.resolvedPackage?.split("@")[1] : undefined;
+  if (status.currentIdentifier !== spec.package) return undefined;
+  const current = revisions.find(
+    (revision) => revision.metadata.name === status.currentRevision && isControlledBy(revision, object),
+  );
+  // Older versions wrote the digest into the status.
+  const image = (current && FUNCTION_REVISIONS.of(current).spec.image) ?? status.resolvedPackage;
+  return image?.split("@")[1];
 }
 
 function pinnedIn(source: string, action: string): string | undefined {

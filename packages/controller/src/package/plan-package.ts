@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type JsonObject, type KubernetesObject, mergePatch, objectAt, textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 import { revisionName } from "@xfn/package";
@@ -60,7 +61,7 @@ export function planPackage(seen: SeenPackage, resolved: ResolvedPackage, now: n
 }
 
 /**
- * Plans the revisions of a package. Each digest has one revision, and the revision that `spec.package` names has the
+ * Plans the revisions of a package. As in Crossplane, a changed spec makes a revision. The current revision has the
  * highest number. The order leaves a serving revision after a crash between two writes.
  *
  * Unlike in Crossplane, an older revision stays active until the current one is active and healthy. A failed upgrade
@@ -116,8 +117,8 @@ function statusOf(seen: SeenPackage, { digest, note }: ResolvedPackage): Part {
     fields: {
       currentRevision: name,
       currentIdentifier: FUNCTIONS.of(object).spec.package ?? "",
-      resolvedPackage: pinnedReference(settings.image, digest),
-      appliedImageConfigRefs: settings.applied,
+      resolvedPackage: settings.image,
+      appliedImageConfigRefs: appliedBy(settings),
     },
   };
 }
@@ -133,15 +134,47 @@ export function planFailed({ object, revisions }: SeenPackage, { message: why }:
   return planStatus(object, { conditions, fields: {} }, now);
 }
 
-/** The revision of a digest, and the other revisions of its package. */
-function revisionsOf(
+/** `status.appliedImageConfigRefs` of a package. */
+function appliedBy({ applied, verification }: ImageSettings): JsonObject[] | null {
+  if (verification === undefined) return applied;
+  return [...(applied ?? []), { name: verification.config, reason: "VerifyImage" }];
+}
+
+/** The revision of a package with a digest, and the other revisions of its package. */
+export function revisionsOf(
   { object, revisions }: SeenPackage,
   digest: string,
 ): { readonly name: string; readonly current: LiveObject | undefined; readonly others: readonly LiveObject[] } {
-  const name = revisionName(object.metadata.name, digest);
+  const named = nameOf(object, digest);
   const own = revisions.filter((revision) => isControlledBy(revision, object) && !isBeingDeleted(revision));
-  const current = own.find(({ metadata }) => metadata.name === name);
+  const current = own.find(({ metadata }) => metadata.name === named) ?? unchanged(object, digest, own);
+  const name = current?.metadata.name ?? named;
   return { name, current, others: own.filter((revision) => revision !== current) };
+}
+
+/** The name that Crossplane 2.4 gives the revision of a package with a digest. */
+function nameOf({ metadata }: LiveObject, digest: string): string {
+  const content = `${digest.slice(digest.indexOf(":") + 1)}|${Number(metadata["generation"] ?? 0)}`;
+  return revisionName(metadata.name, createHash("sha256").update(content).digest("hex"));
+}
+
+/**
+ * The newest revision that is as the package wants it. Unlike in Crossplane, a rollback uses it again, and a change of
+ * fields that revisions lack makes none, because a new revision needs the registry. Also keeps the revision that an older
+ * version of this controller or of Crossplane named after the digest alone.
+ */
+function unchanged(object: LiveObject, digest: string, own: readonly LiveObject[]): LiveObject | undefined {
+  const source = FUNCTIONS.of(object).spec.package ?? "";
+  const image = pinnedReference(source, digest);
+  const olderName = revisionName(object.metadata.name, digest);
+  return own
+    .filter((revision) => {
+      const has = FUNCTION_REVISIONS.of(revision).spec.image;
+      return has === image || (has === source && revision.metadata.name === olderName);
+    })
+    .filter((revision) => changeOf(revision, sharedFields(object)) === undefined)
+    .toSorted((a, b) => numberOf(a) - numberOf(b))
+    .at(-1);
 }
 
 function writeOf(object: KubernetesObject, why: string): Pick<Action, "as" | "manager" | "on" | "why"> {

@@ -1,5 +1,4 @@
 import { isApiError, type Reconcile } from "@xfn/kubernetes";
-import { revisionName } from "@xfn/package";
 import { FUNCTIONS, referenceOf } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue, selectorText } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
@@ -9,7 +8,7 @@ import { carryOut } from "./carry-out.ts";
 import { PackageDigests } from "./package-digests.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import type { PackagePort } from "./package-port.ts";
-import { planFailed, planPackage, type ResolvedPackage, type SeenPackage } from "./plan-package.ts";
+import { planFailed, planPackage, type ResolvedPackage, revisionsOf, type SeenPackage } from "./plan-package.ts";
 import { asInstallError, PackageInstallError } from "./registry/install-error.ts";
 
 /** The needs of the reconciler of packages. */
@@ -27,7 +26,7 @@ export function packageReconciler(port: Port, kinds: PackageKinds): Reconcile {
     await port.images.whenListed(signal);
     const cached = peek(port, kinds, name);
     if (cached !== undefined) {
-      const recalled = digests.recall(cached.object);
+      const recalled = digests.recall(cached);
       const isSettled = recalled !== undefined && isEmpty(planPackage(cached, recalled, port.now()));
       if (isSettled || isPaused(cached.object)) return digests.dueIn(name);
     }
@@ -35,7 +34,10 @@ export function packageReconciler(port: Port, kinds: PackageKinds): Reconcile {
     if (seen === undefined) digests.forget(name);
     if (seen === undefined || isPaused(seen.object)) return undefined;
     try {
-      const resolved = digests.recall(seen.object) ?? (await digests.ask(seen.object, signal));
+      const resolved = digests.recall(seen) ?? (await digests.ask(seen, signal));
+      // As in Crossplane, a package has no revision before its signature is verified.
+      if (revisionsOf(seen, resolved.digest).current === undefined)
+        await port.images.verify(seen.object, resolved.digest, signal);
       await write(port, seen, resolved, signal);
     } catch (caught) {
       const error = asInstallError(caught);
@@ -83,7 +85,7 @@ async function write(
     await carryOut(cluster, object, planPackage(seen, resolved, now()), signal);
   } catch (cause) {
     if (!isApiError(cause, "AlreadyExists")) throw cause;
-    const name = revisionName(object.metadata.name, resolved.digest);
+    const { name } = revisionsOf(seen, resolved.digest);
     const existing = await findLive(cluster, referenceOf(revisionKind, name), signal);
     // Another controller was faster, or the server's list for the cache lags. The next reconcile sees the revision.
     if (existing !== undefined && isControlledBy(existing, object)) return;

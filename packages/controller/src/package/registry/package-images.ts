@@ -1,9 +1,12 @@
 import type { LiveObject } from "@xfn/kubernetes";
 import { hasElapsed } from "../../objects/elapsed.ts";
+import { FUNCTIONS } from "../../objects/kinds.ts";
 import { askRegistry } from "./ask-registry.ts";
 import { type CheckedPackage, checkPackage, type WantedPackage } from "./check-package.ts";
 import { type ImageSettings, imageSettings, whenConfigsListed } from "./image-configs.ts";
+import { pinnedReference } from "./package-names.ts";
 import type { RegistryAccess } from "./registry-access.ts";
+import { verifyPackage } from "./verify-package.ts";
 
 /** How long the versions of a package are cached: packages with the same dependency resolve it at the same time. */
 const KNOWN_MS = 10_000;
@@ -70,6 +73,28 @@ export class PackageImages {
     );
     this.#versions.set(source, { at: now, tags });
     return tags;
+  }
+
+  /**
+   * Verifies the signature that an ImageConfig requires of the package of an object. Does nothing if none requires it.
+   *
+   * @throws {PackageInstallError} `Unverified`, or `Unavailable` if the registry does not answer
+   * @throws {ApiError} if a pull secret or a key cannot be read
+   */
+  async verify(object: LiveObject, digest: string, signal: AbortSignal): Promise<void> {
+    const image = FUNCTIONS.of(object).spec.package ?? "";
+    const { verification } = this.settings(image);
+    if (verification === undefined) return;
+    await askRegistry(
+      this.#access,
+      object,
+      { image, action: `cannot verify the package ${image}` },
+      (registry, auth, pulled) => {
+        const names = { name: pinnedReference(image, digest), image: pinnedReference(pulled, digest) };
+        return verifyPackage(this.#access, verification, names, { registry, auth }, signal);
+      },
+      signal,
+    );
   }
 
   /** See {@link checkPackage}. */
