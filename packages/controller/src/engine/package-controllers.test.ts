@@ -92,7 +92,12 @@ test("a changed revision reconciles its Function and the XRs whose Compositions 
     object(FUNCTION_REVISIONS, "fn-1", {}, { ownerReferences: [owner(FUNCTIONS, "fn")] }),
   );
   await settle();
-  expect(seen.toSorted()).toEqual(["function fn", "functionRevision fn-1", "users of by-name"]);
+  expect(seen.toSorted()).toEqual([
+    "compositionRevision by-name",
+    "function fn",
+    "functionRevision fn-1",
+    "users of by-name",
+  ]);
 });
 
 test("a changed runtime reconciles its owners, and the XRs of their Compositions", async () => {

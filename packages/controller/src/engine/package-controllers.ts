@@ -188,10 +188,13 @@ export class PackageControllers {
     return this.#options.context.informers.peek(REVISIONS)?.get(name);
   }
 
-  /** Reconciles the XRs of all Compositions with a step that names the Function. */
+  /** Reconciles the revisions of all Compositions with a step that names the Function, and their XRs. */
   #enqueueCallers(name: string): void {
     for (const revision of this.#options.context.informers.peek(REVISIONS)?.list() ?? [])
-      if (calls(revision, name)) this.#enqueueUsers(revision);
+      if (calls(revision, name)) {
+        this.#controllers.get(REVISIONS.kind)?.enqueue(revision.metadata.name);
+        this.#enqueueUsers(revision);
+      }
   }
 }
 

@@ -13,10 +13,11 @@ import { PackageImages } from "./registry/package-images.ts";
 import { digestIn, pinnedReference } from "./registry/package-names.ts";
 import { isUsed } from "./revision-use.ts";
 import { disownRuntime, ensureRuntime, isOwnedRuntime, knownRuntime, runtimeName } from "./runtime-object.ts";
+import { pipelineCondition } from "./valid-pipeline.ts";
 
 /**
- * Reconciles the runtimes of CompositionRevisions (Crossplane's design "Controlled Rollout of Composition Functions
- * (v2)"): the revision is an owner of one FunctionRuntime for each `functionRef.package`. The key is the name.
+ * Reconciles the condition `ValidPipeline` of CompositionRevisions, and their runtimes (Crossplane's design "Controlled
+ * Rollout of Composition Functions (v2)"): the revision is an owner of one FunctionRuntime for each `functionRef.package`. The key is the name.
  *
  * The digest of each package is recorded once, before its runtime exists. A rollback then runs the same image, even if
  * the tag has moved. The garbage collector deletes a runtime with the last revision that owns it. A revision that no XR
@@ -26,7 +27,10 @@ export function compositionRevisionReconciler(context: Context): Reconcile {
   const images = new PackageImages(context);
   return async (name, signal) => {
     const cached = await findCached(context, REVISIONS, name, signal);
-    if (cached === undefined || isBeingDeleted(cached) || packagesOf(cached).length === 0) return undefined;
+    if (cached === undefined || isBeingDeleted(cached)) return undefined;
+    const pipeline = pipelineCondition(context, cached);
+    if (pipeline !== undefined) await setPackageStatus(context, cached, [pipeline], {}, signal);
+    if (context.functionRuntimes !== true || packagesOf(cached).length === 0) return undefined;
     const isKept = isUsed(context, cached);
     const wasKept = unusedSince(cached) === undefined;
     if (!isKept && !wasKept && !owns(context, cached)) return undefined;

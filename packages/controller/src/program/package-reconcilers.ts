@@ -29,7 +29,7 @@ export function packageReconcilers(context: Context): PackageReconcilers {
     ...(functionRuntimes && {
       functionRuntime: functionRuntimeReconciler(port),
       providerRuntime: providerRuntimeReconciler(port),
-      compositionRevision: compositionRevisionReconciler(context),
     }),
+    ...((functionPackages || functionRuntimes) && { compositionRevision: compositionRevisionReconciler(context) }),
   };
 }
