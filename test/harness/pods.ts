@@ -32,28 +32,41 @@ export class Pods implements AsyncDisposable {
   }
 
   /**
-   * Starts a function's program as the pod of a Deployment, with the content that its Secret has now, and reports the
+   * Starts a package's program as the pod of a Deployment, with the content that its Secret has now, and reports the
    * Deployment as available. Ends the pod before it.
+   *
+   * @returns its address on this machine
    */
-  async roll(server: TestApiServer, name: string, program: string, env: Record<string, string>): Promise<void> {
-    const address = this.start(program, await this.#secret(server, `${name}-tls-server`), env);
-    await listening(await address);
-    this.#hosts[`${name}.${this.#namespace}`] = await address;
+  async roll(
+    server: TestApiServer,
+    name: string,
+    program: string | readonly string[],
+    env: Record<string, string>,
+  ): Promise<string> {
+    const address = await this.start(program, await this.#secret(server, `${name}-tls-server`), env);
+    await listening(address);
+    this.#hosts[`${name}.${this.#namespace}`] = address;
     this.#writeHosts();
     await this.#report(server, name);
     const stops = this.#stops.splice(0, this.#stops.length - 1);
     await Promise.all(stops.map((stop) => stop()));
+    return address;
   }
 
-  /** Starts a function's program with certificates. @returns its address on this machine */
-  async start(program: string, certificates: Record<string, string>, env: Record<string, string>): Promise<string> {
+  /** Starts a package's program with certificates. @returns its address on this machine */
+  async start(
+    program: string | readonly string[],
+    certificates: Record<string, string>,
+    env: Record<string, string>,
+  ): Promise<string> {
     const folder = join(this.#folder, `pod-${this.#next}`);
     mkdirSync(folder);
     for (const [file, text] of Object.entries(certificates))
       writeFileSync(join(folder, file), Buffer.from(text, "base64"));
     // Every pod has port 9443, so each has an address of its own.
     const address = `127.${1 + (process.pid % 250)}.${1 + Math.floor(Math.random() * 250)}.${this.#next++}`;
-    const child = spawn(program, ["--address", `${address}:9443`], {
+    const [file = "", ...args] = [program].flat();
+    const child = spawn(file, [...args, "--address", `${address}:9443`], {
       env: { ...env, TLS_SERVER_CERTS_DIR: folder },
       stdio: "ignore",
     });
