@@ -59,7 +59,7 @@ describe("a composite resource", needs("api-server"), () => {
       retryable: false,
       message: expect.stringMatching(/^the XR is too large with its references to 20000 composed resources: /),
     });
-    expect(await conditions("many")).toMatchObject({ Synced: "False TooManyResources" });
+    expect(await conditions("many")).toMatchObject({ Synced: "False ReconcileError" });
     expect(await widgets("many")).toEqual([]);
   });
 
@@ -213,7 +213,11 @@ describe("a composite resource", needs("api-server"), () => {
     world.compose({ resources: [template("a"), template("b", {}, { patches })] });
     await world.create("thief", { name: "foreign" });
     await expect(world.reconcile("thief")).rejects.toThrow(expect.objectContaining({ code: "NotControllable" }));
-    expect(await synced("thief")).toMatchObject({ status: "False", reason: "NotControllable" });
+    expect(await synced("thief")).toMatchObject({
+      status: "False",
+      reason: "ReconcileError",
+      message: expect.stringMatching(/^NotControllable: /),
+    });
     expect((await world.find(WIDGET.apiVersion, WIDGET.kind, "foreign"))?.["spec"]).toEqual({ size: 5 });
     // The other entry was created nevertheless.
     expect(await widgets("thief")).toHaveLength(1);
@@ -331,7 +335,11 @@ describe("a composite resource", needs("api-server"), () => {
     const gone = { apiVersion: "things.example.org/v1", kind: "Gadget", spec: {} };
     world.compose({ resources: [{ name: "x", base: gone }, template("c")] });
     await expect(world.reconcile("unserved")).rejects.toThrow(expect.objectContaining({ code: "KindNotServed" }));
-    expect(await synced("unserved")).toMatchObject({ status: "False", reason: "KindNotServed" });
+    expect(await synced("unserved")).toMatchObject({
+      status: "False",
+      reason: "ReconcileError",
+      message: expect.stringMatching(/^KindNotServed: /),
+    });
     expect((await synced("unserved"))["message"]).toContain("Gadget");
     expect(await widgets("unserved")).toHaveLength(3);
     // Reported once, written once.
@@ -378,7 +386,11 @@ describe("a composite resource", needs("api-server"), () => {
       hers.compose({ resources: [template("a")] });
       await hers.create("refused-by-rbac");
       await expect(hers.reconcile("refused-by-rbac")).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-      expect(await synced("refused-by-rbac")).toMatchObject({ status: "False", reason: "Forbidden" });
+      expect(await synced("refused-by-rbac")).toMatchObject({
+        status: "False",
+        reason: "ReconcileError",
+        message: expect.stringMatching(/^Forbidden: /),
+      });
       expect((await synced("refused-by-rbac"))["message"]).toMatch(/"a": .*ada.*widgets.*\(Widget /);
       await server.apply(may(["widgets"], ["get", "list", "watch", "create", "patch"]));
       await expect
@@ -415,7 +427,11 @@ describe("a composite resource", needs("api-server"), () => {
     const map = { type: "map", map: { "2": "two" } };
     world.compose({ resources: [template("b", { size: 2 }), template("a", { size: 2 }, toStatus([map]))] });
     await expect(world.reconcile("unpatched")).rejects.toThrow(expect.objectContaining({ code: "TemplatesFailed" }));
-    expect(await synced("unpatched")).toMatchObject({ status: "False", reason: "TemplatesFailed" });
+    expect(await synced("unpatched")).toMatchObject({
+      status: "False",
+      reason: "ReconcileError",
+      message: expect.stringMatching(/^TemplatesFailed: /),
+    });
     expect((await synced("unpatched"))["message"]).toMatch(/spec\.resources\[1\]\.patches\[0\].*\(map\)/);
     // It records the new revision, and the condition.
     expect(world.writes()).toEqual(["apply xdatabases.example.org", "apply xdatabases.example.org"]);
@@ -432,10 +448,18 @@ describe("a composite resource", needs("api-server"), () => {
     const pipeline = [{ step: "f", functionRef: { name: "f" } }];
     world.compose({ mode: "Pipeline", pipeline, environment: { defaultData: { size: 1 } } });
     await expect(world.reconcile("refused")).rejects.toThrow();
-    expect(await synced("refused")).toMatchObject({ status: "False", reason: "EnvironmentUnsupported" });
+    expect(await synced("refused")).toMatchObject({
+      status: "False",
+      reason: "ReconcileError",
+      message: expect.stringMatching(/^EnvironmentUnsupported: /),
+    });
     world.compose({ functions: [{ name: "f", type: "Container", container: { image: "f" } }] });
     await expect(world.reconcile("refused")).rejects.toThrow();
-    expect(await synced("refused")).toMatchObject({ status: "False", reason: "FunctionsDisabled" });
+    expect(await synced("refused")).toMatchObject({
+      status: "False",
+      reason: "ReconcileError",
+      message: expect.stringMatching(/^FunctionsDisabled: /),
+    });
     // The selection is recorded before any run succeeds, as in Crossplane.
     expect((await world.xr("refused"))["spec"]).toMatchObject({ compositionRevisionRef: expect.anything() });
     expect(await widgets("refused")).toEqual([]);

@@ -281,7 +281,7 @@ spec:
   test("refuses a cluster-scoped resource of a namespaced XR, and says what to do", async () => {
     await define("Tenant", "", "v2", NAMESPACE);
     await create(instance("Tenant", "elsewhere", "namespace: team-a"));
-    await expect.poll(() => synced("tenant/elsewhere", "-n", "team-a"), TIMEOUT).toBe("OutsideNamespace");
+    await expect.poll(() => synced("tenant/elsewhere", "-n", "team-a"), TIMEOUT).toBe("ReconcileError");
     expect(
       await field('.status.conditions[?(@.type=="Synced")].message', "tenant/elsewhere", "-n", "team-a"),
     ).toContain("scope Cluster");

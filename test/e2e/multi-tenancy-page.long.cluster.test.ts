@@ -105,7 +105,7 @@ describe("docs/tasks/multi-tenancy.md", needs("api-server"), () => {
     await expect.poll(() => reason("api"), { timeout: 60_000 }).toBe("ReconcileSuccess");
     // The controller watches ConfigMaps with its own rights, so its cache has the object.
     await verbs("list", "watch", "create", "update", "patch", "delete");
-    await expect.poll(() => reason("api"), { timeout: 60_000 }).toBe("Forbidden");
+    await expect.poll(() => reason("api"), { timeout: 60_000 }).toBe("ReconcileError");
     expect(await synced("api", "message")).toMatch(
       /"system:serviceaccount:shop:composer" cannot get resource "configmaps"/,
     );

@@ -169,7 +169,7 @@ kind: Bucket
 metadata: { name: logs }
 spec: { inNamespace: default, writeConnectionSecretToRef: { namespace: crossplane-system, name: logs } }
 `);
-    await untilCondition("Synced", "NamespacedResource", "bucket", "logs");
+    await untilCondition("Synced", "ReconcileError", "bucket", "logs");
     expect(await names("resourcegroups", "-l", "crossplane.io/composite=logs")).toEqual([]);
     await apply(definition("composedScope: Any"));
     await untilCondition("Ready", "Available", "bucket", "logs");
@@ -256,7 +256,7 @@ ${more}`;
       .replace("apiVersion: example.org/", "apiVersion: apps.example.org/")
       .replaceAll(/Ref:\n {2}- name:/g, "Ref:\n    name:");
     await create(wordpress);
-    await untilCondition("Synced", "OutsideNamespace", "wordpress", "coolblog");
+    await untilCondition("Synced", "ReconcileError", "wordpress", "coolblog");
     const group = "    - { name: group, base: { apiVersion: azure.crossplane.io/v1alpha3, kind: ResourceGroup } }";
     await apply(composition("", group));
     await expect

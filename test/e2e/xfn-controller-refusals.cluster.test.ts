@@ -115,7 +115,7 @@ describe("XRs that fail permanently", needs("api-server"), () => {
 
   const create = (name: string, spec: JsonObject): Promise<LiveObject> =>
     client.create({ ...XR, metadata: { name }, spec });
-  /** `Synced=False FatalResult`, by name. */
+  /** `Synced=False ReconcileError`, by name. */
   const conditions = async (type: string, prefix = ""): Promise<Record<string, string>> => {
     const { items } = await client.list(await client.kind(XR.apiVersion, XR.kind));
     const mine = items.filter(({ metadata }) => metadata.name.startsWith(prefix));
@@ -180,7 +180,7 @@ describe("XRs that fail permanently", needs("api-server"), () => {
     // Nothing can be created until the quota is counted.
     await expect.poll(async () => (await client.get(quota))["status"]).toHaveProperty("used");
     await create("crowd", { compositionRef: { name: "crowds" }, namespace: "team" });
-    await expect.poll(() => conditions("Synced", "crowd")).toEqual({ crowd: "False Forbidden" });
+    await expect.poll(() => conditions("Synced", "crowd")).toEqual({ crowd: "False ReconcileError" });
     expect(await message("crowd")).toMatch(/"[a-d]": forbidden: exceeded quota: team.*\(ConfigMap team\//);
     expect(await count()).toBe(before + 2);
     const failures = controller.log().filter(({ msg, key }) => msg === "reconcile failed" && key === "crowd");

@@ -57,14 +57,19 @@ function claimWorld(conditions: JsonObject[]) {
   };
 }
 
-const FATAL = { type: "Synced", status: "False", reason: "FatalResult", message: "no network of that size" };
+const FATAL = {
+  type: "Synced",
+  status: "False",
+  reason: "ReconcileError",
+  message: "FatalResult: no network of that size",
+};
 
 test("a claim reports a fatal result and what its composite waits for, and an event once for each", async () => {
   const unready = { type: "Ready", status: "False", reason: "Creating", message: "Unready resources: bucket" };
   const w = claimWorld([FATAL, unready]);
   await w.reconcile();
   expect(condition(w.claim(), "Synced")).toMatchObject({ status: "False", reason: "CompositeNotSynced" });
-  expect(condition(w.claim(), "Synced")["message"]).toContain("FatalResult: no network of that size");
+  expect(condition(w.claim(), "Synced")["message"]).toContain("is not composed: FatalResult: no network of that size");
   expect(condition(w.claim(), "Ready")).toMatchObject({ status: "False", reason: "Waiting" });
   expect(condition(w.claim(), "Ready")["message"]).toContain("Unready resources: bucket");
   await w.reconcile();
@@ -143,5 +148,9 @@ test("a failed update of a ready resource leaves the XR ready", async () => {
   await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
   const after = get(w.client, "XDatabase", "xr");
   expect(condition(after, "Ready")).toMatchObject({ status: "True" });
-  expect(condition(after, "Synced")).toMatchObject({ status: "False", reason: "Forbidden" });
+  expect(condition(after, "Synced")).toMatchObject({
+    status: "False",
+    reason: "ReconcileError",
+    message: expect.stringMatching(/^Forbidden: /),
+  });
 });

@@ -190,7 +190,11 @@ test("refused writes are not a fight: the XR stays not synced, and nothing is de
   };
   for (let second = 0; second < 20; second++) {
     await expect(w.reconcile()).rejects.toThrow(expect.objectContaining({ code: "Forbidden" }));
-    expect(condition(w, "Synced")).toMatchObject({ status: "False", reason: "Forbidden" });
+    expect(condition(w, "Synced")).toMatchObject({
+      status: "False",
+      reason: "ReconcileError",
+      message: expect.stringMatching(/^Forbidden: /),
+    });
     w.now += 1_000;
   }
   expect(condition(w)).toMatchObject({ status: "True", reason: "WatchCircuitClosed" });

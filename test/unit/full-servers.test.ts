@@ -28,7 +28,7 @@ test("a full runner is shown once it has refused for a minute; until then the XR
   expect(conditions(w)["Synced"]).toBeUndefined();
   expect(w.events.filter((message) => message.includes("full"))).toEqual([]);
   await expect(w.reconcile()).rejects.toMatchObject({ retryAfterMs: 12_000 });
-  expect(conditions(w)["Synced"]).toBe("False RunFailed");
+  expect(conditions(w)["Synced"]).toBe("False ReconcileError");
   expect(w.events).toContainEqual(expect.stringContaining("the runner is full"));
 });
 

@@ -217,7 +217,10 @@ test("an error of a shadow run hides the credential that a server quotes", async
 test("a fatal result in the canary rolls back at once, with its cause and the canary's names", async () => {
   const r = rollouts([xr("first", { ring: "canary" }), xr("other")]);
   for (let count = 0; count < 2; count++) await r.reconcile();
-  const fatal = conditions(["Synced", "False", "FatalResult", "no such size"], ["Ready", "True", "Available"]);
+  const fatal = conditions(
+    ["Synced", "False", "ReconcileError", "FatalResult: no such size"],
+    ["Ready", "True", "Available"],
+  );
   await set(
     r,
     "first",
@@ -227,7 +230,7 @@ test("a fatal result in the canary rolls back at once, with its cause and the ca
   expect(await r.reconcile()).toBeUndefined();
   expect(r.status()).toMatchObject({
     phase: "RolledBack",
-    message: "failed in the canary: first: Synced is not True: FatalResult: no such size",
+    message: "failed in the canary: first: Synced is not True: ReconcileError: FatalResult: no such size",
     canary: { composites: ["first"] },
   });
 });

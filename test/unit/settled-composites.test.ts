@@ -97,3 +97,29 @@ test("an XR whose Composition has no revision yet is composed as soon as there i
   await w.reconcile();
   expect(get(w.client, "Widget", "a")).toBeDefined();
 });
+
+test("a reconcile request is handled once, but not while the XR is paused", async () => {
+  const w = await settled();
+  const handled = () => (get(w.client, "XDatabase", "xr")?.["status"] as JsonObject)["lastHandledReconcileAt"];
+  const isReported = (message: string) => message.includes("handled the reconcile request");
+  const annotate = (requested: string | null, paused: string | null = null) => {
+    const annotations = { "crossplane.io/reconcile-requested-at": requested, "crossplane.io/paused": paused };
+    const { apiVersion, kind } = xr();
+    return w.client.patch({ apiVersion, kind, name: "xr" }, "merge", { metadata: { annotations } });
+  };
+  await annotate("1", "true");
+  await w.reconcile();
+  expect(handled()).toBeUndefined();
+  await annotate("1");
+  for (let index = 0; index < 3; index++) await w.reconcile();
+  expect(countOf(w)).toBeGreaterThan(0);
+  expect(handled()).toBe("1");
+  expect(w.events.filter(isReported)).toHaveLength(1);
+  await annotate(null);
+  await w.reconcile();
+  expect(handled()).toBe("1");
+  await annotate("2");
+  for (let index = 0; index < 3; index++) await w.reconcile();
+  expect(handled()).toBe("2");
+  expect(w.events.filter(isReported)).toHaveLength(2);
+});

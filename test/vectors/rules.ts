@@ -1,6 +1,12 @@
 import type { Rule } from "./rule.ts";
 import { functionDetailTypes } from "./rules/connection-details.ts";
-import { conditionGenerations, keptSchema, reclaimPolicy, referenceNamespaces } from "./rules/definitions.ts";
+import {
+  conditionGenerations,
+  keptSchema,
+  reclaimPolicy,
+  reconcileRequests,
+  referenceNamespaces,
+} from "./rules/definitions.ts";
 import { largestMemory, limitsAboveZero, noCpuShares, sandbox } from "./rules/image-spec.ts";
 import { mergedObserved } from "./rules/merged-patches.ts";
 import { oneAccountFile } from "./rules/one-account-file.ts";
@@ -52,6 +58,7 @@ export const rules: readonly Rule[] = [
   keptSchema,
   referenceNamespaces,
   reclaimPolicy,
+  reconcileRequests,
   conditionGenerations,
   laterFeatures,
   entryNames,

@@ -101,7 +101,7 @@ export const NAMESPACED: readonly Scenario[] = [
             spec: { size: "small", crossplane: { compositionRef: { name: `${actor.id}-c` } } },
           }),
         expect: async (actor) => {
-          expectCondition(await theApp(actor, GUARDS), "Synced", "False", "Forbidden");
+          expectCondition(await theApp(actor, GUARDS), "Synced", "False", "ReconcileError");
           await expectEntries(actor, CONFIG_MAPS, "a");
         },
       },

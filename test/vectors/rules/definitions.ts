@@ -91,6 +91,24 @@ export const reclaimPolicy: Rule = {
   },
 };
 
+/** The status of XRs has the last request of a reconcile. */
+export const reconcileRequests: Rule = {
+  name: "reconcile-requests",
+  file: "xrd-crd",
+  reason:
+    "The status of XRs has lastHandledReconcileAt. v1.13 has no requests, and Crossplane 2.4 records them in the field without declaring it, so that an API server drops it.",
+  applies: (vector) => vector["crd"] === "composite",
+  outcome: (_vector, recorded) => {
+    if ("error" in recorded) return recorded;
+    const output = copy(recorded.output) as JsonObject;
+    for (const version of list(child(output, "spec")["versions"])) {
+      const properties = child(child(child(version, "schema"), "openAPIV3Schema"), "properties");
+      child(child(properties, "status"), "properties")["lastHandledReconcileAt"] = { type: "string" };
+    }
+    return { output };
+  },
+};
+
 /** Conditions have the generation that they observed. */
 export const conditionGenerations: Rule = {
   name: "conditions-with-generation",

@@ -13,6 +13,7 @@ import {
   claimSpecFields,
   compositeColumns,
   compositeSpecFields,
+  compositeStatusFields,
   statusFields,
   type Written,
 } from "./injected-fields.ts";
@@ -60,7 +61,7 @@ export function compositeCrd(xrd: JsonObject, descriptions?: Descriptions): Json
     category: "composite",
     descriptions,
     fields: compositeSpecFields(written, schemasOf(definition)),
-    status: statusFields(scope),
+    status: compositeStatusFields(scope),
     columns: compositeColumns(scope),
   });
 }
@@ -100,7 +101,10 @@ export function compositeKind(xrd: JsonObject): {
   const definition = read(xrd);
   const { group, names, versions } = definition.spec;
   const { written } = definition;
-  const fields = { fields: compositeSpecFields(written, schemasOf(definition)), status: statusFields(written.scope) };
+  const fields = {
+    fields: compositeSpecFields(written, schemasOf(definition)),
+    status: compositeStatusFields(written.scope),
+  };
   const schemas = versions.map(({ name, schema }): [string, JsonObject] => {
     return [name, wholeSchema(schema.openAPIV3Schema, fields)];
   });

@@ -202,6 +202,11 @@ export function statusFields(scope: DefinitionScope): Readonly<JsonObject> {
   return { ...STATUS_FIELDS, connectionDetails: { type: "object", properties: { lastPublishedTime: TIME } } };
 }
 
+/** The fields of the status of composite resources. Those that claims lack, an author's schema may define. */
+export function compositeStatusFields(scope: DefinitionScope): Readonly<JsonObject> {
+  return { ...statusFields(scope), lastHandledReconcileAt: TEXT };
+}
+
 /** The columns of `kubectl get` for composite resources, after the author's columns. */
 export function compositeColumns(scope: DefinitionScope): readonly JsonObject[] {
   if (layoutOf(scope).isLegacy) return columns("COMPOSITION", ".spec.compositionRef.name");

@@ -1,6 +1,6 @@
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, conditionOf, hasCondition } from "../objects/conditions.ts";
+import { type Condition, conditionOf, hasCondition, RECONCILE_ERROR } from "../objects/conditions.ts";
 import type { ClaimContext } from "./claim-context.ts";
 
 /**
@@ -11,7 +11,8 @@ export function syncedCondition(composite: LiveObject): Condition {
   const cause = conditionOf(composite, "Synced");
   if (cause?.["status"] !== "False") return { type: "Synced", status: "True", reason: "ReconcileSuccess" };
   const { kind, metadata } = composite;
-  const detail = [textAt(cause, "reason"), textAt(cause, "message")].filter((part) => part !== undefined).join(": ");
+  const parts = [textAt(cause, "reason"), textAt(cause, "message")];
+  const detail = parts.filter((part) => part !== undefined && part !== RECONCILE_ERROR).join(": ");
   const message = `the ${kind} ${metadata.name} is not composed: ${detail}`;
   return { type: "Synced", status: "False", reason: "CompositeNotSynced", message };
 }

@@ -4,7 +4,7 @@ import { isApiError, type LiveObject, type Outcome, type Reconcile, type Resourc
 import { actorsOf } from "../account/actors.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { CompositeError } from "../objects/composite-error.ts";
-import { type Condition, hasCondition, isTrue } from "../objects/conditions.ts";
+import { type Condition, hasCondition, isTrue, RECONCILE_ERROR } from "../objects/conditions.ts";
 import { unsupportedPublishing } from "../objects/connection-secrets.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
@@ -100,7 +100,7 @@ async function reconcile(context: ClaimContext): Promise<Outcome | undefined> {
     }
     if (error instanceof CompositeError) await setNotSynced(context, error.code, error.message, "Warning");
     if (isApiError(error, "Invalid", "Forbidden", "KindNotServed"))
-      await setNotSynced(context, "ReconcileError", error.message, "Warning");
+      await setNotSynced(context, RECONCILE_ERROR, error.message, "Warning");
     throw error;
   }
 }

@@ -12,6 +12,7 @@ import { type Report, writeStatus } from "./apply/composite-status.ts";
 import { planRun } from "./apply/plan-run.ts";
 import { composeSelected } from "./compose-selected.ts";
 import { deleteComposite } from "./delete-composite.ts";
+import { newRequest } from "./plan/plan-status.ts";
 import { completedRun } from "./state/completed-run.ts";
 import type { CompositeMemory } from "./state/composite-memory.ts";
 import type { CompositePort, Subject } from "./state/composite-port.ts";
@@ -52,6 +53,8 @@ export async function reconcileComposite(port: CompositePort, subject: Subject):
 async function reportOf(port: CompositePort, subject: Subject): Promise<Report> {
   const { actors, clock, shown } = port;
   const { definition, memory, xr } = subject;
+  const request = newRequest(xr);
+  if (request !== undefined) shown.report(`handled the reconcile request ${request}`, "ReconcileRequestHandled");
   if (isBeingDeleted(xr)) return await deleteComposite(port, subject);
   await actors.xr.require(compositeKindOf(definition), xr, clock.signal);
   const composed = await composeSelected(port, subject);

@@ -69,6 +69,7 @@ export const INSTANCES: Descriptions = {
   "status.conditions.message": "is the cause of the status in a sentence, for people.",
   "status.conditions.observedGeneration": "is the metadata.generation that is described.",
   "status.conditions.lastTransitionTime": "is the time of the status's last change.",
+  "status.lastHandledReconcileAt": "is the last crossplane.io/reconcile-requested-at that led to a reconcile.",
   "status.connectionDetails": "is the state of the connection secret.",
   "status.connectionDetails.lastPublishedTime": "is the time at which the secret was last written.",
 };

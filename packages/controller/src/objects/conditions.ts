@@ -11,6 +11,9 @@ export interface Condition {
   readonly message?: string | undefined;
 }
 
+/** The reason of `Synced` after any failure, as in Crossplane. */
+export const RECONCILE_ERROR = "ReconcileError";
+
 /** Kubernetes allows 32 KiB; longer messages make `kubectl describe` unreadable. */
 const MAX_MESSAGE_LENGTH = 4096;
 

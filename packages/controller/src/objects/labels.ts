@@ -19,6 +19,8 @@ export const LABEL_RUNTIME = "pkg.crossplane.io/runtime";
 export const ANNOTATION_PAUSED = "crossplane.io/paused";
 /** On an object that is polled: its own interval, a duration such as `5m`. */
 export const ANNOTATION_POLL_INTERVAL = "crossplane.io/poll-interval";
+/** On an XR: a token. A new one makes the controller reconcile the XR, and record the token in its status. */
+export const ANNOTATION_RECONCILE_REQUESTED = "crossplane.io/reconcile-requested-at";
 /** `"true"` on an XR: its runs are recorded (`--debug-recordings`). */
 export const ANNOTATION_RECORD = "apiextensions.crossplane.io/record-runs";
 /** `"true"` on a CompositionRevision: XRs use it only as far as its rollout allows. Without it, all XRs may use it. */

@@ -7,7 +7,8 @@ const at = (seconds: number): string => new Date(seconds * 1000).toISOString();
 interface Xr {
   readonly created?: number;
   readonly synced?: string;
-  readonly reason?: string;
+  /** The code of its failure. */
+  readonly code?: string;
   readonly ready?: string;
   readonly since?: number;
   readonly revision?: string;
@@ -15,7 +16,9 @@ interface Xr {
 }
 
 function xr(name: string, given: Xr = {}): LiveObject {
-  const { created = 0, synced = "True", reason = "x", ready = "True", since = 150, revision = "new" } = given;
+  const { created = 0, synced = "True", code = "x", ready = "True", since = 150, revision = "new" } = given;
+  const reason = "ReconcileError";
+  const message = `${code}: a cause`;
   const rest = { lastTransitionTime: at(since), observedGeneration: given.observed ?? 2 };
   return {
     apiVersion: "example.org/v1",
@@ -24,8 +27,8 @@ function xr(name: string, given: Xr = {}): LiveObject {
     spec: { compositionRevisionRef: { name: revision } },
     status: {
       conditions: [
-        { type: "Synced", status: synced, reason, ...rest },
-        { type: "Ready", status: ready, reason, ...rest },
+        { type: "Synced", status: synced, reason, message, ...rest },
+        { type: "Ready", status: ready, reason, message, ...rest },
       ],
     },
   };
@@ -48,12 +51,12 @@ test.each<[string, Xr, number, string]>([
   ["is unready before the end", { ready: "False" }, 199, "Wait"],
   ["is unready at the end", { ready: "False" }, 201, "Failed"],
   ["is not synced at the end", { synced: "False" }, 201, "Failed"],
-  ["could not be written because of an outage", { synced: "False", reason: "ApiServer" }, 201, "Wait"],
-  ["could not be written for a minute", { synced: "False", reason: "ApiServer" }, 261, "Failed"],
-  ["has a fatal result", { synced: "False", reason: "FatalResult" }, 101, "Failed"],
+  ["could not be written because of an outage", { synced: "False", code: "ApiServer" }, 201, "Wait"],
+  ["could not be written for a minute", { synced: "False", code: "ApiServer" }, 261, "Failed"],
+  ["has a fatal result", { synced: "False", code: "FatalResult" }, 101, "Failed"],
   [
     "has a fatal result before it names the revision",
-    { synced: "False", reason: "FatalResult", revision: "old" },
+    { synced: "False", code: "FatalResult", revision: "old" },
     101,
     "Failed",
   ],

@@ -1,7 +1,7 @@
 import { type Layout, machineryOf } from "@xfn/composition";
 import { isObject, type JsonObject, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { conditionOf } from "../objects/conditions.ts";
+import { conditionOf, RECONCILE_ERROR } from "../objects/conditions.ts";
 import { shortened } from "../objects/shortened.ts";
 
 /** A canary to check. */
@@ -98,7 +98,8 @@ function problemOf(xr: LiveObject, input: CanaryInput): Problem | undefined {
     const reason = textAt(condition, "reason") ?? "no such condition";
     const message = shortened(textAt(condition, "message") ?? "", MAX_PROBLEM);
     const text = `${type} is not True: ${reason}${message === "" ? "" : `: ${message}`}`;
-    const because = (of: string): boolean => type === "Synced" && reason === of;
+    const because = (code: string): boolean =>
+      type === "Synced" && reason === RECONCILE_ERROR && message.startsWith(`${code}: `);
     return { name: xr.metadata.name, text, isFatal: because("FatalResult"), isOutage: because("ApiServer") };
   }
   return undefined;

@@ -1,5 +1,5 @@
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, conditionOf } from "../../objects/conditions.ts";
+import { type Condition, conditionOf, RECONCILE_ERROR } from "../../objects/conditions.ts";
 import type { Failure } from "../state/explain-failure.ts";
 import type { Shown } from "../state/shown.ts";
 
@@ -17,10 +17,11 @@ export function pausedConditions(shown: Shown): Condition[] {
   return [responsiveCondition(shown), { type: "Synced", status: "False", reason: "ReconcilePaused" }];
 }
 
+/** The condition `Synced`. As in Crossplane, all failures have one reason; the message begins with the code. */
 function syncedCondition(failure: Failure | undefined): Condition {
-  return failure === undefined
-    ? { type: "Synced", status: "True", reason: "ReconcileSuccess" }
-    : { type: "Synced", status: "False", ...failure };
+  const type = "Synced";
+  if (failure === undefined) return { type, status: "True", reason: "ReconcileSuccess" };
+  return { type, status: "False", reason: RECONCILE_ERROR, message: `${failure.reason}: ${failure.message}` };
 }
 
 /** The condition `Responsive`: false while the circuit breaker delays writes because of a fight. */

@@ -140,9 +140,9 @@ function reservedSpec({ isLegacy, claimField }: Layout): readonly string[] {
 }
 
 /** Fields of a status that functions cannot set. */
-const RESERVED_STATUS: readonly string[] = ["conditions"];
+const RESERVED_STATUS: readonly string[] = ["conditions", "lastHandledReconcileAt"];
 /** The same for XRs of Crossplane 1, where `connectionDetails` has the time of publishing. */
-const LEGACY_RESERVED_STATUS: readonly string[] = ["conditions", "connectionDetails"];
+const LEGACY_RESERVED_STATUS: readonly string[] = [...RESERVED_STATUS, "connectionDetails"];
 
 /** An empty list is written only to replace another. */
 function record({ xr, layout }: CompositeIntentInput, references: Iterable<ObjectReference>): JsonObject {

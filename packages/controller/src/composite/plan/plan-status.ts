@@ -1,10 +1,12 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
 import { SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { isObject, type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
+import { isObject, type JsonObject, type KubernetesObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../../objects/apply-cache.ts";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { ANNOTATION_RECONCILE_REQUESTED } from "../../objects/labels.ts";
+import { isPaused } from "../../objects/read-objects.ts";
 import { referenceTo } from "../../objects/references.ts";
 import type { Action } from "../../plan/action.ts";
 import type { Plan } from "../../plan/plan.ts";
@@ -72,7 +74,24 @@ function statusOf({ xr, layout, desired, conditions, now }: StatusInput): Kubern
   const current = objectAt(xr, "status")["conditions"];
   // If two conditions have one type, the later one wins. Setting both would give each a new transition time.
   const all = [...new Map(conditions.map((condition) => [condition.type, condition])).values()];
-  return { ...statusIntent(xr, desired, layout), conditions: withConditions(xr, all, now) ?? current ?? [] };
+  const handled = handledRequest(xr);
+  return {
+    ...statusIntent(xr, desired, layout),
+    conditions: withConditions(xr, all, now) ?? current ?? [],
+    ...(handled !== undefined && { lastHandledReconcileAt: handled }),
+  };
+}
+
+/** The last token of a reconcile request that a reconcile handles; undefined if there never was one. */
+function handledRequest(xr: LiveObject): string | undefined {
+  return newRequest(xr) ?? textAt(xr, "status", "lastHandledReconcileAt");
+}
+
+/** The token of a reconcile request that no reconcile has handled yet. As in Crossplane, paused XRs handle none. */
+export function newRequest(xr: LiveObject): string | undefined {
+  const requested = xr.metadata.annotations?.[ANNOTATION_RECONCILE_REQUESTED];
+  const isNew = requested !== textAt(xr, "status", "lastHandledReconcileAt");
+  return isNew && !isPaused(xr) ? requested : undefined;
 }
 
 /** The conditions that a function sets, without their times: the controller sets those. */
