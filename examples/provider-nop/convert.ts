@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, objectsAt } from "@xfn/json";
+import { type JsonObject, objectAt, objectsAt, textAt } from "@xfn/json";
 
 /** Names of a condition's fields in v1alpha1, and in v1beta1. */
 const FIELDS = [
@@ -33,9 +33,8 @@ export function convert(object: JsonObject, apiVersion: string): JsonObject {
 /** Answers a ConversionReview (Kubernetes, "Webhook conversion"). */
 export function answerReview(review: JsonObject): JsonObject {
   const { apiVersion = null, kind = null } = review;
-  const { uid = null, desiredAPIVersion } = objectAt(review, "request");
-  const convertedObjects = objectsAt(review, "request", "objects").map((one) =>
-    convert(one, String(desiredAPIVersion)),
-  );
+  const { uid = null } = objectAt(review, "request");
+  const version = textAt(review, "request", "desiredAPIVersion") ?? "";
+  const convertedObjects = objectsAt(review, "request", "objects").map((one) => convert(one, version));
   return { apiVersion, kind, response: { uid, convertedObjects, result: { status: "Success" } } };
 }

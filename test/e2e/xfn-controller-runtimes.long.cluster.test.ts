@@ -214,8 +214,9 @@ describe("xfn-controller pins the functions of CompositionRevisions", NEEDS, () 
     let calls = 0;
     const inNamespace = (...args: readonly string[]): Promise<string> => get("-n", "crossplane-system", ...args);
     const problem = (what: string): Promise<string> => get(what, "-o", "jsonpath={.status.conditions[*].message}");
-    const roll = (greets: string): Promise<void> =>
-      pods.roll(cluster.server, name, program, { GREETING: greets, NAMESPACE: "default" });
+    const roll = async (greets: string): Promise<void> => {
+      await pods.roll(cluster.server, name, program, { GREETING: greets, NAMESPACE: "default" });
+    };
     /** The authorities that a Secret trusts. */
     const authorities = async (end: "server" | "client"): Promise<number> => {
       const data = await inNamespace("secret", `${name}-tls-${end}`, "-o", "jsonpath={.data.ca\\.crt}");

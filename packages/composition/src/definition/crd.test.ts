@@ -68,7 +68,10 @@ test.each([
   ]);
   const { items } = properties["resourceRefs"] as { items: { properties: JsonObject } };
   expect(Object.hasOwn(items.properties, "namespace")).toBe(scope === "Cluster");
-  expect(Object.keys(partOf(crd, "status")["properties"] as JsonObject)).toEqual(["conditions", "lastHandledReconcileAt"]);
+  expect(Object.keys(partOf(crd, "status")["properties"] as JsonObject)).toEqual([
+    "conditions",
+    "lastHandledReconcileAt",
+  ]);
 });
 
 test("the subresource scale and the conversion pass through", () => {

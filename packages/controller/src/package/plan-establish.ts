@@ -10,10 +10,10 @@ import { describeReference, referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
 import { PARALLEL } from "../plan/in-parallel.ts";
 import type { Plan } from "../plan/plan.ts";
-import { isAdmission } from "./own-admission.ts";
-import { type WebhookService, withOwnConversion } from "./own-conversion.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { claimOf, withoutControl } from "./revision-owners.ts";
+import { isAdmission } from "./webhooks/own-admission.ts";
+import { type WebhookService, withOwnConversion } from "./webhooks/own-conversion.ts";
 
 /** The number of objects that a message names. */
 export const MAX_NAMED = 5;

@@ -5,7 +5,6 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { isEmpty } from "../plan/plan.ts";
 import { carryOut } from "./carry-out.ts";
-import type { WebhookServices } from "./own-conversion.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import type { PackagePort } from "./package-port.ts";
 import { type Part, planStatus } from "./plan-status.ts";
@@ -13,6 +12,7 @@ import { asInstallError, type PackageInstallError } from "./registry/install-err
 import type { PackageImages } from "./registry/package-images.ts";
 import { ignoresConstraints, imageOf, RevisionContents } from "./revision-content.ts";
 import { RevisionRuntimes } from "./revision-runtime.ts";
+import type { WebhookServices } from "./webhooks/own-conversion.ts";
 
 const UNVERIFIED: Condition = { type: "Verified", status: "False", reason: "SignatureVerificationFailed" };
 

@@ -8,8 +8,6 @@ import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { establishObjects, releaseObjects } from "./establish-objects.ts";
-import { isAdmission, withOwnAdmission } from "./own-admission.ts";
-import { convertsByWebhook, type WebhookServices } from "./own-conversion.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
@@ -20,6 +18,8 @@ import type { CheckedPackage } from "./registry/check-package.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { DependencyResolver, type ResolvedDependencies } from "./resolve-dependencies.ts";
 import { isOutdated, siblingsOf } from "./revision-owners.ts";
+import { isAdmission, withOwnAdmission } from "./webhooks/own-admission.ts";
+import { convertsByWebhook, type WebhookServices } from "./webhooks/own-conversion.ts";
 
 const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" };
 

@@ -10,10 +10,10 @@ import {
 } from "../objects/kinds.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, findLive } from "../objects/read-objects.ts";
-import type { WebhookServices } from "../package/own-conversion.ts";
 import type { PackagePort } from "../package/package-port.ts";
 import { PackageInstallError } from "../package/registry/install-error.ts";
 import { runtimeName } from "../package/runtime-object.ts";
+import type { WebhookServices } from "../package/webhooks/own-conversion.ts";
 import { AUTHORITY_SECRET, encode, ensureAuthority, secretText, usableAuthority } from "./authority.ts";
 import { certificatesIn, type KeyPair } from "./certificates.ts";
 import { hashOf } from "./hash.ts";

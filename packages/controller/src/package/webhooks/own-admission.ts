@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, listAt, objectAt, objectsAt, textAt } from "@xfn/json";
+import { PackageInstallError } from "../registry/install-error.ts";
 import { ownClient, type WebhookService } from "./own-conversion.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
 
 /** Whether an object of a package configures admission webhooks. */
 export function isAdmission(object: JsonObject): boolean {

@@ -1,7 +1,7 @@
 import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { CRDS } from "../objects/kinds.ts";
-import { PackageInstallError } from "./registry/install-error.ts";
+import { CRDS } from "../../objects/kinds.ts";
+import { PackageInstallError } from "../registry/install-error.ts";
 
 /** The address at which the API server reaches the webhooks of a package's own runtime. */
 export interface WebhookService {
