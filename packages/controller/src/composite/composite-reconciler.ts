@@ -7,7 +7,7 @@ import {
   type ResourceKind,
 } from "@xfn/kubernetes";
 import { type Backoff, pauseAfter } from "@xfn/lifetime";
-import type { RunOrder } from "../objects/context.ts";
+import type { BreakerLimits, RunOrder } from "../objects/context.ts";
 import { compositeKindOf } from "../objects/definition-kinds.ts";
 import { referenceOf } from "../objects/kinds.ts";
 import type { Logger } from "../objects/logger.ts";
@@ -41,6 +41,8 @@ export interface CompositeOptions extends ComposingOptions {
   readonly runOrder?: RunOrder | undefined;
   /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
   readonly pollIntervalMs: number;
+  /** When repeated writes of a composed resource are slowed. Absent: the defaults of the flags. */
+  readonly breaker?: BreakerLimits | undefined;
 }
 
 /**
@@ -160,7 +162,7 @@ class CompositeReconciler {
       this.#options.claimConditions?.delete(memory.uid);
     }
     if (uid === undefined) return undefined;
-    const empty = emptyMemory(uid, this.#options.now);
+    const empty = emptyMemory(uid, this.#options.now, this.#options.breaker);
     this.#memories.set(key, empty);
     return empty;
   }

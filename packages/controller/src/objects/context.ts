@@ -56,6 +56,8 @@ export interface Context {
   readonly pullSecretNamespaces: readonly string[];
   /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
   readonly pollIntervalMs: number;
+  /** When repeated writes of a composed resource are slowed. Absent: the defaults of the flags. */
+  readonly breaker?: BreakerLimits | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -69,6 +71,16 @@ export interface EndedFunction {
   /** The most severe result. */
   readonly severity: Severity;
   readonly milliseconds: number;
+}
+
+/** When the breaker slows writes, and when it stops. */
+export interface BreakerLimits {
+  /** The repeated writes of one object that are a fight (`--circuit-breaker-burst`). */
+  readonly burst: number;
+  /** The repeated writes per second that do not count (`--circuit-breaker-refill-rate`). */
+  readonly refillRate: number;
+  /** A fight ends after this time in milliseconds without a write (`--circuit-breaker-cooldown`). */
+  readonly cooldownMs: number;
 }
 
 /** The order in which the runs of all XRs begin. The UID identifies an XR. */

@@ -154,6 +154,11 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     credentialsSecretNamespaces: config.credentialsSecretNamespaces,
     allowComposedSecrets: config.allowComposedSecrets,
     pollIntervalMs: config.pollInterval,
+    breaker: {
+      burst: config.circuitBreakerBurst,
+      refillRate: config.circuitBreakerRefillRate,
+      cooldownMs: config.circuitBreakerCooldown,
+    },
     now: Date.now,
   };
   const { concurrency } = config;

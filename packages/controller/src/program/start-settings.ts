@@ -19,6 +19,7 @@ import {
   toggle,
 } from "@xfn/program/settings";
 import { type WebhookAddress, webhookAddress } from "../admission/webhook-address.ts";
+import { BREAKER } from "../composite/state/fight-breaker.ts";
 import type { NamedFunction } from "../functions/function-directory.ts";
 import type { FunctionSubstrate } from "../objects/context.ts";
 import { IN_PROCESS_SETTINGS, REGISTRY_SETTINGS, RUNNER_SETTINGS, type RunnerSettings } from "./runner-settings.ts";
@@ -55,6 +56,10 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly concurrency: number;
   /** Milliseconds. */
   readonly pollInterval: number;
+  readonly circuitBreakerBurst: number;
+  readonly circuitBreakerRefillRate: number;
+  /** Milliseconds. */
+  readonly circuitBreakerCooldown: number;
   /** Bytes. */
   readonly responseCache: number;
   readonly debugRecordings: string | undefined;
@@ -170,6 +175,24 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
       durationWithin(duration, { least: 1_000 }),
       // Watches report most changes at once; polling finds the others, such as changes in external systems.
       "1m",
+    ),
+    circuitBreakerBurst: one(
+      "<n>",
+      "writes of one composed resource that another writer changes back before they are slowed to one in 30 seconds",
+      integer(1, 1_000),
+      String(BREAKER.burst),
+    ),
+    circuitBreakerRefillRate: one(
+      "<n>",
+      "such writes per second that do not count towards the burst",
+      integer(0, 1_000),
+      String(BREAKER.refillRate),
+    ),
+    circuitBreakerCooldown: one(
+      "<duration>",
+      "how long no such write may happen before writes are not slowed any more",
+      durationWithin(duration, { least: 1_000 }),
+      "5m",
     ),
     responseCache: one(
       "<quantity>",

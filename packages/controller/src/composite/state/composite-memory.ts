@@ -1,4 +1,5 @@
 import { ApplyCache } from "../../objects/apply-cache.ts";
+import type { BreakerLimits } from "../../objects/context.ts";
 import { OwnWrites } from "../../objects/own-writes.ts";
 import type { CompletedRun } from "./completed-run.ts";
 import { FightBreaker } from "./fight-breaker.ts";
@@ -32,12 +33,12 @@ export interface CompositeMemory {
   refusedSince: number | undefined;
 }
 
-export function emptyMemory(uid: string, now: () => number): CompositeMemory {
+export function emptyMemory(uid: string, now: () => number, breaker?: BreakerLimits): CompositeMemory {
   return {
     uid,
     writes: new OwnWrites(now),
     applies: new ApplyCache(),
-    fights: new FightBreaker(now),
+    fights: new FightBreaker(now, breaker),
     isCircuitOpen: false,
     settled: new SettledReads(),
     inputs: new NamedInputs(),

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { FightBreaker } from "./fight-breaker.ts";
+import type { BreakerLimits } from "../../objects/context.ts";
+import { BREAKER, FightBreaker } from "./fight-breaker.ts";
 
 /** Writes these intents in turn, one a second. @returns the delay of each write */
-function waits(intents: readonly string[], rounds: number): number[] {
+function waits(intents: readonly string[], rounds: number, limits?: BreakerLimits): number[] {
   let now = 0;
-  const breaker = new FightBreaker(() => now);
+  const breaker = new FightBreaker(() => now, limits);
   const found: number[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const intent of intents) {
@@ -24,4 +25,14 @@ test("only the last intents are remembered, so that the memory of an object is b
   const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `intent-${index}`);
   expect(waits(many(16), 3).at(-1)).toBe(29_000);
   expect(new Set(waits(many(17), 10))).toEqual(new Set([0]));
+});
+
+test("a burst, a refill rate and a cooldown can be set", () => {
+  const slowed = (limits: Partial<BreakerLimits>, rounds = 12): number =>
+    waits(["x"], rounds, { ...BREAKER, ...limits }).findIndex((wait) => wait > 0);
+  expect(slowed({})).toBe(11);
+  expect(slowed({ burst: 3 })).toBe(4);
+  // One write a second is repeated.
+  expect(slowed({ burst: 3, refillRate: 1 })).toBe(-1);
+  expect(slowed({ burst: 3, cooldownMs: 1_000 })).toBe(-1);
 });

@@ -1,10 +1,12 @@
+import type { BreakerLimits } from "../../objects/context.ts";
 import { hasElapsed } from "../../objects/elapsed.ts";
 
-// Repeated writes of one object within this time are a fight with another writer.
-const WINDOW_MS = 5 * 60_000;
-// A person who edits an object by hand causes fewer repeated writes than this. A provider causes this many within
-// seconds.
-const MAX_REPEATS = 10;
+/**
+ * A person who edits an object by hand causes fewer repeated writes than the burst. A provider causes this many within
+ * seconds.
+ */
+export const BREAKER: BreakerLimits = { burst: 10, refillRate: 0, cooldownMs: 5 * 60_000 };
+
 /** The interval at which the controller writes an object that another writer changes back. */
 export const COOLDOWN_MS = 30_000;
 // An XR whose functions alternate between more intents than this is not detected.
@@ -21,28 +23,33 @@ interface Fight {
 
 /**
  * A circuit breaker for each composed resource of an XR. It detects that another writer changes the object back after
- * each apply, or that functions alternate between two intents. It then allows one write every 30 seconds, until five
- * minutes pass without a write. An intent that differs from the last ones is written at once.
+ * each apply, or that functions alternate between two intents. It then allows one write every 30 seconds, until the
+ * cooldown passes without a write. An intent that differs from the last ones is written at once.
  */
 export class FightBreaker {
   readonly #now: () => number;
+  readonly #limits: BreakerLimits;
   readonly #fights: Map<string, Fight> = new Map();
 
   /** @param now milliseconds since the epoch */
-  constructor(now: () => number) {
+  constructor(now: () => number, limits: BreakerLimits = BREAKER) {
     this.#now = now;
+    this.#limits = limits;
   }
 
   /** The time in milliseconds until this intent may be written to the object; 0 if it may be written now. */
   waitMs(object: string, intent: string): number {
     const fight = this.#current(object);
-    if (fight === undefined || fight.repeats < MAX_REPEATS || !fight.intents.has(intent)) return 0;
+    if (fight === undefined || fight.repeats < this.#limits.burst || !fight.intents.has(intent)) return 0;
     return Math.max(0, fight.lastWriteAt + COOLDOWN_MS - this.#now());
   }
 
   wrote(object: string, intent: string): void {
     const fight = this.#current(object) ?? { intents: new Set(), repeats: 0, lastWriteAt: 0 };
     this.#fights.set(object, fight);
+    const { burst, refillRate } = this.#limits;
+    const refilled = ((this.#now() - fight.lastWriteAt) / 1_000) * refillRate;
+    if (fight.repeats < burst) fight.repeats = Math.max(0, fight.repeats - refilled);
     if (fight.intents.delete(intent)) fight.repeats++;
     fight.intents.add(intent);
     fight.lastWriteAt = this.#now();
@@ -57,14 +64,14 @@ export class FightBreaker {
    */
   describe(object: string, describe?: () => string): string | undefined {
     const fight = this.#current(object);
-    if (fight === undefined || fight.repeats < MAX_REPEATS) return undefined;
+    if (fight === undefined || fight.repeats < this.#limits.burst) return undefined;
     if (describe !== undefined) fight.description = describe();
     return fight.description;
   }
 
   #current(object: string): Fight | undefined {
     const fight = this.#fights.get(object);
-    if (fight === undefined || !hasElapsed(fight.lastWriteAt, this.#now(), WINDOW_MS)) return fight;
+    if (fight === undefined || !hasElapsed(fight.lastWriteAt, this.#now(), this.#limits.cooldownMs)) return fight;
     this.#fights.delete(object);
     return undefined;
   }
