@@ -156,7 +156,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
   const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
     FunctionRevision: packageRevisionReconciler(port, PACKAGES.Function),
     FunctionRuntime: functionRuntimeReconciler(port),
-    CompositionRevision: compositionRevisionReconciler(context),
+    CompositionRevision: compositionRevisionReconciler(port),
   };
   const versions = (): string =>
     [...client.objects.values()].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).join();

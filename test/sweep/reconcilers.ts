@@ -63,7 +63,7 @@ export function reconcilers(context: Context & CompositeOptions): Reconcilers {
       [CONFIGURATION_REVISIONS, packageRevisionReconciler(port, PACKAGES.Configuration)],
       [PROVIDER_REVISIONS, packageRevisionReconciler(port, PACKAGES.Provider)],
       [FUNCTION_REVISIONS, packageRevisionReconciler(port, PACKAGES.Function)],
-      [REVISIONS, compositionRevisionReconciler(context)],
+      [REVISIONS, compositionRevisionReconciler(port)],
       [FUNCTION_RUNTIMES, functionRuntimeReconciler(port)],
     ],
   };

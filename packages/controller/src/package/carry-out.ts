@@ -1,4 +1,5 @@
 import type { EventRecorder, LiveObject } from "@xfn/kubernetes";
+import { referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
 import { executeOrThrow } from "../plan/execute.ts";
 import type { Outcome } from "../plan/outcome.ts";
@@ -42,4 +43,15 @@ export async function carryOut(
         if (result.is !== "failed" || note.type === "Warning") cluster.events.record(object, note);
     },
   });
+}
+
+/** Writes a status. @returns the object as the server stored it */
+export async function carryOutStatus(
+  cluster: Pick<Cluster, "client" | "events">,
+  object: LiveObject,
+  plan: NotedPlan,
+  signal: AbortSignal,
+): Promise<LiveObject> {
+  const { latest } = await carryOut(cluster, object, plan, signal);
+  return latest(referenceTo(object)) ?? object;
 }

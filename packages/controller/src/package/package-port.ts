@@ -20,6 +20,8 @@ export interface Hosting {
   readonly substrate: FunctionSubstrate;
   /** The runner that hosts functions; undefined if functions are disabled. */
   readonly host: FunctionHost | undefined;
+  /** The time in milliseconds for which the runtimes of a CompositionRevision stay after its last use. */
+  readonly graceMs: number;
 }
 
 /** The needs of the reconcilers of packages, their revisions and their runtimes. */
@@ -37,10 +39,13 @@ export interface PackageOptions extends RegistryAccess, Cluster {
   readonly functionRuntimes?: boolean | undefined;
   readonly functionSubstrate?: FunctionSubstrate | undefined;
   readonly functionHost?: FunctionHost | undefined;
+  /** Default: 10 minutes. */
+  readonly runtimeGraceMs?: number | undefined;
   /** Default: none, so that changes are noticed at the next poll. */
   readonly workloads?: WorkloadWatches | undefined;
 }
 
+const DEFAULT_GRACE_MS = 600_000;
 const NO_WATCHES: WorkloadWatches = { watch: () => undefined, caches: () => undefined };
 
 export function packagePort(options: PackageOptions): PackagePort {
@@ -53,7 +58,7 @@ export function packagePort(options: PackageOptions): PackagePort {
   return {
     cluster: { client, informers, events, namespace },
     images: new PackageImages(options),
-    hosting: { hasRuntimes, substrate, host },
+    hosting: { hasRuntimes, substrate, host, graceMs: options.runtimeGraceMs ?? DEFAULT_GRACE_MS },
     workloads,
     now,
   };

@@ -160,8 +160,8 @@ function nameOf({ metadata }: LiveObject, digest: string): string {
 
 /**
  * The newest revision that is as the package wants it. Unlike in Crossplane, a rollback uses it again, and a change of
- * fields that revisions lack makes none, because a new revision needs the registry. Also keeps the revision that an older
- * version of this controller or of Crossplane named after the digest alone.
+ * fields that revisions lack makes none, because a new revision needs the registry. Also keeps the revision that an
+ * older version of this controller or of Crossplane named after the digest alone.
  */
 function unchanged(object: LiveObject, digest: string, own: readonly LiveObject[]): LiveObject | undefined {
   const source = FUNCTIONS.of(object).spec.package ?? "";

@@ -1,12 +1,11 @@
 import { type JsonObject, objectAt, sameJson } from "@xfn/json";
-import type { EventRecorder, LiveObject } from "@xfn/kubernetes";
+import type { LiveObject } from "@xfn/kubernetes";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
 import { planInOrder } from "../plan/plan.ts";
-import { carryOut, type Note, type NotedPlan } from "./carry-out.ts";
-import type { Cluster } from "./package-port.ts";
+import type { Note, NotedPlan } from "./carry-out.ts";
 
 /** A part of a status. */
 export interface Part {
@@ -42,19 +41,6 @@ export function planStatus(object: LiveObject, { conditions, fields }: Part, now
     guard: "version",
   };
   return { ...planInOrder("status", [write]), notes: new Map([[write, warnings]]) };
-}
-
-/** Sets conditions and fields of a status. @returns the object as the server stored it */
-export async function setPackageStatus(
-  context: { readonly now: () => number; readonly events: EventRecorder } & Pick<Cluster, "client">,
-  object: LiveObject,
-  conditions: readonly Condition[],
-  fields: JsonObject,
-  signal: AbortSignal,
-): Promise<LiveObject> {
-  const plan = planStatus(object, { conditions, fields }, context.now());
-  const { latest } = await carryOut(context, object, plan, signal);
-  return latest(referenceTo(object)) ?? object;
 }
 
 /** The fields of a status that differ from an object's. */

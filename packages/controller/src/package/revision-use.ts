@@ -3,21 +3,21 @@ import { layoutOfDefinition } from "@xfn/composition/definition";
 import { textAt, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { compositesOf } from "../definition/find-definition.ts";
-import type { Context } from "../objects/context.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
 import { selectorText } from "../objects/labels.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { hasLabels } from "../objects/read-objects.ts";
 import { latestOf } from "../revision/read-revision.ts";
 import { isForAll, newestFirst } from "../revision/rollout-state.ts";
+import type { Cluster } from "./package-port.ts";
 
 /**
  * Whether an XR uses a CompositionRevision, or would use it in its next reconcile. XRs use the newest revision, the
  * previous one during a rollout, and revisions that they name or select by labels. Without complete caches, a revision
  * counts as used.
  */
-export function isUsed(context: Context, revision: LiveObject): boolean {
-  const { informers } = context;
+export function isUsed(cluster: Pick<Cluster, "informers">, revision: LiveObject): boolean {
+  const { informers } = cluster;
   const owner = controllerOf(revision);
   const composition = owner && informers.peek(COMPOSITIONS)?.get(owner.name);
   const revisions = informers.peek(REVISIONS)?.list();
@@ -26,7 +26,7 @@ export function isUsed(context: Context, revision: LiveObject): boolean {
   const { name } = revision.metadata;
   if (newest === undefined || newest.metadata.name === name) return true;
   if (!isForAll(newest) && older.find(isForAll)?.metadata.name === name) return true;
-  const composites = compositesOf(context, revision);
+  const composites = compositesOf(cluster, revision);
   if (typeof composites === "string") return composites === "unknown";
   const { definition, xrs } = composites;
   const layout = layoutOfDefinition(definition);

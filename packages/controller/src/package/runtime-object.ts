@@ -152,7 +152,8 @@ function planJoin(runtime: LiveObject, owner: LiveObject): Plan {
   return planInOrder("runtime", [{ ...write, guard: "version" }]);
 }
 
-function planLeave(runtime: LiveObject, owner: LiveObject): Plan {
+/** Plans the end of an object's use of a runtime. */
+export function planLeave(runtime: LiveObject, owner: LiveObject): Plan {
   const owners = ownerReferencesOf(runtime);
   const others = owners.filter(({ uid }) => uid !== owner.metadata.uid);
   if (runtime.metadata.labels?.[LABEL_SOURCE] === undefined || others.length === owners.length) return { stages: [] };

@@ -1,10 +1,10 @@
 import { listAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { Condition } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { FUNCTION_REVISIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_PACKAGE, labelValue } from "../objects/labels.ts";
 import { isActive } from "./package-conditions.ts";
+import type { Cluster } from "./package-port.ts";
 
 const COMPOSITION = "composition";
 
@@ -15,7 +15,7 @@ const COMPOSITION = "composition";
  * @returns undefined if no step names a Function, or the revisions of Functions are not listed yet
  */
 export function pipelineCondition(
-  { informers }: Pick<Context, "informers">,
+  { informers }: Pick<Cluster, "informers">,
   revision: LiveObject,
 ): Condition | undefined {
   const cache = informers.peek(FUNCTION_REVISIONS);

@@ -1,8 +1,7 @@
 import type { PackageReconcilers } from "../engine/package-controllers.ts";
-import type { Context } from "../objects/context.ts";
 import { PACKAGES } from "../package/package-kinds.ts";
 import { pruneLock } from "../package/package-lock.ts";
-import { packagePort } from "../package/package-port.ts";
+import { type PackageOptions, packagePort } from "../package/package-port.ts";
 import { compositionRevisionReconciler } from "../package/reconcile-composition-revision.ts";
 import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
@@ -10,9 +9,9 @@ import { functionRuntimeReconciler, providerRuntimeReconciler } from "../runtime
 import { webhookServices } from "../runtime/webhook-services.ts";
 
 /** The reconcilers of packages and runtimes, as far as they are enabled. */
-export function packageReconcilers(context: Context): PackageReconcilers {
-  const { functionPackages = false, functionRuntimes = false } = context;
-  const port = packagePort(context);
+export function packageReconcilers(options: PackageOptions): PackageReconcilers {
+  const { functionPackages = false, functionRuntimes = false } = options;
+  const port = packagePort(options);
   const webhooks = webhookServices(port);
   return {
     ...(functionPackages && {
@@ -30,6 +29,6 @@ export function packageReconcilers(context: Context): PackageReconcilers {
       functionRuntime: functionRuntimeReconciler(port),
       providerRuntime: providerRuntimeReconciler(port),
     }),
-    ...((functionPackages || functionRuntimes) && { compositionRevision: compositionRevisionReconciler(context) }),
+    ...((functionPackages || functionRuntimes) && { compositionRevision: compositionRevisionReconciler(port) }),
   };
 }

@@ -4,7 +4,7 @@ import { FUNCTIONS } from "../../objects/kinds.ts";
 import { askRegistry } from "./ask-registry.ts";
 import { type CheckedPackage, checkPackage, type WantedPackage } from "./check-package.ts";
 import { type ImageSettings, imageSettings, whenConfigsListed } from "./image-configs.ts";
-import { pinnedReference } from "./package-names.ts";
+import { digestIn, pinnedReference } from "./package-names.ts";
 import type { RegistryAccess } from "./registry-access.ts";
 import { verifyPackage } from "./verify-package.ts";
 
@@ -31,7 +31,7 @@ export class PackageImages {
   }
 
   /**
-   * The digest that a tag has now.
+   * The digest of an image: its own, or the one that its tag has now.
    *
    * @throws {PackageInstallError} `Unavailable`
    * @throws {ApiError} if a pull secret cannot be read
@@ -45,7 +45,7 @@ export class PackageImages {
       this.#access,
       object,
       wanted,
-      (registry, auth, image) => registry.digestOf(image, auth, signal),
+      async (registry, auth, image) => digestIn(wanted.image) ?? (await registry.digestOf(image, auth, signal)),
       signal,
     );
   }
