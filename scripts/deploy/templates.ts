@@ -242,6 +242,7 @@ export function templatesOf(manifest: Manifests): Readonly<Record<string, string
       FUNCTIONS,
       edited(packages, [[runtimes, when(0, 'ne .Values.substrate "none"', runtimes)]]),
     ),
+    "rbac-resource-composition.yaml": when(0, 'eq .Values.profile "all"', of("resource-composition/rbac.yaml")),
     "usages.yaml": when(0, ".Values.usages", `${of("usages/rbac.yaml")}---\n${of("usages/service.yaml")}`),
     "rbac-providers.yaml": when(0, ".Values.grantProviderRights", of("providers/rbac.yaml")),
     "user-roles.yaml": when(0, ".Values.userRoles.create", of("base/user-roles.yaml")),

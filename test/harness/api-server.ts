@@ -1,7 +1,13 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApiServer, explainMissing, findBinaries, startApiServer as start } from "@xfn/dev-cluster";
+import {
+  type ApiServer,
+  type ApiServerOptions,
+  explainMissing,
+  findBinaries,
+  startApiServer as start,
+} from "@xfn/dev-cluster";
 import type { JsonObject } from "@xfn/json";
 import { printJson } from "@xfn/json/text";
 import { kubectlInProcess } from "./kubectl/kubectl-in-process.ts";
@@ -58,10 +64,12 @@ export interface KubectlOptions {
  *
  * Start one per test file: it takes some 300 MB and a second of CPU. Logs are in `server.folder`.
  */
-export async function startApiServer(options: { readonly users?: readonly string[] } = {}): Promise<TestApiServer> {
+export async function startApiServer(
+  options: Pick<ApiServerOptions, "arguments" | "users"> = {},
+): Promise<TestApiServer> {
   const { binaries, missing } = findBinaries();
   if (binaries === undefined) throw new Error(`${explainMissing(missing)}: the test lacks needs("api-server")`);
-  const server = await start({ binaries, users: options.users, environment: ENVIRONMENT });
+  const server = await start({ ...options, binaries, environment: ENVIRONMENT });
   const inProcess = kubectlInProcess(server.admin.kubeconfig);
   const runOnce = async (args: readonly string[], input: string, as: string): Promise<string> => {
     if (as !== server.admin.name) return runKubectl(server, args, input, as);

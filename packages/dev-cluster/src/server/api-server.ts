@@ -54,6 +54,8 @@ export interface ApiServerOptions {
   readonly dataDir?: string | undefined;
   /** Names of users to make besides `admin`. */
   readonly users?: readonly string[] | undefined;
+  /** Arguments of kube-apiserver besides our own, such as `--audit-log-path`. */
+  readonly arguments?: readonly string[] | undefined;
   /** Variables of kube-apiserver besides PATH and HOME, such as GOGC. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -89,6 +91,7 @@ class RunningServer implements ApiServer {
   readonly binaries: ServerBinaries;
   readonly failure: Promise<never>;
   readonly #isTemporary: boolean;
+  readonly #arguments: readonly string[];
   readonly #environment: Readonly<Record<string, string>>;
   readonly #port: number;
   readonly #tokens: ReadonlyMap<string, string>;
@@ -102,6 +105,7 @@ class RunningServer implements ApiServer {
   private constructor(folder: string, isTemporary: boolean, port: number, options: ApiServerOptions) {
     this.folder = folder;
     this.binaries = options.binaries;
+    this.#arguments = options.arguments ?? [];
     this.#environment = options.environment ?? {};
     this.#isTemporary = isTemporary;
     this.#port = port;
@@ -188,7 +192,7 @@ class RunningServer implements ApiServer {
   async #startServer(signal: AbortSignal | undefined): Promise<void> {
     const api = this.#port;
     const token = this.#tokens.get(ADMIN) ?? "";
-    const args = apiServerArguments(this.folder, api);
+    const args = [...apiServerArguments(this.folder, api), ...this.#arguments];
     this.#server = this.#start(this.binaries["kube-apiserver"], args, this.#environment);
     await waitUntilReady(this.#server, signal, () => answersReady(api, readCertificate(this.folder), token));
   }
