@@ -222,6 +222,15 @@ test("a program that runs functions in its own process loads nothing of the serv
   ]);
 });
 
+test("the libraries of OpenTelemetry are in the module alone that programs load when tracing is on", () => {
+  const imports = importsIn(PACKAGES.flatMap(sourcesOf));
+  const users = imports.filter(({ specifier }) => specifier.startsWith("@opentelemetry/")).map(({ file }) => file);
+  expect([...new Set(users)]).toEqual(["packages/program/src/tracing/exporter.ts"]);
+  const importers = imports.filter((found) => isRelative(found.specifier) && targetOf(found) === users[0]);
+  // Its path is computed there, and its types are imported.
+  expect(importers.map(({ file }) => file)).toEqual(["packages/program/src/tracing/open-tracing.ts"]);
+});
+
 test("examples import public entries, and nothing from outside their own folder", () => {
   const wrong = importsIn(files("examples/**/*.ts")).filter((found) =>
     isRelative(found.specifier)
