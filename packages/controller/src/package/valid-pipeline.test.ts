@@ -1,7 +1,7 @@
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
+import type { Cluster } from "./package-port.ts";
 import { pipelineCondition } from "./valid-pipeline.ts";
 
 const revision = (pipeline: JsonObject[]): LiveObject => ({
@@ -19,7 +19,7 @@ const functionRevision = (name: string, capabilities: string[], desiredState = "
 });
 const STEP = { step: "a", functionRef: { name: "fn" } };
 const conditionWith = (one: LiveObject, pipeline: JsonObject[] = [STEP]) => {
-  const informers = { peek: () => ({ list: () => [one] }) } as unknown as Context["informers"];
+  const informers = { peek: () => ({ list: () => [one] }) } as unknown as Cluster["informers"];
   return pipelineCondition({ informers }, revision(pipeline));
 };
 

@@ -109,6 +109,8 @@ async function workloadOf(cluster: Cluster, runtime: LiveObject, image: string):
   const name = spec.runtimeConfigRef.name ?? DEFAULT_CONFIG;
   const config = await findCached(cluster, RUNTIME_CONFIGS, name);
   if (config === undefined && name !== DEFAULT_CONFIG) return undefined;
+  const owner = ownerReferencesOf(runtime).find(({ kind }) => kind === PROVIDER_REVISIONS.kind);
+  const revision = await findCached(cluster, PROVIDER_REVISIONS, textAt(owner, "name") ?? "");
   return {
     kind: runtime.kind === PROVIDER_RUNTIMES.kind ? "Provider" : "Function",
     runtime: runtime.metadata.name,
@@ -118,15 +120,10 @@ async function workloadOf(cluster: Cluster, runtime: LiveObject, image: string):
     pullPolicy: spec.pullPolicy,
     pullSecrets: namesOf(spec.pullSecrets),
     config: RUNTIME_CONFIGS.of(config).spec.toJSON(),
-    revision: await firstRevision(cluster, runtime),
+    revision: revision && {
+      provider: controllerOf(revision)?.name ?? revision.metadata.name,
+      name: revision.metadata.name,
+      uid: revision.metadata.uid,
+    },
   };
-}
-
-/** The first ProviderRevision that owns a runtime; undefined if none does. */
-async function firstRevision(cluster: Cluster, runtime: LiveObject): Promise<Workload["revision"]> {
-  const owner = ownerReferencesOf(runtime).find(({ kind }) => kind === PROVIDER_REVISIONS.kind);
-  const revision = await findCached(cluster, PROVIDER_REVISIONS, textAt(owner, "name") ?? "");
-  if (revision === undefined) return undefined;
-  const { name, uid } = revision.metadata;
-  return { provider: controllerOf(revision)?.name ?? name, name, uid };
 }
