@@ -208,6 +208,19 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
     expect(containerOf(podSpec(find(kinds, "Deployment")))["args"]).toContain("--service-account=mine");
   });
 
+  test("grants the rights of a flag with the flag alone", () => {
+    const rolesOf = (values: JsonObject): unknown[] =>
+      render(values).flatMap((object) => (object["kind"] === "ClusterRole" ? [nameOf(object)] : []));
+    const roles = {
+      "xfn-controller-resource-composition": { profile: "all" },
+      "xfn-controller-usages": { usages: true },
+    };
+    for (const [role, values] of Object.entries(roles)) {
+      expect(rolesOf({})).not.toContain(role);
+      expect(rolesOf(values)).toContain(role);
+    }
+  });
+
   test("has the alerts and the dashboard of deploy/monitoring", () => {
     const monitoring = (file: string): string => readFileSync(join(CHECKOUT, "deploy/monitoring", file), "utf8");
     const rendered = render({ "monitor.alerts": true, "monitor.dashboard": true });
