@@ -1,31 +1,37 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
-import { mergePatch, objectAt, textAt } from "@xfn/json";
-import { isApiError, type LiveObject, type Outcome, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
+import { isApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
 import { actorsOf } from "../account/actors.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { CompositeError } from "../objects/composite-error.ts";
-import { type Condition, hasCondition, isTrue, RECONCILE_ERROR } from "../objects/conditions.ts";
+import { hasCondition, isTrue, RECONCILE_ERROR } from "../objects/conditions.ts";
 import { unsupportedPublishing } from "../objects/connection-secrets.ts";
 import type { Context } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
+import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
 import { referenceOf } from "../objects/kinds.ts";
-import { ANNOTATION_EXTERNAL_NAME, ANNOTATION_PAUSED } from "../objects/labels.ts";
+import { ANNOTATION_PAUSED } from "../objects/labels.ts";
 import { OwnWrites } from "../objects/own-writes.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
-import { findLive, isPaused } from "../objects/read-objects.ts";
-import { parseQueueKey } from "../objects/references.ts";
+import { isPaused } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { applyComposite } from "./apply-composite.ts";
-import { bindableComposite, compositeName, recordBinding } from "./bind-composite.ts";
-import { type ClaimContext, type ClaimMemory, patchClaim } from "./claim-context.ts";
 import { ClaimError } from "./claim-error.ts";
-import { completedSpec } from "./claim-fields.ts";
-import { setClaimConditions, setClaimStatus } from "./claim-status.ts";
-import { emitCauses, syncedCondition, waitingCondition } from "./composite-causes.ts";
-import { copySecret } from "./copy-secret.ts";
-import { deleteClaim } from "./delete-claim.ts";
+import { type ClaimMemory, type ClaimPort, carryOut, type Subject } from "./claim-port.ts";
+import { findClaim, findCopy, findLiveComposite, observeClaim, observeEnding, observeSecrets } from "./claim-reader.ts";
+import {
+  AVAILABLE,
+  type ClaimReport,
+  eventsOf,
+  notSynced,
+  planStatus,
+  progressOf,
+  waitsFor,
+  waitsForSecret,
+} from "./claim-status.ts";
+import { planClaim, planCopyBack } from "./plan-claim.ts";
+import { copyFailure, planCopy } from "./plan-copy.ts";
+import { endEvent, planEnd, planEnding, planRelease, releaseEvent } from "./plan-ending.ts";
 
-const AVAILABLE: Condition = { type: "Ready", status: "True", reason: "Available" };
 const USER_ACTION: Outcome = { requeueAfterMs: REQUEUE_AFTER_MS.userAction };
 
 /**
@@ -41,166 +47,132 @@ export function claimReconciler(context: Context, definition: Definition): Recon
   if (claims === undefined) throw new TypeError(`${definition.metadata.name ?? ""} offers no claims`);
   const composites = compositeKindOf(definition);
   const actors = actorsOf(context, definition);
+  const { claimConditions: shown = new Map(), events, now } = context;
   const memories = new Map<string, ClaimMemory>();
   return async (key, signal) => {
-    const memory = memories.get(key) ?? emptyMemory(context);
+    const memory = memories.get(key) ?? { writes: new OwnWrites(now), applies: new ApplyCache(), yielded: new Set() };
     memory.writes.begin();
-    const claim = await findClaim(context, claims, key, memory, signal);
+    const port = { actors, events, shown, now, signal };
+    const claim = await findClaim(port, claims, key, memory);
     if (claim === undefined) {
       memories.delete(key);
       return undefined;
     }
     memories.set(key, memory);
-    return reconcile({
-      ...context,
-      actors,
-      definition,
-      memory,
-      signal,
-      claims,
-      composites,
-      claim,
-    });
+    return reconcile(port, { claim, claims, composites, definition, memory });
   };
 }
 
-function emptyMemory({ now }: Context): ClaimMemory {
-  return { writes: new OwnWrites(now), applies: new ApplyCache(), yielded: new Set() };
-}
-
-async function findClaim(
-  context: Context,
-  claims: ResourceKind,
-  key: string,
-  memory: ClaimMemory,
-  signal: AbortSignal,
-): Promise<LiveObject | undefined> {
-  const { name, namespace } = parseQueueKey(key);
-  const reference = referenceOf(claims, name, namespace);
-  const cache = context.informers.peek(claims);
-  if (cache === undefined) return findLive(context, reference, signal);
-  const cached = cache.get(name, namespace);
-  return cached && memory.writes.newest(reference, cached);
-}
-
-async function reconcile(context: ClaimContext): Promise<Outcome | undefined> {
-  const { claim } = context;
+async function reconcile(port: ClaimPort, subject: Subject): Promise<Outcome | undefined> {
+  const { claim } = subject;
   try {
     if (isPaused(claim)) {
       const message = `reconciliation is paused by the annotation ${ANNOTATION_PAUSED}`;
-      await setNotSynced(context, "ReconcilePaused", message, "Normal");
+      await report(port, subject, notSynced("ReconcilePaused", message));
       return undefined;
     }
-    await context.actors.xr.requireAccount(claim, context.signal);
-    return isBeingDeleted(claim) ? await deleteClaim(context) : await synchronize(context);
+    await port.actors.xr.requireAccount(claim, port.signal);
+    return isBeingDeleted(claim) ? await end(port, subject) : await synchronize(port, subject);
   } catch (error) {
-    if (error instanceof ClaimError) {
-      await setNotSynced(context, error.code, error.message, "Warning");
-      return USER_ACTION;
-    }
-    if (error instanceof CompositeError) await setNotSynced(context, error.code, error.message, "Warning");
-    if (isApiError(error, "Invalid", "Forbidden", "KindNotServed"))
-      await setNotSynced(context, RECONCILE_ERROR, error.message, "Warning");
+    const isKnown = error instanceof ClaimError || error instanceof CompositeError;
+    if (isKnown) await report(port, subject, notSynced(error.code, error.message));
+    else if (isApiError(error, "Invalid", "Forbidden", "KindNotServed"))
+      await report(port, subject, notSynced(RECONCILE_ERROR, error.message));
+    if (error instanceof ClaimError) return USER_ACTION;
     throw error;
   }
 }
 
-async function synchronize(context: ClaimContext): Promise<Outcome | undefined> {
-  const name = compositeName(context);
-  const known = await bindableComposite(context, name);
-  await recordBinding(context, name);
-  if (known !== undefined && isBeingDeleted(known)) {
-    const message = `the ${known.kind} ${name} is being deleted`;
-    await setClaimConditions(context, [{ type: "Ready", status: "False", reason: "Waiting", message }]);
+async function synchronize(port: ClaimPort, subject: Subject): Promise<Outcome | undefined> {
+  const { named, offering } = await observeClaim(port, subject);
+  const { writes, existing, yielded } = planClaim(subject, named, offering);
+  for (const path of yielded) {
+    // One event per process and field: nothing changes until the claim or the Composition changes.
+    if (subject.memory.yielded.has(path)) continue;
+    subject.memory.yielded.add(path);
+    const message = `${path}: the Composition sets it; the claim's value has no effect`;
+    port.events.record(subject.claim, { type: "Warning", reason: "FieldOfComposition", message });
+  }
+  const { latest } = await carryOut(port, subject, writes);
+  const composite = latest(referenceOf(subject.composites, named.name)) ?? existing;
+  if (composite === undefined) throw new TypeError(`the plan of the claim has no write for ${named.name}`);
+  if (existing !== undefined && isBeingDeleted(existing)) {
+    await report(port, subject, waitsFor(`the ${existing.kind} ${named.name} is being deleted`));
     return USER_ACTION;
   }
-  const { composite, created } = await applyComposite(context, name, known);
-  if (created) {
-    const message = `created ${composite.kind} ${name}`;
-    context.events.record(context.claim, { type: "Normal", reason: "BindCompositeResource", message });
+  if (existing === undefined) {
+    const message = `created ${composite.kind} ${named.name}`;
+    port.events.record(subject.claim, { type: "Normal", reason: "BindCompositeResource", message });
   }
-  await copyBack(context, composite);
-  const synced = syncedCondition(composite);
-  if (isTrue(composite, "Ready")) return publish(context, composite, synced);
-  const conditions = [synced, waitingCondition(composite)];
-  emitCauses(context, conditions);
-  await setClaimStatus(context, composite, conditions, false);
-  return undefined;
-}
-
-/** Copies the connection secret, and sets the claim ready. */
-async function publish(context: ClaimContext, composite: LiveObject, synced: Condition): Promise<Outcome | undefined> {
-  const { claim, events } = context;
-  const reason = "PropagateConnectionSecret";
+  await carryOut(port, subject, planCopyBack(subject, composite));
   try {
-    requireSecret(context, composite);
-    const published = await copySecret(context, composite);
-    if (published)
-      events.record(claim, { type: "Normal", reason, message: "copied the composite's connection secret" });
-    if (!hasCondition(claim, AVAILABLE)) warnOfExternalStore(context);
-    emitCauses(context, [synced]);
-    await setClaimStatus(context, composite, [synced, AVAILABLE], published);
+    const published = isTrue(composite, "Ready") ? await publish(port, subject, composite) : undefined;
+    await report(port, subject, progressOf(composite, published));
     return undefined;
   } catch (error) {
     if (!(error instanceof ClaimError)) throw error;
-    const { code, message } = error;
-    const refused: Condition = { type: "Synced", status: "False", reason: code, message };
-    const waiting: Condition = {
-      type: "Ready",
-      status: "False",
-      reason: "Waiting",
-      message: "waits for its connection secret",
-    };
-    emitCauses(context, [refused]);
-    await setClaimStatus(context, composite, [refused, waiting], false);
+    await report(port, subject, waitsForSecret(composite, error));
     return USER_ACTION;
   }
 }
 
-/** Warns that a claim which asks for connection details in an external store becomes ready without them. */
-function warnOfExternalStore({ claim, definition, events }: ClaimContext): void {
-  const unpublished = unsupportedPublishing(claim, layoutOfDefinition(definition));
-  if (unpublished !== undefined)
-    events.record(claim, { type: "Warning", reason: "PropagateConnectionSecret", message: unpublished });
-}
-
 /**
- * A claim that asks for a connection secret is ready only with it.
+ * Copies the connection secret.
  *
- * @throws {ClaimError} `NoConnectionSecret` if its composite has none to copy
+ * @returns whether it has changed
+ * @throws {ClaimError}
  */
-function requireSecret({ claim, composites }: ClaimContext, composite: LiveObject): void {
-  const wants = textAt(claim, "spec", "writeConnectionSecretToRef", "name") !== undefined;
-  if (!wants || textAt(composite, "spec", "writeConnectionSecretToRef", "name") !== undefined) return;
-  const { name } = composite.metadata;
-  throw new ClaimError(
-    "NoConnectionSecret",
-    `the ${composites.kind} ${name} has no connection secret to copy; give its Composition ` +
-      "spec.writeConnectionSecretsToNamespace, or remove spec.writeConnectionSecretToRef from this object",
-  );
-}
-
-/** Copies the composite's external name, and the fields of its spec that the claim does not set. */
-async function copyBack(context: ClaimContext, composite: LiveObject): Promise<void> {
-  const { claim } = context;
-  const spec = mergePatch(objectAt(claim, "spec"), completedSpec(claim, composite, context.definition));
-  const external = composite.metadata.annotations?.[ANNOTATION_EXTERNAL_NAME] ?? "";
-  const isNamed = external === "" || claim.metadata.annotations?.[ANNOTATION_EXTERNAL_NAME] === external;
-  if (spec === undefined && isNamed) return;
-  await patchClaim(context, {
-    ...(spec !== undefined && { spec }),
-    ...(!isNamed && { metadata: { annotations: { [ANNOTATION_EXTERNAL_NAME]: external } } }),
+async function publish(port: ClaimPort, subject: Subject, composite: LiveObject): Promise<boolean> {
+  const { claim, definition } = subject;
+  const { events } = port;
+  const reason = "PropagateConnectionSecret";
+  const seen = await observeSecrets(port, subject, composite);
+  const { results } = await carryOut(port, subject, planCopy(subject, composite, seen)).catch((error: unknown) => {
+    throw copyFailure(error, seen);
   });
+  const published = results.size > 0;
+  if (published) events.record(claim, { type: "Normal", reason, message: "copied the composite's connection secret" });
+  // A claim that asks for connection details in an external store becomes ready without them.
+  const message = hasCondition(claim, AVAILABLE)
+    ? undefined
+    : unsupportedPublishing(claim, layoutOfDefinition(definition));
+  if (message !== undefined) events.record(claim, { type: "Warning", reason, message });
+  return published;
 }
 
-/** Sets the condition `Synced` to false, and emits an event if the condition changes. */
-async function setNotSynced(
-  context: ClaimContext,
-  reason: string,
-  message: string,
-  type: "Normal" | "Warning",
-): Promise<void> {
-  const condition: Condition = { type: "Synced", status: "False", reason, message };
-  if (!hasCondition(context.claim, condition)) context.events.record(context.claim, { type, reason, message });
-  await setClaimConditions(context, [condition]);
+/** Emits an event for each new cause, and writes the status. */
+async function report(port: ClaimPort, subject: Subject, result: ClaimReport): Promise<void> {
+  const { claim } = subject;
+  for (const event of eventsOf(claim, result)) port.events.record(claim, event);
+  await carryOut(port, subject, planStatus(claim, result, port.shown, port.now()));
+}
+
+/** Deletes or releases a claim's composite, deletes the claim's connection secret, and removes its finalizer. */
+async function end(port: ClaimPort, subject: Subject): Promise<Outcome | undefined> {
+  const { claim, memory } = subject;
+  if (!finalizersOf(claim).includes(FINALIZER_CLAIM)) return undefined;
+  const ending = planEnding(subject, await observeEnding(port, subject));
+  const { composite, waits } = ending;
+  await carryOut(port, subject, ending.writes).catch(async (error: unknown) => {
+    // A composite of the name with another UID means that the bound one is gone. Otherwise the conflict has another
+    // cause.
+    if (composite === undefined || !isApiError(error, "Conflict")) throw error;
+    const current = await findLiveComposite(port, subject, composite.metadata.name);
+    if (current?.metadata.uid === composite.metadata.uid) throw error;
+  });
+  if (composite !== undefined && waits) {
+    await report(
+      port,
+      subject,
+      waitsFor(`waits for the ${composite.kind} ${composite.metadata.name} to be deleted`, "Deleting"),
+    );
+    return { requeueAfterMs: REQUEUE_AFTER_MS.compositeDeletion };
+  }
+  const { latest } = await carryOut(port, subject, planRelease(subject, ending, await findCopy(port, claim)));
+  const released = composite && latest(referenceTo(composite));
+  if (released !== undefined) port.events.record(released, releaseEvent(subject, released));
+  await carryOut(port, subject, planEnd(subject));
+  memory.writes.sawGone(claim.metadata.uid);
+  port.events.record(claim, endEvent(ending));
+  return undefined;
 }

@@ -1,10 +1,6 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
 import { isObject, textAt } from "@xfn/json";
-import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import type { Context } from "./context.ts";
-import { referenceOf, SECRETS } from "./kinds.ts";
-import { isControlledBy } from "./owner.ts";
-import { findLive } from "./read-objects.ts";
+import type { LiveObject } from "@xfn/kubernetes";
 
 /** The `type` of connection secrets (Crossplane v1.13). */
 export const SECRET_TYPE_CONNECTION = "connection.crossplane.io/v1alpha1";
@@ -34,28 +30,4 @@ export function unsupportedPublishing({ spec }: LiveObject, layout: Layout): str
     "spec.publishConnectionDetailsTo has no effect: external secret stores are not supported; " +
     "use spec.writeConnectionSecretToRef"
   );
-}
-
-/**
- * Deletes the connection secret of an owner that is being deleted. The garbage collector cannot do it once a
- * definition has removed the owner's kind, because it no longer finds the owner.
- *
- * @throws {ApiError} `Conflict` if the Secret has changed since it was read
- */
-export async function deleteConnectionSecret(
-  { client }: Pick<Context, "client">,
-  owner: LiveObject,
-  secret: SecretReference | undefined,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (secret === undefined) return;
-  const reference = referenceOf(SECRETS, secret.name, secret.namespace);
-  const observed = await findLive({ client }, reference, signal);
-  if (observed === undefined || !isControlledBy(observed, owner)) return;
-  const { uid, resourceVersion } = observed.metadata;
-  try {
-    await client.delete(reference, { preconditions: { uid, resourceVersion }, signal });
-  } catch (error) {
-    if (!isApiError(error, "NotFound")) throw error;
-  }
 }

@@ -30,6 +30,8 @@ export type Change =
       readonly force?: boolean | undefined;
     }
   | { readonly do: "create"; readonly object: KubernetesObject }
+  /** Replaces the object, which must have the same resourceVersion as `object`. */
+  | { readonly do: "update"; readonly object: LiveObject }
   /** Sends a merge patch. */
   | { readonly do: "patch"; readonly body: JsonObject; readonly seen: LiveObject; readonly guard: Guard }
   | {

@@ -1,7 +1,7 @@
 import { ApiError, type Client, type LiveObject, type WriteOptions } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import type { Action } from "./action.ts";
-import { execute } from "./execute.ts";
+import { execute, requireFound } from "./execute.ts";
 import { firstFailure } from "./outcome.ts";
 import type { Stage } from "./plan.ts";
 
@@ -120,6 +120,14 @@ test("an object that is gone is deleted already", async () => {
     results: ["delete a: gone", "delete b: done"],
     error: undefined,
   });
+});
+
+test("a plan can require that the objects to patch exist", async () => {
+  const { client } = server({ a: "NotFound" });
+  const plan = { stages: [{ name: "patch", actions: [patched("a"), patched("b")], onFailure: "stop" }] } as const;
+  const execution = { actors: { own: { client } }, signal: new AbortController().signal };
+  expect((await execute(plan, execution)).results.size).toBe(2);
+  await expect(execute(plan, { ...execution, onResult: requireFound })).rejects.toThrow("ConfigMap a no longer exists");
 });
 
 test("a conflict is reported before other failures", async () => {

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
-import { objectKey } from "../objects/references.ts";
+import { describeReference, objectKey } from "../objects/references.ts";
 import type { Action, Guard } from "./action.ts";
 import { inParallel } from "./in-parallel.ts";
 import { firstFailure, type Outcome, type Result } from "./outcome.ts";
@@ -69,6 +69,12 @@ export async function executeOrThrow<As extends string>(
   return outcome;
 }
 
+/** Use it as `onResult` if a plan must end when an object to patch no longer exists. @throws {ApiError} `NotFound` */
+export function requireFound<As extends string>(action: Action<As>, { is }: Result): void {
+  if (is === "gone" && action.do === "patch")
+    throw new ApiError("NotFound", `${describeReference(action.on)} no longer exists`);
+}
+
 async function resultOf<As extends string>(
   action: Action<As>,
   client: Client,
@@ -101,6 +107,8 @@ async function send<As extends string>(
       });
     case "create":
       return await client.create(action.object, options);
+    case "update":
+      return await client.update(action.object, options);
     case "patch":
       return await client.patch(on, "merge", guarded(action.body, latest ?? action.seen, action.guard), options);
     case "delete": {
