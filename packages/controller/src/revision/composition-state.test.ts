@@ -2,7 +2,6 @@ import { FORM_API_VERSION } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
 import { checkContent, compositionConditions } from "./composition-state.ts";
 
 function live(kind: string, spec: JsonObject, rest: JsonObject = {}): LiveObject {
@@ -29,8 +28,7 @@ function conditions(
   object: LiveObject,
   { definitions = [], revision }: { readonly definitions?: LiveObject[]; readonly revision?: LiveObject } = {},
 ): string[] {
-  const context = { informers: { peek: () => ({ list: () => definitions }) } } as unknown as Pick<Context, "informers">;
-  return compositionConditions(context, object, checkContent(object), revision).map(
+  return compositionConditions(definitions, object, checkContent(object), revision).map(
     ({ type, status, reason, message = "" }) => `${type} ${status} ${reason} ${message}`.trim(),
   );
 }

@@ -1,29 +1,47 @@
-import { type JsonObject, type KubernetesObject } from "@xfn/json";
-import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
-import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
-import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { COMPOSITIONS, REVISIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import {
-  ANNOTATION_ROLLOUT,
-  LABEL_COMPOSITION_HASH,
-  LABEL_COMPOSITION_NAME,
-  labelValue,
-  selectorText,
-} from "../objects/labels.ts";
-import { controllerReferenceTo, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+  type Client,
+  type EventRecorder,
+  type Informers,
+  isApiError,
+  type LiveObject,
+  type Reconcile,
+} from "@xfn/kubernetes";
+import { hasCondition } from "../objects/conditions.ts";
+import { COMPOSITIONS, INFRASTRUCTURE_DEFINITIONS, REVISIONS, referenceOf } from "../objects/kinds.ts";
+import { LABEL_COMPOSITION_NAME, labelValue, selectorText } from "../objects/labels.ts";
+import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
-import { adoptRevision, isOrphan } from "./adopt-revision.ts";
+import type { Action } from "../plan/action.ts";
+import { executeOrThrow, requireFound } from "../plan/execute.ts";
+import { planInOrder } from "../plan/plan.ts";
+import { checkContent, type Problem } from "./composition-state.ts";
 import {
-  checkContent,
-  compositionConditions,
-  currentRevision,
-  isCompositionSettled,
-  type Problem,
-} from "./composition-state.ts";
+  hasHash,
+  isAsPlanned,
+  isOrphan,
+  type PlannedRevision,
+  type PlannedStatus,
+  planAdoption,
+  planCreate,
+  planRenumber,
+  planRevision,
+  planStatus,
+  type SeenComposition,
+} from "./plan-composition.ts";
 import { numberOf } from "./read-revision.ts";
 import { RevisionError } from "./revision-error.ts";
-import { contentHash, hashLabel, revisionName } from "./revision-name.ts";
+import { revisionName } from "./revision-name.ts";
+
+/** The needs of the reconciler of Compositions. */
+export interface CompositionPort {
+  readonly client: Client;
+  readonly informers: Pick<Informers, "peek">;
+  readonly events: EventRecorder;
+  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). Default: false. */
+  readonly rollouts?: boolean | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
 
 /** The digits of the hash in a revision's name: seven, or more if another content has the same seven. */
 const NAME_DIGITS = [7, 16, 40] as const;
@@ -36,59 +54,72 @@ const NAME_DIGITS = [7, 16, 40] as const;
  * to the current content, also if the Composition returns to an earlier one. A Composition with errors gets a
  * condition and no new revision, so that composites stay with the last valid one.
  */
-export function revisionReconciler(context: Context): Reconcile {
+export function revisionReconciler(port: CompositionPort): Reconcile {
   return async (name, signal) => {
-    if (isCompositionSettled(context, name)) return undefined;
+    const cached = observeCached(port, name);
+    if (cached !== undefined && (isPaused(cached.composition) || isAsPlanned(cached, port.now()))) return undefined;
     // Read live: a revision of a stale Composition would become the newest for a moment, and composites would follow
     // it.
-    const composition = await findLive(context, referenceOf(COMPOSITIONS, name), signal);
-    if (composition === undefined || isBeingDeleted(composition)) return undefined;
-    if (isPaused(composition)) return undefined;
-    const check = checkContent(composition);
+    const composition = await findLive(port, referenceOf(COMPOSITIONS, name), signal);
+    if (composition === undefined || isBeingDeleted(composition) || isPaused(composition)) return undefined;
+    const seen = observe(port, composition, []);
     let current: LiveObject | undefined;
+    let problem: Problem | undefined;
+    let failure: Error | undefined;
     try {
-      if (check.problem === undefined) current = await ensureRevision(context, composition, signal);
+      if (seen.check.problem === undefined) current = await ensureRevision(port, seen, signal);
     } catch (error) {
       const isRefusal = error instanceof RevisionError || (isApiError(error) && error.code !== "Conflict");
       if (signal.aborted || !isRefusal) throw error;
-      const problem: Problem = { reason: "CannotKeepRevision", message: error.message };
-      await setConditions(
-        context,
-        composition,
-        compositionConditions(context, composition, check, undefined, problem),
-        signal,
-      );
-      throw error;
+      failure = error;
+      problem = { reason: "CannotKeepRevision", message: error.message };
     }
-    await setConditions(context, composition, compositionConditions(context, composition, check, current), signal);
+    await report(port, composition, planStatus(seen, current, port.now(), problem), signal);
+    if (failure !== undefined) throw failure;
     return undefined;
   };
 }
 
+/** The state according to the caches, which report every later change as an event; undefined if they do not know it. */
+function observeCached(port: CompositionPort, name: string): SeenComposition | undefined {
+  const composition = port.informers.peek(COMPOSITIONS)?.get(name);
+  const revisions = port.informers.peek(REVISIONS)?.list();
+  if (composition === undefined || revisions === undefined || isBeingDeleted(composition)) return undefined;
+  return observe(port, composition, revisions);
+}
+
+function observe(
+  { informers }: CompositionPort,
+  composition: LiveObject,
+  revisions: readonly LiveObject[],
+): SeenComposition {
+  const definitions = informers.peek(INFRASTRUCTURE_DEFINITIONS)?.list() ?? [];
+  return { composition, check: checkContent(composition), revisions, definitions };
+}
+
 /** @returns the revision of the current content; undefined if it is not known */
 async function ensureRevision(
-  context: Context,
-  composition: LiveObject,
+  port: CompositionPort,
+  seen: SeenComposition,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  const { client, events } = context;
+  const { composition } = seen;
   const labelSelector = selectorText({ [LABEL_COMPOSITION_NAME]: labelValue(composition.metadata.name) });
-  const { items } = await client.list(REVISIONS, { labelSelector, signal });
-  const hash = contentHash(composition);
-  const { same, newest } = currentRevision(composition, hash, items);
-  if (same === undefined) {
-    const revision = await createRevision(context, composition, hash, newest + 1, signal);
-    if (revision === undefined) return undefined;
-    const message = `revision ${numberOf(revision)} is ${revision.metadata.name}`;
-    events.record(composition, { type: "Normal", reason: "CreateRevision", message });
-    return revision;
-  } else if (numberOf(same) <= newest) {
-    // Also fixes two revisions with one number, as after a late create of an earlier leader.
-    await renumber(context, same, newest + 1, signal);
-    const message = `revision ${newest + 1} is ${same.metadata.name} again`;
-    events.record(composition, { type: "Normal", reason: "UpdateRevision", message });
+  const { items: revisions } = await port.client.list(REVISIONS, { labelSelector, signal });
+  const planned = planRevision({ ...seen, revisions });
+  const { current, number } = planned;
+  if (number === undefined) return current;
+  if (current !== undefined) {
+    await carryOut(port, planRenumber(current, number), signal);
+    const message = `revision ${number} is ${current.metadata.name} again`;
+    port.events.record(composition, { type: "Normal", reason: "UpdateRevision", message });
+    return current;
   }
-  return same;
+  const created = await createRevision(port, composition, planned, signal);
+  if (created === undefined) return undefined;
+  const message = `revision ${numberOf(created)} is ${created.metadata.name}`;
+  port.events.record(composition, { type: "Normal", reason: "CreateRevision", message });
+  return created;
 }
 
 /**
@@ -96,95 +127,56 @@ async function ensureRevision(
  * @throws {RevisionError}
  */
 async function createRevision(
-  context: Context,
+  port: CompositionPort,
   composition: LiveObject,
-  hash: string,
-  number: number,
+  planned: PlannedRevision,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  const options = { fieldManager: FIELD_MANAGERS.composition, signal };
   const { name: compositionName } = composition.metadata;
   for (const digits of NAME_DIGITS) {
-    const name = revisionName(compositionName, hash, digits);
-    const revision = revisionOf(context, composition, hash, name, number);
+    const name = revisionName(compositionName, planned.hash, digits);
+    const action = planCreate(composition, planned, name, port.rollouts === true);
     try {
-      return await context.client.create(revision, options);
+      return await carryOut(port, action, signal);
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;
     }
-    const existing = await findLive(context, referenceOf(REVISIONS, name), signal);
+    const existing = await findLive(port, action.on, signal);
     if (existing === undefined) continue;
-    const hasHash = existing.metadata.labels?.[LABEL_COMPOSITION_HASH] === hashLabel(hash);
-    if (hasHash && isControlledBy(existing, composition)) return undefined;
-    if (isOrphan(existing, revision, compositionName)) return adoptRevision(context, existing, revision, signal);
+    if (hasHash(existing, planned.hash) && isControlledBy(existing, composition)) return undefined;
+    if (isOrphan(existing, action.object, compositionName))
+      return await carryOut(port, planAdoption(existing, action.object), signal);
   }
   throw new RevisionError(
     `no name is free for a revision of the Composition ${compositionName}; delete the CompositionRevision ` +
-      `${revisionName(compositionName, hash, NAME_DIGITS[0])}, which does not belong to it`,
+      `${revisionName(compositionName, planned.hash, NAME_DIGITS[0])}, which does not belong to it`,
   );
 }
 
-function revisionOf(
-  { rollouts = false }: Context,
+/** @returns the object as the server stored it */
+async function carryOut(
+  { client }: CompositionPort,
+  action: Action,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> {
+  const execution = { actors: { own: { client } }, signal, onResult: requireFound };
+  return (await executeOrThrow(planInOrder("revision", [action]), execution)).latest(action.on);
+}
+
+/** Emits an event for a problem and for warnings that are new, and writes the conditions. */
+async function report(
+  port: CompositionPort,
   composition: LiveObject,
-  hash: string,
-  name: string,
-  number: number,
-): KubernetesObject {
-  const { metadata } = composition;
-  const { spec } = COMPOSITIONS.of(composition);
-  // Part of the create, so that no XR sees the revision without it. The first revision has no other to fall back to.
-  const isRollout = rollouts && number > 1 && spec.toJSON()["rollout"] !== undefined;
-  return {
-    ...typeMeta(REVISIONS),
-    metadata: {
-      name,
-      labels: {
-        ...metadata.labels,
-        [LABEL_COMPOSITION_NAME]: labelValue(metadata.name),
-        [LABEL_COMPOSITION_HASH]: hashLabel(hash),
-      },
-      ...(isRollout && { annotations: { [ANNOTATION_ROLLOUT]: "true" } }),
-      ownerReferences: [controllerReferenceTo(composition)],
-    },
-    spec: { ...modernSpec(spec.toJSON()), revision: number },
-  };
-}
-
-/** Replaces `from` and `to` (Crossplane design document "Resource Composition") by the names of v1, for all readers. */
-function modernSpec({ from, to, ...spec }: JsonObject): JsonObject {
-  return { ...spec, ...(from !== undefined && { compositeTypeRef: from }), ...(to !== undefined && { resources: to }) };
-}
-
-async function renumber(context: Context, revision: LiveObject, number: number, signal: AbortSignal): Promise<void> {
-  const { name, resourceVersion } = revision.metadata;
-  const body = { metadata: { resourceVersion }, spec: { revision: number } };
-  const options = { fieldManager: FIELD_MANAGERS.composition, signal };
-  await context.client.patch(referenceOf(REVISIONS, name), "merge", body, options);
-}
-
-/** Emits an event for a problem and for warnings that are new. */
-async function setConditions(
-  context: Context,
-  composition: LiveObject,
-  wanted: readonly Condition[],
+  { actions, conditions }: PlannedStatus,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, events } = context;
-  const conditions = withConditions(composition, wanted, context.now());
-  if (conditions === undefined) return;
-  for (const condition of wanted) {
+  if (actions.length === 0) return;
+  for (const condition of conditions) {
     const { status, reason, message = "" } = condition;
     if (message === "" || hasCondition(composition, condition)) continue;
     const text = reason === "InvalidComposition" ? `cannot create a revision: ${message}` : message;
-    events.record(composition, {
-      type: "Warning",
-      reason: status === "True" ? "CompositionWarning" : reason,
-      message: text,
-    });
+    const type = status === "True" ? "CompositionWarning" : reason;
+    port.events.record(composition, { type: "Warning", reason: type, message: text });
   }
-  const { name, resourceVersion } = composition.metadata;
-  const body = { metadata: { resourceVersion }, status: { conditions } };
-  const options = { subresource: "status", fieldManager: FIELD_MANAGERS.composition, signal } as const;
-  await client.patch(referenceOf(COMPOSITIONS, name), "merge", body, options);
+  for (const action of actions) await carryOut(port, action, signal);
 }
