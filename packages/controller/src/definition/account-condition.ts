@@ -2,15 +2,15 @@ import type { Definition } from "@xfn/composition/definition";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { compositeErrorCode } from "../objects/composite-error.ts";
 import { type Condition, conditionOf } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { referenceOf, SERVICE_ACCOUNTS } from "../objects/kinds.ts";
 import { findLive } from "../objects/read-objects.ts";
+import type { DefinitionPort } from "./definition-port.ts";
 
 const TYPE = "ServiceAccountFound";
 
 /** The condition of a definition that names a service account; undefined if the definition never named one. */
 export async function accountCondition(
-  { client }: Pick<Context, "client">,
+  { client }: Pick<DefinitionPort, "client">,
   object: LiveObject,
   { spec }: Definition,
   signal: AbortSignal,

@@ -1,15 +1,20 @@
-import { type KubernetesObject, objectAt, textAt, textsAt } from "@xfn/json";
-import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
+import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
+import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
+import { INSTANCES } from "../kinds/instance-descriptions.ts";
 import { appliedFields } from "../objects/applied-fields.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CRDS, DEFINITIONS, referenceOf } from "../objects/kinds.ts";
-import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
-import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
+import { LABEL_DEFINED } from "../objects/labels.ts";
+import { type ControllerReference, controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
 import { servedVersions } from "../objects/served-versions.ts";
+import type { Action } from "../plan/action.ts";
+import { executeOne } from "../plan/execute.ts";
+import type { DefinitionPort } from "./definition-port.ts";
 
 /** The state of a definition's CRD. */
 export type CrdState =
@@ -29,45 +34,82 @@ export function servedFor(state: CrdState | undefined): boolean | undefined {
 
 /** Reads a CRD from the API server; undefined if it does not exist. */
 export function findCrd(
-  reader: Pick<Context, "client">,
+  reader: Pick<DefinitionPort, "client">,
   name: string,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
   return findLive(reader, referenceOf(CRDS, name), signal);
 }
 
+/** The write of a definition's CRD, or the state that needs none. */
+export type PlannedCrd = (Action & { do: "apply" }) | CrdState;
+
 /**
- * Applies the CRD of a definition if that changes it. Does not change a CRD that has another owner or no owner: a new
- * schema could break its instances.
+ * Plans to apply the CRD of a definition if that changes it. Does not change a CRD that has another owner or no owner:
+ * a new schema could break its instances.
  */
-export async function ensureCrd(
-  context: Context,
-  applies: ApplyCache,
+export function planCrd(
   definition: LiveObject,
   desired: KubernetesObject,
-  signal: AbortSignal,
-): Promise<CrdState> {
-  const { name = "" } = textsAt(desired, "metadata");
-  const observed = await findCrd(context, name, signal);
-  if (observed !== undefined && !canControl(definition, observed)) return { is: "refused", ...describeOwner(observed) };
-  if (observed !== undefined && isBeingDeleted(observed)) return { is: "deleting" };
-  if (observed !== undefined && scopeOfCrd(observed) !== scopeOfCrd(desired)) return scopeChanged(observed, desired);
-  try {
-    const options = { fieldManager: FIELD_MANAGERS.definition, signal };
-    const { object, written } = await applies.apply(context.client, withLabel(desired), observed, options);
-    if (written) forgetKindsOf(context, observed === undefined ? [object] : [observed, object]);
-    return stateOf(object);
-  } catch (error) {
-    if (!isApiError(error, "Invalid", "Forbidden")) throw error;
-    return { is: "refused", reason: "CannotApplyCRD", message: error.message, isKept: observed !== undefined };
+  observed: LiveObject | undefined,
+  applies: ApplyCache,
+): PlannedCrd {
+  if (observed !== undefined) {
+    const owner = controllerOf(observed);
+    if (!canControl(definition, observed, owner)) return { is: "refused", ...describeOwner(observed, owner) };
+    if (isBeingDeleted(observed)) return { is: "deleting" };
+    if (scopeOfCrd(observed) !== scopeOfCrd(desired)) return scopeChanged(observed, desired);
   }
+  const intent = withLabel(desired);
+  const manager = FIELD_MANAGERS.definition;
+  if (observed !== undefined && applies.isApplied(intent, observed, { fieldManager: manager }))
+    return stateOf(observed);
+  const change = { do: "apply", intent, seen: observed, guard: "uid" } as const;
+  return { as: "own", on: referenceTo(intent), manager, why: "the definition differs", ...change };
+}
+
+/** The CRDs of a definition: of its composites, and of its claims if it offers them. */
+export function desiredCrds(object: LiveObject, { spec }: Definition): KubernetesObject[] {
+  return [compositeCrd(object, INSTANCES), ...(spec.claimNames === undefined ? [] : [claimCrd(object, INSTANCES)])];
+}
+
+/** Reads the CRDs of a definition, and writes those that differ. */
+export async function ensureCrds(
+  { client }: Pick<DefinitionPort, "client">,
+  applies: ApplyCache,
+  definition: LiveObject,
+  crds: readonly KubernetesObject[],
+  signal: AbortSignal,
+): Promise<CrdState[]> {
+  const states: CrdState[] = [];
+  for (const desired of crds) {
+    const observed = await findCrd({ client }, textAt(desired, "metadata", "name") ?? "", signal);
+    const planned = planCrd(definition, desired, observed, applies);
+    if ("is" in planned) {
+      states.push(planned);
+      continue;
+    }
+    try {
+      const object = await executeOne({ client }, planned, signal, applies);
+      states.push(object === undefined ? { is: "pending" } : stateOf(object));
+      forgetKindsOf(
+        client,
+        [observed, object].filter((crd) => crd !== undefined),
+      );
+    } catch (error) {
+      if (!isApiError(error, "Invalid", "Forbidden")) throw error;
+      const isKept = observed !== undefined;
+      states.push({ is: "refused", reason: "CannotApplyCRD", message: error.message, isKept });
+    }
+  }
+  return states;
 }
 
 /**
  * Forgets only the versions of these CRDs. With many definitions, other kinds would be looked up again for each of
  * them.
  */
-function forgetKindsOf({ client }: Context, crds: readonly LiveObject[]): void {
+function forgetKindsOf(client: Client, crds: readonly LiveObject[]): void {
   for (const crd of crds) {
     const group = textAt(crd, "spec", "group") ?? "";
     for (const version of servedVersions(crd)) client.forgetKinds(`${group}/${textAt(version, "name") ?? ""}`);
@@ -97,23 +139,6 @@ function scopeChanged(observed: LiveObject, desired: KubernetesObject): CrdState
   };
 }
 
-/**
- * Whether a CRD is established as desired, according to the watched CRDs. An apply would then change nothing: a later
- * change arrives as an event.
- */
-export function isCrdSettled(
-  { informers }: Context,
-  applies: ApplyCache,
-  definition: LiveObject,
-  desired: KubernetesObject,
-): boolean {
-  const { name = "" } = textsAt(desired, "metadata");
-  const crd = informers.peek(CRDS, DEFINED_SELECTOR)?.get(name);
-  if (crd === undefined || !isControlledBy(crd, definition) || isBeingDeleted(crd) || !isTrue(crd, "Established"))
-    return false;
-  return applies.isApplied(withLabel(desired), crd, { fieldManager: FIELD_MANAGERS.definition });
-}
-
 function withLabel(desired: KubernetesObject): KubernetesObject {
   const labels = { ...desired.metadata?.labels, [LABEL_DEFINED]: "true" };
   return { ...desired, metadata: { ...desired.metadata, labels } };
@@ -124,16 +149,14 @@ function withLabel(desired: KubernetesObject): KubernetesObject {
  * left. Either that definition was deleted with orphans, so that the CRD has no controller, or a restore gave it
  * another UID.
  */
-function canControl(definition: LiveObject, crd: LiveObject): boolean {
-  const owner = controllerOf(crd);
+function canControl(definition: LiveObject, crd: LiveObject, owner: ControllerReference | undefined): boolean {
   if (owner === undefined) return appliedFields(crd, FIELD_MANAGERS.definition, "") !== undefined;
   if (owner.uid === definition.metadata.uid) return true;
   const isDefinition = owner.kind === definition.kind && owner.apiVersion.startsWith(`${DEFINITIONS.group}/`);
   return isDefinition && owner.name === definition.metadata.name;
 }
 
-function describeOwner(crd: LiveObject): { reason: string; message: string } {
-  const owner = controllerOf(crd);
+function describeOwner(crd: LiveObject, owner: ControllerReference | undefined): { reason: string; message: string } {
   const [problem, wayOut] =
     owner === undefined
       ? [

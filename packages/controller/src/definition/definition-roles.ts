@@ -1,13 +1,16 @@
 import { type Definition, isNamespaced } from "@xfn/composition/definition";
-import type { JsonValue, KubernetesObject } from "@xfn/json";
+import type { KubernetesObject } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { CLUSTER_ROLES, PUBLICATIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
-import { DEFINED_SELECTOR, LABEL_DEFINED } from "../objects/labels.ts";
+import { LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
+import { referenceTo } from "../objects/references.ts";
+import type { Action } from "../plan/action.ts";
+import { executeOne } from "../plan/execute.ts";
+import type { DefinitionMemory, DefinitionPort } from "./definition-port.ts";
 
 /** The verbs for readers of a kind. */
 export const VIEW: readonly string[] = ["get", "list", "watch"];
@@ -71,44 +74,37 @@ function definitionRoles(object: LiveObject, definition: Definition, served: Ser
   ];
 }
 
-/** The state of one definition that the process retains between reconciles. It only saves requests and events. */
-export interface DefinitionMemory {
-  readonly applies: ApplyCache;
-  /** The messages of emitted events about roles, which are not repeated. */
-  readonly emitted: Set<string>;
-  /** Set while the definition waits for its CRD. */
-  pending?: PendingCrd | undefined;
-  /** Whether the last reconcile found the definition settled. */
-  isSettled?: boolean | undefined;
-}
-
-/** A CRD that was not established in the last complete reconcile. */
-export interface PendingCrd {
-  readonly name: string;
-  /** The UID of the definition. */
-  readonly uid: string;
-  readonly generation: JsonValue | undefined;
-  /** Milliseconds since the epoch. */
-  readonly readAt: number;
-}
-
-/** Whether the roles of a definition are as desired, according to the watched ClusterRoles. */
-export function areRolesSettled(
-  { informers }: Context,
-  applies: ApplyCache,
-  object: LiveObject,
-  definition: Definition,
-): boolean {
-  const cache = informers.peek(CLUSTER_ROLES, DEFINED_SELECTOR);
-  return definitionRoles(object, definition, ALL_SERVED).every((role) => {
-    const existing = cache?.get(role.metadata?.name ?? "");
-    if (existing === undefined || !isControlledBy(existing, object)) return false;
-    return applies.isApplied(role, existing, { fieldManager: FIELD_MANAGERS.definition });
-  });
-}
-
 function grants({ rules }: KubernetesObject): boolean {
   return Array.isArray(rules) && rules.length > 0;
+}
+
+/** The write of a role; undefined if it needs none. `another`: the role does not belong to the definition. */
+type PlannedRole = (Action & { do: "apply" }) | "another" | undefined;
+
+function planRole(
+  object: LiveObject,
+  role: KubernetesObject,
+  existing: LiveObject | undefined,
+  applies: ApplyCache,
+): PlannedRole {
+  if (existing === undefined && !grants(role)) return undefined;
+  if (existing !== undefined && !isControlledBy(existing, object)) return "another";
+  const manager = FIELD_MANAGERS.definition;
+  if (existing !== undefined && applies.isApplied(role, existing, { fieldManager: manager })) return undefined;
+  const change = { do: "apply", intent: role, seen: existing, guard: "uid" } as const;
+  return { as: "own", on: referenceTo(role), manager, why: "the definition differs", ...change };
+}
+
+/** Whether the roles of a definition are as planned. @param find finds a role by its name */
+export function areRolesAsPlanned(
+  object: LiveObject,
+  definition: Definition,
+  find: (name: string) => LiveObject | undefined,
+  applies: ApplyCache,
+): boolean {
+  return definitionRoles(object, definition, ALL_SERVED).every(
+    (role) => planRole(object, role, find(role.metadata?.name ?? ""), applies) === undefined,
+  );
 }
 
 /**
@@ -116,36 +112,31 @@ function grants({ rules }: KubernetesObject): boolean {
  * still use the definition.
  */
 export async function ensureRoles(
-  context: Context,
-  memory: DefinitionMemory,
+  port: Pick<DefinitionPort, "client" | "events">,
+  { applies, emitted }: DefinitionMemory,
   object: LiveObject,
   definition: Definition,
   signal: AbortSignal,
   served: ServedKinds = ALL_SERVED,
 ): Promise<void> {
-  const warn = (reason: string, message: string): void => {
-    if (memory.emitted.has(message)) return;
-    memory.emitted.add(message);
-    context.events.record(object, { type: "Warning", reason, message });
-  };
+  const warnings: { reason: string; message: string }[] = [];
   for (const role of definitionRoles(object, definition, served)) {
     const { name = "" } = role.metadata ?? {};
     try {
-      const existing = await findLive(context, referenceOf(CLUSTER_ROLES, name), signal);
-      if (existing === undefined && !grants(role)) continue;
-      if (existing !== undefined && !isControlledBy(existing, object)) {
-        warn(
-          "RoleOfAnother",
+      const planned = planRole(object, role, await findLive(port, referenceOf(CLUSTER_ROLES, name), signal), applies);
+      if (planned === "another") {
+        const message =
           `the ClusterRole ${name} does not belong to this definition and is left alone; ` +
-            "delete it to have it created again",
-        );
-      } else {
-        const options = { fieldManager: FIELD_MANAGERS.definition, signal };
-        await memory.applies.apply(context.client, role, existing, options);
-      }
+          "delete it to have it created again";
+        warnings.push({ reason: "RoleOfAnother", message });
+      } else if (planned !== undefined) await executeOne(port, planned, signal, applies);
     } catch (error) {
       if (!isApiError(error, "Forbidden")) throw error;
-      warn("CannotGrant", `cannot create the ClusterRole ${name}: ${error.message}`);
+      warnings.push({ reason: "CannotGrant", message: `cannot create the ClusterRole ${name}: ${error.message}` });
     }
+  }
+  for (const { reason, message } of warnings) {
+    if (!emitted.has(message)) port.events.record(object, { type: "Warning", reason, message });
+    emitted.add(message);
   }
 }

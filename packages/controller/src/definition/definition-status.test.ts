@@ -2,9 +2,9 @@ import { documentOf } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
 import type { CrdState } from "./definition-crd.ts";
-import { definitionStatus, missingFinalizers } from "./definition-status.ts";
+import type { DefinitionPort } from "./definition-port.ts";
+import { definitionStatus, planFinalizers } from "./definition-status.ts";
 import { requeueFor } from "./reconcile-definition.ts";
 
 const PENDING: CrdState = { is: "pending" };
@@ -78,15 +78,18 @@ test("a definition needs a finalizer for its composites, and another one if it o
     kind: "CompositeResourceDefinition",
     metadata: { name: "xapps.example.org", uid: "1", resourceVersion: "1", ...(finalizers && { finalizers }) },
   });
-  expect(missingFinalizers(object(), definition())).toEqual([defined, offered]);
-  expect(missingFinalizers(object(["other", defined]), definition())).toEqual([offered]);
-  expect(missingFinalizers(object(), definition({}))).toEqual([defined]);
-  expect(missingFinalizers(object([offered, defined]), definition())).toEqual([]);
+  const planned = (finalizers: string[] | undefined, spec?: JsonObject): unknown =>
+    planFinalizers(object(finalizers), definition(spec));
+  const patch = (...finalizers: string[]): object => ({ do: "patch", body: { metadata: { finalizers } } });
+  expect(planned(undefined)).toMatchObject(patch(defined, offered));
+  expect(planned(["other", defined])).toMatchObject(patch("other", defined, offered));
+  expect(planned(undefined, {})).toMatchObject(patch(defined));
+  expect(planned([offered, defined])).toBeUndefined();
 });
 
 test("a CRD that changes its state soon is looked at first, and a watched one later", () => {
   const context = (isWatched: boolean): Context =>
-    ({ informers: { peek: () => (isWatched ? {} : undefined) } }) as unknown as Context;
+    ({ informers: { peek: () => (isWatched ? {} : undefined) } }) as unknown as DefinitionPort;
   const after = (...states: Parameters<typeof requeueFor>[1]): number | undefined =>
     requeueFor(context(false), states)?.requeueAfterMs;
   expect(after("established", undefined)).toBeUndefined();

@@ -1,23 +1,65 @@
 import type { Definition } from "@xfn/composition/definition";
-import type { JsonObject } from "@xfn/json";
+import { isObject, type JsonObject, sameJson } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import type { Condition } from "../objects/conditions.ts";
+import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import type { InstanceProblems } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { FINALIZER_DEFINED, FINALIZER_OFFERED, finalizersOf } from "../objects/finalizers.ts";
-import { typeMeta } from "../objects/kinds.ts";
+import { DEFINITIONS, typeMeta } from "../objects/kinds.ts";
+import { referenceTo } from "../objects/references.ts";
+import type { Action } from "../plan/action.ts";
 import type { CrdState } from "./definition-crd.ts";
 
-/** The finalizers that a definition must still get. */
-export function missingFinalizers(object: LiveObject, definition: Definition): string[] {
-  const existing = finalizersOf(object);
-  const required = [FINALIZER_DEFINED, ...(claimKindOf(definition) === undefined ? [] : [FINALIZER_OFFERED])];
-  return required.filter((finalizer) => !existing.includes(finalizer));
+/** A patch of a definition that must not have changed since it was read. */
+export const PATCH: Pick<Action, "as" | "manager"> & { readonly do: "patch"; readonly guard: "version" } = {
+  as: "own",
+  manager: FIELD_MANAGERS.definition,
+  do: "patch",
+  guard: "version",
+};
+
+/** Plans to set the finalizers that a definition must still get. */
+export function planFinalizers(object: LiveObject, { spec }: Pick<Definition, "spec">): Action | undefined {
+  const finalizers = finalizersOf(object);
+  const required = [FINALIZER_DEFINED, ...(spec.claimNames === undefined ? [] : [FINALIZER_OFFERED])];
+  const missing = required.filter((finalizer) => !finalizers.includes(finalizer));
+  if (missing.length === 0) return undefined;
+  const body = { metadata: { finalizers: [...finalizers, ...missing] } };
+  return { ...PATCH, on: referenceTo(object), why: "it lacks finalizers", body, seen: object };
 }
 
-/** The condition of an invalid definition. */
-export function invalidCondition(message: string): Condition {
-  return { type: "Established", status: "False", reason: "InvalidDefinition", message };
+/** The planned status of a definition. */
+export interface PlannedStatus {
+  /** Undefined if nothing changes. */
+  readonly action: Action | undefined;
+  /** The conditions that change. */
+  readonly news: readonly Condition[];
+}
+
+/** Plans to set conditions and the reconciled kinds (`status.controllers`) if they differ. */
+export function planStatus(
+  definition: LiveObject,
+  { conditions: wanted, controllers }: DefinitionStatus,
+  now: number,
+): PlannedStatus {
+  const conditions = withConditions(definition, wanted, now);
+  const news = wanted.filter((condition) => !hasCondition(definition, condition));
+  const before = DEFINITIONS.of(definition).status.controllers.toJSON();
+  const isSame = Object.keys(controllers).every((key) => {
+    const current = before[key];
+    return isObject(current) && sameJson(current, controllers[key] ?? null);
+  });
+  if (conditions === undefined && isSame) return { action: undefined, news };
+  const body = { status: { ...(conditions !== undefined && { conditions }), ...(!isSame && { controllers }) } };
+  const why = "its conditions or its kinds differ";
+  return { action: { ...PATCH, on: referenceTo(definition), part: "status", why, body, seen: definition }, news };
+}
+
+/** The status of an invalid definition. */
+export function invalidStatus(message: string): DefinitionStatus {
+  const condition: Condition = { type: "Established", status: "False", reason: "InvalidDefinition", message };
+  return { conditions: [condition], controllers: {} };
 }
 
 /** The conditions of a definition, and its served kinds (`status.controllers`). */

@@ -1,18 +1,22 @@
-import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
+import type { Definition } from "@xfn/composition/definition";
+import { textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
-import { INSTANCES } from "../kinds/instance-descriptions.ts";
-import type { Context } from "../objects/context.ts";
-import { claimKindOf } from "../objects/definition-kinds.ts";
 import { hasElapsed } from "../objects/elapsed.ts";
-import { CRDS, definitionKey } from "../objects/kinds.ts";
+import { CLUSTER_ROLES, CRDS, definitionKey } from "../objects/kinds.ts";
 import { DEFINED_SELECTOR } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { isPaused } from "../objects/read-objects.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { isCrdSettled, stateOf } from "./definition-crd.ts";
-import { areRolesSettled, type DefinitionMemory, type PendingCrd } from "./definition-roles.ts";
-import { definitionStatus, invalidCondition, missingFinalizers } from "./definition-status.ts";
-import { changedStatus } from "./patch-definition.ts";
+import { desiredCrds, planCrd, stateOf } from "./definition-crd.ts";
+import type { DefinitionMemory, DefinitionPort, PendingCrd } from "./definition-port.ts";
+import { areRolesAsPlanned } from "./definition-roles.ts";
+import {
+  type DefinitionStatus,
+  definitionStatus,
+  invalidStatus,
+  planFinalizers,
+  planStatus,
+} from "./definition-status.ts";
 import { checkLiveDefinition } from "./read-definition.ts";
 
 const ESTABLISHED = { is: "established" } as const;
@@ -31,32 +35,33 @@ const UNKNOWN = { is: "unknown" } as const;
 
 /** The changes that a reconcile would make, according to the caches of definitions, CRDs and ClusterRoles. */
 export function remainingWork(
-  context: Context,
+  port: DefinitionPort,
   { applies }: Pick<DefinitionMemory, "applies">,
   kind: ResourceKind,
   name: string,
 ): Remaining {
-  const object = context.informers.peek(kind)?.get(name);
+  const object = port.informers.peek(kind)?.get(name);
   if (object === undefined || isBeingDeleted(object)) return UNKNOWN;
   if (isPaused(object)) return NOTHING;
   const checked = checkLiveDefinition(object);
-  if (!("definition" in checked)) {
-    const isReported = changedStatus(context, object, [invalidCondition(checked.problem)], {}) === undefined;
-    return isReported ? NOTHING : UNKNOWN;
-  }
+  const hasStatus = (status: DefinitionStatus): boolean => planStatus(object, status, port.now()).action === undefined;
+  if (!("definition" in checked)) return hasStatus(invalidStatus(checked.problem)) ? NOTHING : UNKNOWN;
   const { definition } = checked;
-  const offersClaims = claimKindOf(definition) !== undefined;
-  const problems = context.instanceProblems?.(definitionKey(kind, name)) ?? {};
+  const problems = port.instanceProblems(definitionKey(kind, name));
   if (problems.composites !== undefined || problems.claims !== undefined) return UNKNOWN;
   // Accounts are not cached.
   if (definition.spec.serviceAccountRef !== undefined) return UNKNOWN;
-  const claims = offersClaims ? ESTABLISHED : undefined;
-  const { conditions, controllers } = definitionStatus(definition, ESTABLISHED, claims, {});
-  if (missingFinalizers(object, definition).length > 0) return UNKNOWN;
-  if (changedStatus(context, object, conditions, controllers) !== undefined) return UNKNOWN;
-  const crds = [compositeCrd(object, INSTANCES), ...(offersClaims ? [claimCrd(object, INSTANCES)] : [])];
-  if (!crds.every((crd) => isCrdSettled(context, applies, object, crd))) return UNKNOWN;
-  return areRolesSettled(context, applies, object, definition) ? NOTHING : { is: "roles", object, definition };
+  const crds = desiredCrds(object, definition);
+  const status = definitionStatus(definition, ESTABLISHED, crds.length > 1 ? ESTABLISHED : undefined, {});
+  if (planFinalizers(object, definition) !== undefined || !hasStatus(status)) return UNKNOWN;
+  const cached = (one: ResourceKind) => (named: string) => port.informers.peek(one, DEFINED_SELECTOR)?.get(named);
+  const areEstablished = crds.every((crd) => {
+    const planned = planCrd(object, crd, cached(CRDS)(textAt(crd, "metadata", "name") ?? ""), applies);
+    return "is" in planned && planned.is === "established";
+  });
+  if (!areEstablished) return UNKNOWN;
+  const areGranted = areRolesAsPlanned(object, definition, cached(CLUSTER_ROLES), applies);
+  return areGranted ? NOTHING : { is: "roles", object, definition };
 }
 
 /**
@@ -65,7 +70,7 @@ export function remainingWork(
  * down.
  */
 export function isStillPending(
-  { informers, now }: Context,
+  { informers, now }: DefinitionPort,
   pending: PendingCrd | undefined,
   kind: ResourceKind,
   name: string,

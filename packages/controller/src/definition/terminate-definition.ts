@@ -1,8 +1,15 @@
 import { lowerDefinition } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
-import { isApiError, type LiveObject, type ObjectReference, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import {
+  type ApiError,
+  type Client,
+  isApiError,
+  type LiveObject,
+  type Outcome,
+  type ResourceKind,
+} from "@xfn/kubernetes";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
-import type { Context } from "../objects/context.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import {
   FINALIZER_DEFINED,
   FINALIZER_FOREGROUND,
@@ -10,14 +17,16 @@ import {
   FINALIZER_ORPHAN,
   finalizersOf,
 } from "../objects/finalizers.ts";
-import { DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
+import { CRDS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import { servedVersions } from "../objects/served-versions.ts";
-import { findCrd } from "./definition-crd.ts";
-import { setFinalizers, setStatus } from "./patch-definition.ts";
+import type { Action } from "../plan/action.ts";
+import { executeOne } from "../plan/execute.ts";
+import type { DefinitionPort } from "./definition-port.ts";
+import { PATCH, planStatus } from "./definition-status.ts";
 
 /** The number of concurrent deletes: a definition may have thousands of instances. */
 const DELETE_CONCURRENCY = 16;
@@ -33,40 +42,43 @@ const TERMINATING = "TerminatingCompositeResource";
  * foreground.
  */
 export async function terminateDefinition(
-  context: Context,
+  port: DefinitionPort,
   written: LiveObject,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const definition: LiveObject = { ...written, ...lowerDefinition(written) };
   const finalizers = finalizersOf(definition);
   if (!finalizers.includes(FINALIZER_DEFINED) && !finalizers.includes(FINALIZER_OFFERED)) return undefined;
+  let wait: Wait | undefined;
+  let failure: ApiError | undefined;
   if (!finalizers.includes(FINALIZER_ORPHAN)) {
-    if (await isStillPublished(context, definition, signal)) {
-      const message = `waits for the InfrastructurePublication ${definition.metadata.name}: delete it, with its requirements`;
-      await setTerminating(context, definition, message, signal);
-      return { requeueAfterMs: REQUEUE_AFTER_MS.instancesDeletion };
-    }
+    wait = await publicationWait(port, definition, signal);
     for (const names of ["claimNames", "names"] as const) {
-      const wait = await removeOrReport(context, definition, names, signal);
-      if (wait === undefined) continue;
-      await setTerminating(context, definition, wait.message, signal);
-      return { requeueAfterMs: wait.ms };
+      try {
+        const step = wait === undefined ? await removalOf(port, definition, names, signal) : undefined;
+        if (step === undefined) continue;
+        await deleteAll(port, step.deletions, signal);
+        wait = step;
+      } catch (error) {
+        if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
+        failure = error;
+        const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
+        if (conditionOf(definition, "Established")?.["message"] !== message)
+          port.events.record(definition, { type: "Warning", reason: TERMINATING, message });
+        wait = { message, ms: REQUEUE_AFTER_MS.instancesDeletion };
+      }
     }
   }
+  if (wait !== undefined) {
+    await executeOne(port, planTerminating(definition, wait.message, port.now()), signal);
+    if (failure !== undefined) throw failure;
+    return { requeueAfterMs: wait.ms };
+  }
   const others = finalizers.filter((one) => one !== FINALIZER_DEFINED && one !== FINALIZER_OFFERED);
-  await setFinalizers(context, definition, others, signal);
-  context.client.forgetKinds();
+  const change = { why: "its objects are deleted", body: { metadata: { finalizers: others } }, seen: definition };
+  await executeOne(port, { ...PATCH, on: referenceTo(definition), ...change }, signal);
+  port.client.forgetKinds();
   return undefined;
-}
-
-/** Whether requirements may still depend on composites: the publication deletes them first. */
-async function isStillPublished(
-  context: Context,
-  { kind, metadata }: LiveObject,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (kind !== INFRASTRUCTURE_DEFINITIONS.kind) return false;
-  return (await findLive(context, referenceOf(PUBLICATIONS, metadata.name), signal)) !== undefined;
 }
 
 /** The reason and the duration of a wait during the termination. */
@@ -75,81 +87,74 @@ interface Wait {
   readonly ms: number;
 }
 
-/** @throws {ApiError} if the server refuses, after the condition has reported it */
-async function removeOrReport(
-  context: Context,
-  definition: LiveObject,
-  names: "names" | "claimNames",
+/** Requirements may still depend on composites, so the publication deletes them first. */
+async function publicationWait(
+  { client }: DefinitionPort,
+  { kind, metadata }: LiveObject,
   signal: AbortSignal,
 ): Promise<Wait | undefined> {
-  try {
-    return await removeKind(context, definition, names, signal);
-  } catch (error) {
-    if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
-    const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
-    if (conditionOf(definition, "Established")?.["message"] !== message)
-      context.events.record(definition, { type: "Warning", reason: TERMINATING, message });
-    await setTerminating(context, definition, message, signal);
-    throw error;
-  }
+  if (kind !== INFRASTRUCTURE_DEFINITIONS.kind) return undefined;
+  const publication = await findLive({ client }, referenceOf(PUBLICATIONS, metadata.name), signal);
+  const message = `waits for the InfrastructurePublication ${metadata.name}: delete it, with its requirements`;
+  return publication && { message, ms: REQUEUE_AFTER_MS.instancesDeletion };
 }
 
-async function setTerminating(
-  context: Context,
-  definition: LiveObject,
-  message: string,
-  signal: AbortSignal,
-): Promise<void> {
+function planTerminating(definition: LiveObject, message: string, now: number): Action | undefined {
   const offers = DEFINITIONS.of(definition).spec.claimNames.kind !== undefined;
-  await setStatus(
-    context,
-    definition,
-    [
-      ...(definition.kind === PUBLICATIONS.kind
-        ? []
-        : [{ type: "Established", status: "False", reason: TERMINATING, message } as const]),
-      ...(offers
-        ? [{ type: "Offered", status: "False", reason: "TerminatingCompositeResourceClaim", message } as const]
-        : []),
-    ],
-    {},
-    signal,
-  );
+  const common = { status: "False", message } as const;
+  const conditions = [
+    ...(definition.kind === PUBLICATIONS.kind ? [] : [{ ...common, type: "Established", reason: TERMINATING }]),
+    ...(offers ? [{ ...common, type: "Offered", reason: "TerminatingCompositeResourceClaim" }] : []),
+  ];
+  return planStatus(definition, { conditions, controllers: {} }, now).action;
+}
+
+/** A step of the termination. */
+interface Removal extends Wait {
+  readonly deletions: readonly Action[];
 }
 
 /**
- * Removes the instances of a kind, then its CRD. Leaves a CRD of another owner and its instances unchanged.
+ * Plans to delete the instances of a kind, or its CRD after them. Leaves a CRD of another owner and its instances
+ * unchanged.
  *
  * @returns undefined when the CRD is gone
  */
-async function removeKind(
-  context: Context,
+async function removalOf(
+  { client }: DefinitionPort,
   definition: LiveObject,
   names: "names" | "claimNames",
   signal: AbortSignal,
-): Promise<Wait | undefined> {
+): Promise<Removal | undefined> {
   const { spec } = DEFINITIONS.of(definition);
-  const { group } = spec;
   const { plural } = spec[names];
-  if (plural === undefined || group === undefined) return undefined;
-  const crd = await findCrd(context, `${plural}.${group}`, signal);
+  if (plural === undefined || spec.group === undefined) return undefined;
+  const crd = await findLive({ client }, referenceOf(CRDS, `${plural}.${spec.group}`), signal);
   if (crd === undefined || !isControlledBy(crd, definition)) return undefined;
-  const waitForCrd = {
+  const kind = kindOf(crd);
+  const instances = kind === undefined ? [] : await listInstances(client, crd, kind, signal);
+  const [first] = instances ?? [];
+  if (kind !== undefined && instances !== undefined && first !== undefined) {
+    const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
+    const remaining = instances.filter((instance) => !isBeingDeleted(instance));
+    return {
+      message: `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`,
+      ms: REQUEUE_AFTER_MS.instancesDeletion,
+      deletions: remaining.map((instance) => planDeletion(instance, kind, policy)),
+    };
+  }
+  const isDeletable = instances !== undefined && !isBeingDeleted(crd);
+  return {
     message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`,
     ms: REQUEUE_AFTER_MS.crdDeletion,
+    deletions: isDeletable ? [planDeletion(crd, CRDS)] : [],
   };
-  const kind = kindOf(crd);
-  const instances = kind === undefined ? [] : await listInstances(context, crd, kind, signal);
-  if (instances === undefined) return waitForCrd;
-  const [first] = instances;
-  if (kind !== undefined && first !== undefined) {
-    const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
-    await deleteInstances(context, kind, instances, policy, signal);
-    const message = `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`;
-    return { message, ms: REQUEUE_AFTER_MS.instancesDeletion };
-  }
-  if (!isBeingDeleted(crd)) await deleteExact(context, crd, referenceTo(crd), undefined, signal);
-  return waitForCrd;
+}
+
+function planDeletion(seen: LiveObject, kind: ResourceKind, propagation?: "Foreground"): Action {
+  const on = referenceOf(kind, seen.metadata.name, seen.metadata.namespace);
+  const change = { do: "delete", seen, guard: "uid", propagation } as const;
+  return { as: "own", on, manager: FIELD_MANAGERS.definition, why: "its definition is deleted", ...change };
 }
 
 /** The kind that a CRD serves. Its names may differ from the names in a changed definition. */
@@ -168,7 +173,7 @@ function kindOf(crd: LiveObject): ResourceKind | undefined {
  * deleted CRD is gone, and starts some time after it establishes the CRD.
  */
 async function listInstances(
-  { client }: Context,
+  client: Client,
   crd: LiveObject,
   kind: ResourceKind,
   signal: AbortSignal,
@@ -182,34 +187,14 @@ async function listInstances(
   }
 }
 
-async function deleteInstances(
-  context: Context,
-  kind: ResourceKind,
-  instances: readonly LiveObject[],
-  policy: "Foreground" | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const remaining = instances.filter((instance) => !isBeingDeleted(instance));
-  for (let start = 0; start < remaining.length; start += DELETE_CONCURRENCY) {
-    const deletions = remaining.slice(start, start + DELETE_CONCURRENCY).map((instance) => {
-      const { name, namespace } = instance.metadata;
-      return deleteExact(context, instance, referenceOf(kind, name, namespace), policy, signal);
+/** Deletes these objects, but not others that have their names by now. */
+async function deleteAll(port: DefinitionPort, deletions: readonly Action[], signal: AbortSignal): Promise<void> {
+  for (let start = 0; start < deletions.length; start += DELETE_CONCURRENCY) {
+    const batch = deletions.slice(start, start + DELETE_CONCURRENCY).map(async (deletion) => {
+      await executeOne(port, deletion, signal).catch((error: unknown) => {
+        if (!isApiError(error, "Conflict")) throw error;
+      });
     });
-    await Promise.all(deletions);
-  }
-}
-
-/** Deletes this object, but not another object that has its name by now. */
-async function deleteExact(
-  { client }: Context,
-  { metadata: { uid } }: LiveObject,
-  reference: ObjectReference,
-  propagationPolicy: "Foreground" | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await client.delete(reference, { preconditions: { uid }, propagationPolicy, signal });
-  } catch (error) {
-    if (!isApiError(error, "NotFound", "Conflict")) throw error;
+    await Promise.all(batch);
   }
 }

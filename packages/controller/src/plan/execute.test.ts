@@ -77,6 +77,22 @@ test("a guard requires the UID, or the version too, of the object that was seen"
   ]);
 });
 
+test("an apply without force leaves fields to other managers, and an update sends the whole object", async () => {
+  const sent: unknown[] = [];
+  const client = {
+    apply: async (_: unknown, { force }: { force?: boolean }) => (sent.push(force), object("a")),
+    update: async (whole: LiveObject) => (sent.push(whole), whole),
+  } as unknown as Client;
+  const apply = applied("a") as Action & { do: "apply" };
+  const update: Action = { ...common, on: on("b"), do: "update", object: object("b") };
+  const actions: Action[] = [apply, { ...apply, force: false }, update];
+  await execute(
+    { stages: [{ name: "all", actions, onFailure: "stop" }] },
+    { actors: { own: { client } }, signal: new AbortController().signal },
+  );
+  expect(sent).toEqual([undefined, false, object("b")]);
+});
+
 test("a second write of an object requires the version that the first one left", async () => {
   const { requests, ...rest } = server();
   await run([{ name: "all", actions: [patched("a"), applied("a", "version")], onFailure: "stop" }], rest);

@@ -46,7 +46,8 @@ export function planRevision({ check, composition, revisions }: SeenComposition)
 /** The planned status of a Composition. */
 export interface PlannedStatus {
   readonly conditions: readonly Condition[];
-  readonly actions: readonly Action[];
+  /** Undefined if nothing changes. */
+  readonly action: Action | undefined;
 }
 
 /**
@@ -63,15 +64,15 @@ export function planStatus(
 ): PlannedStatus {
   const wanted = compositionConditions(definitions, composition, check, current, problem);
   const conditions = withConditions(composition, wanted, now);
-  const change = { part: "status", body: { status: { conditions: conditions ?? [] } } } as const;
-  const actions = conditions === undefined ? [] : [patchOf(composition, "a condition differs", change)];
-  return { conditions: wanted, actions };
+  if (conditions === undefined) return { conditions: wanted, action: undefined };
+  const change = { part: "status", body: { status: { conditions } } } as const;
+  return { conditions: wanted, action: patchOf(composition, "a condition differs", change) };
 }
 
 /** Whether nothing changes a Composition or its revisions. */
 export function isAsPlanned(seen: SeenComposition, now: number): boolean {
   const { current, number } = planRevision(seen);
-  return number === undefined && planStatus(seen, current, now).actions.length === 0;
+  return number === undefined && planStatus(seen, current, now).action === undefined;
 }
 
 /** Plans to create a revision. @param isRolledOut whether `spec.rollout` of Compositions has an effect */

@@ -11,9 +11,7 @@ import { COMPOSITIONS, INFRASTRUCTURE_DEFINITIONS, REVISIONS, referenceOf } from
 import { LABEL_COMPOSITION_NAME, labelValue, selectorText } from "../objects/labels.ts";
 import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
-import type { Action } from "../plan/action.ts";
-import { executeOrThrow, requireFound } from "../plan/execute.ts";
-import { planInOrder } from "../plan/plan.ts";
+import { executeOne } from "../plan/execute.ts";
 import { checkContent, type Problem } from "./composition-state.ts";
 import {
   hasHash,
@@ -110,7 +108,7 @@ async function ensureRevision(
   const { current, number } = planned;
   if (number === undefined) return current;
   if (current !== undefined) {
-    await carryOut(port, planRenumber(current, number), signal);
+    await executeOne(port, planRenumber(current, number), signal);
     const message = `revision ${number} is ${current.metadata.name} again`;
     port.events.record(composition, { type: "Normal", reason: "UpdateRevision", message });
     return current;
@@ -137,7 +135,7 @@ async function createRevision(
     const name = revisionName(compositionName, planned.hash, digits);
     const action = planCreate(composition, planned, name, port.rollouts === true);
     try {
-      return await carryOut(port, action, signal);
+      return await executeOne(port, action, signal);
     } catch (error) {
       if (!isApiError(error, "AlreadyExists")) throw error;
     }
@@ -145,7 +143,7 @@ async function createRevision(
     if (existing === undefined) continue;
     if (hasHash(existing, planned.hash) && isControlledBy(existing, composition)) return undefined;
     if (isOrphan(existing, action.object, compositionName))
-      return await carryOut(port, planAdoption(existing, action.object), signal);
+      return await executeOne(port, planAdoption(existing, action.object), signal);
   }
   throw new RevisionError(
     `no name is free for a revision of the Composition ${compositionName}; delete the CompositionRevision ` +
@@ -153,24 +151,14 @@ async function createRevision(
   );
 }
 
-/** @returns the object as the server stored it */
-async function carryOut(
-  { client }: CompositionPort,
-  action: Action,
-  signal: AbortSignal,
-): Promise<LiveObject | undefined> {
-  const execution = { actors: { own: { client } }, signal, onResult: requireFound };
-  return (await executeOrThrow(planInOrder("revision", [action]), execution)).latest(action.on);
-}
-
 /** Emits an event for a problem and for warnings that are new, and writes the conditions. */
 async function report(
   port: CompositionPort,
   composition: LiveObject,
-  { actions, conditions }: PlannedStatus,
+  { action, conditions }: PlannedStatus,
   signal: AbortSignal,
 ): Promise<void> {
-  if (actions.length === 0) return;
+  if (action === undefined) return;
   for (const condition of conditions) {
     const { status, reason, message = "" } = condition;
     if (message === "" || hasCondition(composition, condition)) continue;
@@ -178,5 +166,5 @@ async function report(
     const type = status === "True" ? "CompositionWarning" : reason;
     port.events.record(composition, { type: "Warning", reason: type, message: text });
   }
-  for (const action of actions) await carryOut(port, action, signal);
+  await executeOne(port, action, signal);
 }
