@@ -5,7 +5,9 @@ import { CHECKOUT } from "../harness/paths.ts";
 import { files } from "./imports.ts";
 
 // Reconcilers that plan their writes. Dry runs would miss a write outside the plan, which has no actor and no guard.
-const PLANNED: readonly string[] = ["composite", "package", "runtime"].map((room) => `packages/controller/src/${room}`);
+const PLANNED: readonly string[] = ["claim", "composite", "definition", "package", "revision", "runtime"].map(
+  (room) => `packages/controller/src/${room}`,
+);
 const WRITE = /\bclient\s*\.\s*(?:apply|create|patch|update|delete)\(/;
 
 /** The lines that write to an API server. */

@@ -1,11 +1,11 @@
 import { type Definition, layoutOfDefinition } from "@xfn/composition/definition";
 import { isApiError, type LiveObject, type Outcome, type Reconcile } from "@xfn/kubernetes";
+import type { OwnAccess } from "../account/actor.ts";
 import { actorsOf } from "../account/actors.ts";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { CompositeError } from "../objects/composite-error.ts";
 import { hasCondition, isTrue, RECONCILE_ERROR } from "../objects/conditions.ts";
 import { unsupportedPublishing } from "../objects/connection-secrets.ts";
-import type { Context } from "../objects/context.ts";
 import { claimKindOf, compositeKindOf } from "../objects/definition-kinds.ts";
 import { FINALIZER_CLAIM, finalizersOf } from "../objects/finalizers.ts";
 import { referenceOf } from "../objects/kinds.ts";
@@ -34,6 +34,12 @@ import { endEvent, planEnd, planEnding, planRelease, releaseEvent } from "./plan
 
 const USER_ACTION: Outcome = { requeueAfterMs: REQUEUE_AFTER_MS.userAction };
 
+/** The needs of the reconcilers of claims. */
+export interface ClaimNeeds extends OwnAccess, Pick<ClaimPort, "events"> {
+  /** The types of conditions that functions also show on the claim, by the UID of the XR. Default: none. */
+  readonly claimConditions?: ClaimPort["shown"] | undefined;
+}
+
 /**
  * Reconciles the claims of a definition (Crossplane v1.13, "Claims"). The key is `namespace/name`.
  *
@@ -42,12 +48,12 @@ const USER_ACTION: Outcome = { requeueAfterMs: REQUEUE_AFTER_MS.userAction };
  *
  * @throws {TypeError} at once, if the definition offers no claims
  */
-export function claimReconciler(context: Context, definition: Definition): Reconcile {
+export function claimReconciler(needs: ClaimNeeds, definition: Definition): Reconcile {
   const claims = claimKindOf(definition);
   if (claims === undefined) throw new TypeError(`${definition.metadata.name ?? ""} offers no claims`);
   const composites = compositeKindOf(definition);
-  const actors = actorsOf(context, definition);
-  const { claimConditions: shown = new Map(), events, now } = context;
+  const actors = actorsOf(needs, definition);
+  const { claimConditions: shown = new Map(), events, now } = needs;
   const memories = new Map<string, ClaimMemory>();
   return async (key, signal) => {
     const memory = memories.get(key) ?? { writes: new OwnWrites(now), applies: new ApplyCache(), yielded: new Set() };

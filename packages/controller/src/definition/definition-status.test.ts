@@ -88,7 +88,7 @@ test("a definition needs a finalizer for its composites, and another one if it o
 });
 
 test("a CRD that changes its state soon is looked at first, and a watched one later", () => {
-  const context = (isWatched: boolean): Context =>
+  const context = (isWatched: boolean): DefinitionPort =>
     ({ informers: { peek: () => (isWatched ? {} : undefined) } }) as unknown as DefinitionPort;
   const after = (...states: Parameters<typeof requeueFor>[1]): number | undefined =>
     requeueFor(context(false), states)?.requeueAfterMs;

@@ -1,8 +1,8 @@
 import { ApiError, type Client, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
-import type { Context } from "../objects/context.ts";
+
 import { latestOf } from "./read-revision.ts";
-import { revisionReconciler } from "./reconcile-composition.ts";
+import { type CompositionPort, revisionReconciler } from "./reconcile-composition.ts";
 import { contentHash, hashLabel } from "./revision-name.ts";
 
 const API_VERSION = "apiextensions.crossplane.io/v1";
@@ -50,7 +50,12 @@ async function reconciled(numbers: Record<string, number>): Promise<Record<strin
     create: () => Promise.reject(new ApiError("AlreadyExists", "there is one")),
   };
   const informers = { peek: () => undefined };
-  const context = { client, informers, events: { record: () => undefined }, now: () => 0 } as unknown as Context;
+  const context = {
+    client,
+    informers,
+    events: { record: () => undefined },
+    now: () => 0,
+  } as unknown as CompositionPort;
   await revisionReconciler(context)("c", new AbortController().signal);
   return after;
 }
