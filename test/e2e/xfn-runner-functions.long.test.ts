@@ -1,10 +1,4 @@
-import {
-  FunctionCallError,
-  FunctionClient,
-  type FunctionResponse,
-  PackageCaller,
-  type UnaryCaller,
-} from "@xfn/function-grpc";
+import { FunctionCallError, FunctionClient, type FunctionResponse, type UnaryCaller } from "@xfn/function-grpc";
 import { type FunctionCallOptions, PACKAGE_KEY } from "@xfn/runner-grpc";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { rawCall } from "../../packages/runner-grpc/testing/raw-call.ts";
@@ -103,9 +97,8 @@ describe("xfn-runner serves functions of packages", needs("crun", "go-functions"
 
   test("the stderr of a server during a failed call is in the error", async () => {
     using client = clientOf({ endpoint: server.addresses[0] ?? "" });
-    const run = new FunctionClient(
-      new PackageCaller(async (path, message) => await client.callFunction(GO, path, message)),
-    ).run(requestFor("fail"), { timeoutMs: 30_000 });
+    const call = (path: string, message: Uint8Array) => client.callFunction(GO, path, message);
+    const run = new FunctionClient({ call }).run(requestFor("fail"), { timeoutMs: 30_000 });
     await expect(run).rejects.toMatchObject({ name: "RunnerGrpcError", stderr: "failing\n" });
   });
 
@@ -126,9 +119,7 @@ describe("xfn-runner serves functions of packages", needs("crun", "go-functions"
       using client = clientOf({ endpoint: server.addresses[0] ?? "" });
       const greet = async (options: FunctionCallOptions): Promise<unknown> => {
         const forward = (path: string, message: Uint8Array) => client.callFunction(name, path, message, options);
-        const { response } = await new FunctionClient(new PackageCaller(forward)).run(requestFor("Ada"), {
-          timeoutMs: 30_000,
-        });
+        const { response } = await new FunctionClient({ call: forward }).run(requestFor("Ada"), { timeoutMs: 30_000 });
         return greetingOf(response);
       };
       const refused = { code: "PullFailed", retryable: false };

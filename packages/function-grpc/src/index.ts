@@ -8,7 +8,6 @@ export {
 export { FunctionConnection } from "./client/connection.ts";
 export { dial, type FunctionTarget, parseTarget, type TargetCertificates } from "./client/dial.ts";
 export { type FunctionCaller, FunctionClient, type FunctionRun, type UnaryCaller } from "./client/function-client.ts";
-export { type ForwardedCall, PackageCaller } from "./client/package-caller.ts";
 export {
   MAX_CALLS,
   type RequirementsSource,

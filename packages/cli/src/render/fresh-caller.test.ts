@@ -1,7 +1,7 @@
 import type { FunctionCaller, FunctionRequest } from "@xfn/function-grpc";
 import type { OpenFunction } from "@xfn/pipeline/packages";
 import { expect, test } from "vitest";
-import { FreshCaller } from "./fresh-caller.ts";
+import { type FreshCaller, freshCaller } from "./fresh-caller.ts";
 
 const REQUEST: FunctionRequest = { observed: { resources: new Map() }, desired: { resources: new Map() } };
 
@@ -17,7 +17,7 @@ function opening(): { caller: FreshCaller; events: string[] } {
     };
     return await Promise.resolve({ caller: { run }, close: () => void events.push(`close ${number}`) });
   };
-  return { caller: new FreshCaller(open), events };
+  return { caller: freshCaller(open), events };
 }
 
 test("each call has a server of its own, which ends although the call fails; the first is started ahead", async () => {

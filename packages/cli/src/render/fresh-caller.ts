@@ -1,49 +1,47 @@
-import type { FunctionCaller, FunctionRun } from "@xfn/function-grpc";
+import type { FunctionCaller } from "@xfn/function-grpc";
 import type { OpenFunction } from "@xfn/pipeline/packages";
 
 /** Makes each call in a server of its own, which ends after the call. */
-export class FreshCaller implements FunctionCaller {
-  readonly #open: () => Promise<OpenFunction>;
-  readonly #used: Set<OpenFunction> = new Set();
-  /** The server for the next call. */
-  #next: Promise<OpenFunction> | undefined;
-  #closed = false;
-
-  constructor(open: () => Promise<OpenFunction>) {
-    this.#open = open;
-  }
-
+export interface FreshCaller extends FunctionCaller {
   /** Starts the server of the first call ahead of it. Rejects if it cannot be started. */
-  async prepare(): Promise<void> {
-    this.#next ??= this.#start();
-    await this.#next;
-  }
-
-  async run(...call: Parameters<FunctionCaller["run"]>): Promise<FunctionRun> {
-    const starting = this.#next ?? this.#start();
-    this.#next = undefined;
-    const open = await starting;
-    try {
-      return await open.caller.run(...call);
-    } finally {
-      this.#end(open);
-    }
-  }
-
+  prepare(): Promise<void>;
   /** Ends all servers, and those that still start. */
-  close(): void {
-    this.#closed = true;
-    for (const open of this.#used) this.#end(open);
-  }
+  close(): void;
+}
 
-  async #start(): Promise<OpenFunction> {
-    const open = await this.#open();
-    this.#used.add(open);
-    if (this.#closed) this.#end(open);
-    return open;
-  }
-
-  #end(open: OpenFunction): void {
-    if (this.#used.delete(open)) open.close();
-  }
+/** @param open starts a server */
+export function freshCaller(open: () => Promise<OpenFunction>): FreshCaller {
+  const used = new Set<OpenFunction>();
+  /** The server for the next call. */
+  let next: Promise<OpenFunction> | undefined;
+  let isClosed = false;
+  const end = (one: OpenFunction): void => {
+    if (used.delete(one)) one.close();
+  };
+  const start = async (): Promise<OpenFunction> => {
+    const started = await open();
+    used.add(started);
+    if (isClosed) end(started);
+    return started;
+  };
+  return {
+    async prepare() {
+      next ??= start();
+      await next;
+    },
+    async run(...call) {
+      const starting = next ?? start();
+      next = undefined;
+      const started = await starting;
+      try {
+        return await started.caller.run(...call);
+      } finally {
+        end(started);
+      }
+    },
+    close() {
+      isClosed = true;
+      for (const one of used) end(one);
+    },
+  };
 }

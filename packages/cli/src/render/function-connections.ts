@@ -1,11 +1,11 @@
 import type { PackageStep, PullPolicy } from "@xfn/composition";
-import { type FunctionCaller, FunctionClient, PackageCaller } from "@xfn/function-grpc";
+import { type FunctionCaller, FunctionClient, type UnaryCaller } from "@xfn/function-grpc";
 import type { FunctionConnector } from "@xfn/pipeline";
 import { type FunctionPackage, type OpenFunction, openRunning, openServed } from "@xfn/pipeline/packages";
 import type { FunctionHost } from "@xfn/runner-contract";
 import { CliError } from "../errors/cli-error.ts";
 import type { PackageRunner } from "../runner/lazy-runner.ts";
-import { FreshCaller } from "./fresh-caller.ts";
+import { freshCaller } from "./fresh-caller.ts";
 
 export interface FunctionConnectionsInput {
   /** The Functions of FUNCTIONS; none without it. */
@@ -90,7 +90,7 @@ export class FunctionConnections implements FunctionConnector {
 
   async #serve(fn: FunctionPackage): Promise<FunctionCaller> {
     if (this.#input.fresh) {
-      const caller = new FreshCaller(async () => await this.#open(fn));
+      const caller = freshCaller(async () => await this.#open(fn));
       this.#release(() => caller.close());
       await caller.prepare();
       return caller;
@@ -137,9 +137,9 @@ function openAtRunner(host: PackageRunner, { name, image, env, pull, onStderr }:
       `Function ${name} has render.crossplane.io/runtime-docker-env, and a runner takes no environment variables: remove it, or --runner`,
     );
   }
-  const caller = new PackageCaller(async (path, message, { timeoutMs, signal }) => {
+  const call: UnaryCaller["call"] = async (path, message, { timeoutMs, signal }) => {
     const options = { timeoutMs, onStderr, ...(pull && { pullPolicy: pull }), ...(signal && { signal }) };
     return await host.callFunction(image, path, message, options);
-  });
-  return { caller: new FunctionClient(caller), close: () => undefined };
+  };
+  return { caller: new FunctionClient({ call }), close: () => undefined };
 }

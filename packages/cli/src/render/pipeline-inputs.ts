@@ -5,7 +5,7 @@ import type { RenderInput } from "@xfn/pipeline";
 import { CliError } from "../errors/cli-error.ts";
 import { keyAndValue } from "../flags/key-value.ts";
 import type { PipelineOptions } from "./pipeline-options.ts";
-import { RequiredObjects } from "./required-objects.ts";
+import { requiredObjects } from "./required-objects.ts";
 import { readSchemas } from "./required-schemas.ts";
 
 /** Inputs of functions of `mode: Pipeline` in addition to the state. */
@@ -26,7 +26,7 @@ export async function readPipelineInputs(
   const paths = [...(options.requiredResources ?? []), ...(options.extraResources ?? [])];
   if (functionCredentials !== undefined) paths.push(functionCredentials);
   const given = await Promise.all(paths.map(documentsOfAll));
-  const objects = new RequiredObjects([...observed, ...given.flat().map(({ value }) => value)]);
+  const objects = requiredObjects([...observed, ...given.flat().map(({ value }) => value)]);
   const schemaOf = requiredSchemas === undefined ? () => undefined : readSchemas(requiredSchemas);
   return {
     required: {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { RequiredObjects } from "./required-objects.ts";
+import { requiredObjects } from "./required-objects.ts";
 import { readSchemas } from "./required-schemas.ts";
 
 const zone = (name: string, namespace?: string, labels = {}) => ({
@@ -14,7 +14,7 @@ const OF_ZONES = { apiVersion: "example.org/v1", kind: "Zone" };
 
 test("selects by name within a namespace, and by labels in all, sorted", () => {
   const live = { live: "yes" };
-  const objects = new RequiredObjects([
+  const objects = requiredObjects([
     zone("z1", "b", live),
     zone("z2", undefined, live),
     zone("z1"),
@@ -43,7 +43,7 @@ test("reads the data of Secrets", () => {
     data: { a: Buffer.from("one").toString("base64") },
     stringData: { b: "two" },
   };
-  const objects = new RequiredObjects([secret]);
+  const objects = requiredObjects([secret]);
   expect(objects.secret({ namespace: "ns", name: "keys" })).toEqual(
     new Map([
       ["a", Buffer.from("one")],

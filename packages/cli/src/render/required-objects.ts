@@ -5,31 +5,32 @@ type Required = NonNullable<RenderInput["required"]>;
 type ResourceSelector = Parameters<Required["resources"]>[0];
 type ResourceState = Awaited<ReturnType<Required["resources"]>>[number];
 
-/** The objects of a render's files, as an API server would have them. The last object of a name wins. */
-export class RequiredObjects {
-  readonly #objects: Map<string, KubernetesObject> = new Map();
-
-  constructor(objects: readonly JsonValue[]) {
-    for (const object of objects.filter(isObject)) this.#objects.set(keyOf(object), object);
-  }
-
+/** The objects of a render's files, as an API server would have them. */
+export interface RequiredObjects {
   /** The objects that a selector selects, sorted by namespace and name. */
-  select(selector: ResourceSelector): ResourceState[] {
-    return [...this.#objects.values()]
-      .filter((object) => isSelected(object, selector))
-      .map((resource): [string, ResourceState] => [placeOf(resource), { resource }])
-      .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-      .map(([, state]) => state);
-  }
-
+  select(selector: ResourceSelector): ResourceState[];
   /** The data of a Secret. Undefined if there is none of that name. */
-  secret({ namespace, name }: SecretReference): ReadonlyMap<string, Uint8Array> | undefined {
-    const secret = this.#objects.get(keyOf({ apiVersion: "v1", kind: "Secret", metadata: { name, namespace } }));
-    if (secret === undefined) return undefined;
-    const data = texts(secret["data"]).map(([key, value]): [string, Uint8Array] => [key, Buffer.from(value, "base64")]);
-    const plain = texts(secret["stringData"]).map(([key, value]): [string, Uint8Array] => [key, Buffer.from(value)]);
-    return new Map([...data, ...plain]);
-  }
+  secret(reference: SecretReference): ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+/** @param given the values of documents. The last object of a name wins. */
+export function requiredObjects(given: readonly JsonValue[]): RequiredObjects {
+  const objects = new Map(given.filter(isObject).map((object): [string, KubernetesObject] => [keyOf(object), object]));
+  return {
+    select: (selector) =>
+      [...objects.values()]
+        .filter((object) => isSelected(object, selector))
+        .map((resource): [string, ResourceState] => [placeOf(resource), { resource }])
+        .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+        .map(([, state]) => state),
+    secret({ namespace, name }) {
+      const secret = objects.get(keyOf({ apiVersion: "v1", kind: "Secret", metadata: { name, namespace } }));
+      if (secret === undefined) return undefined;
+      const data = texts(secret["data"]).map(([key, value]) => [key, Buffer.from(value, "base64")] as const);
+      const plain = texts(secret["stringData"]).map(([key, value]) => [key, Buffer.from(value)] as const);
+      return new Map([...data, ...plain]);
+    },
+  };
 }
 
 function isSelected(object: KubernetesObject, { apiVersion, kind, namespace, match }: ResourceSelector): boolean {

@@ -4,9 +4,9 @@ import {
   type FunctionCaller,
   FunctionClient,
   type FunctionTarget,
-  PackageCaller,
   parseTarget,
   type TargetCertificates,
+  type UnaryCaller,
 } from "@xfn/function-grpc";
 import type { RegistryAuth } from "@xfn/pipeline";
 import type { DeployedFunction, FunctionDirectory, PackageUse } from "../objects/context.ts";
@@ -94,12 +94,12 @@ export class ConnectedFunctions implements FunctionDirectory {
   }
 
   byPackage(reference: string, { step, auth: authOf }: PackageUse): FunctionCaller {
-    const caller = new PackageCaller(async (path, message, { timeoutMs, signal }) => {
+    const call: UnaryCaller["call"] = async (path, message, { timeoutMs, signal }) => {
       const auth = await authOf(reference);
       const options = { timeoutMs, step, ...(auth && { auth }), ...(signal && { signal }) };
       return await this.#host.callFunction(reference, path, message, options);
-    });
-    return new FunctionClient(caller, reference);
+    };
+    return new FunctionClient({ call }, reference);
   }
 
   byEndpoint(reference: string, { runtime, endpoint, certificates }: DeployedFunction): FunctionCaller {

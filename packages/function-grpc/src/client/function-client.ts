@@ -1,5 +1,4 @@
 import { outputLimits } from "@xfn/functionio";
-import { FunctionCallError } from "../errors/function-call-error.ts";
 import { decodeResponse } from "../message/decode-response.ts";
 import { encodeRequest } from "../message/encode-request.ts";
 import type { FunctionRequest, FunctionResponse } from "../message/function-message.ts";
@@ -7,7 +6,7 @@ import { METHOD_V1, METHOD_V1BETA1 } from "../message/methods.ts";
 import { type CallOptions, type FunctionRunOptions, MAX_RESPONSE_BYTES } from "./call-options.ts";
 import { UNIMPLEMENTED } from "./status.ts";
 
-/** Makes unary gRPC calls: a {@link FunctionConnection}. */
+/** Makes unary gRPC calls: a {@link FunctionConnection}, or the client of a runner that serves the function. */
 export interface UnaryCaller {
   call(path: string, message: Uint8Array, options: CallOptions): Promise<Uint8Array>;
 }
@@ -70,10 +69,17 @@ export class FunctionClient implements FunctionCaller {
     try {
       return await this.#caller.call(method, bytes, options);
     } catch (error) {
-      const older = error instanceof FunctionCallError && error.status === UNIMPLEMENTED && method === METHOD_V1;
-      if (!older) throw error;
+      // Functions of Crossplane 1.14 to 1.16 serve only the older method.
+      if (method !== METHOD_V1 || !isUnimplemented(error)) throw error;
       this.#method = METHOD_V1BETA1;
       return await this.#caller.call(METHOD_V1BETA1, bytes, options);
     }
   }
+}
+
+/** The status is a number, or in errors of a runner its gRPC name. */
+function isUnimplemented(error: unknown): boolean {
+  return (
+    error instanceof Error && "status" in error && [UNIMPLEMENTED, "UNIMPLEMENTED"].includes(error.status as string)
+  );
 }

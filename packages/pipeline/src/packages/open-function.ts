@@ -1,11 +1,4 @@
-import {
-  dial,
-  type FunctionCaller,
-  FunctionClient,
-  FunctionConnection,
-  type FunctionRun,
-  parseTarget,
-} from "@xfn/function-grpc";
+import { dial, type FunctionCaller, FunctionClient, FunctionConnection, parseTarget } from "@xfn/function-grpc";
 import type { FunctionHost, ServedFunction, ServeOptions } from "@xfn/runner-contract";
 import { FunctionPackageError } from "./function-package-error.ts";
 
@@ -34,7 +27,7 @@ export async function openServed(
       connection.close();
       served.release();
     };
-    return { caller: new ServedCaller(new FunctionClient(connection), served, onStderr), close };
+    return { caller: withStderr(new FunctionClient(connection), served, onStderr), close };
   } catch (error) {
     served.release();
     throw error;
@@ -65,26 +58,18 @@ export async function openRunning(name: string, target: string, signal?: AbortSi
 }
 
 /** Reports the server's stderr during a call, and adds it to errors. */
-class ServedCaller implements FunctionCaller {
-  readonly #caller: FunctionCaller;
-  readonly #served: ServedFunction;
-  readonly #onStderr: (text: string) => void;
-
-  constructor(caller: FunctionCaller, served: ServedFunction, onStderr: (text: string) => void) {
-    this.#caller = caller;
-    this.#served = served;
-    this.#onStderr = onStderr;
-  }
-
-  async run(...call: Parameters<FunctionCaller["run"]>): Promise<FunctionRun> {
-    const before = this.#served.written();
-    try {
-      return await this.#caller.run(...call);
-    } catch (error) {
-      const stderr = await this.#served.stderr();
-      throw error instanceof Error && stderr !== "" ? Object.assign(error, { stderr }) : error;
-    } finally {
-      this.#onStderr(await this.#served.stderr(before));
-    }
-  }
+function withStderr(caller: FunctionCaller, served: ServedFunction, onStderr: (text: string) => void): FunctionCaller {
+  return {
+    async run(...call) {
+      const before = served.written();
+      try {
+        return await caller.run(...call);
+      } catch (error) {
+        const stderr = await served.stderr();
+        throw error instanceof Error && stderr !== "" ? Object.assign(error, { stderr }) : error;
+      } finally {
+        onStderr(await served.stderr(before));
+      }
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import type { PackageStep } from "@xfn/composition";
+import { type PackageStep, traitsOf } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
 import {
   type FunctionCaller,
@@ -25,7 +25,6 @@ import type { StepResult } from "../outcome/step-result.ts";
 import { desiredState, observedState, takeDesired } from "./border.ts";
 import { checkDesired } from "./check-desired.ts";
 import { memoized } from "./memoized.ts";
-import { imageOf } from "./package-name.ts";
 import type { PreparedStep, Run, State, StepReport } from "./step.ts";
 
 /** The time for which Crossplane's reconciler waits for all functions together. */
@@ -111,7 +110,7 @@ async function callPackage(
     maxResponseBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     signal,
     // A stored response could outlive a change of its credentials.
-    ...(credentials.size === 0 && responses && { responses: responses.of(responseKey, imageOf(step)) }),
+    ...(credentials.size === 0 && responses && { responses: responses.of(responseKey, traitsOf(step).target) }),
   };
   let calls = 0;
   const counted: FunctionCaller = {
@@ -275,6 +274,6 @@ function isTransient(cause: unknown): boolean {
 }
 
 function failedStep(step: PackageStep): FailedStep {
-  const image = imageOf(step);
+  const { target: image } = traitsOf(step);
   return { step: step.name, image, called: `function ${image}` };
 }

@@ -1,8 +1,7 @@
-import { type Composition, isComplete, type PackageStep, type Step, stepsOf } from "@xfn/composition";
+import { type Composition, isComplete, type PackageStep, type Step, stepsOf, traitsOf } from "@xfn/composition";
 import { containerCall } from "./container-call.ts";
 import { COMPLETE, functionIOStep, OVERLAY, type Sharing } from "./function-io-step.ts";
 import { memoized } from "./memoized.ts";
-import { imageOf } from "./package-name.ts";
 import { hasTemplates, templatesStep } from "./run-templates.ts";
 import type { PlannedStep } from "./step.ts";
 import { webhookCall } from "./webhook-call.ts";
@@ -34,7 +33,7 @@ function plannedStep(step: Step, sharing: Sharing): PlannedStep {
 
 function packageStep(step: PackageStep): PlannedStep {
   return {
-    description: { name: step.name, kind: "function", image: imageOf(step) },
+    description: { name: step.name, kind: "function", image: traitsOf(step).target },
     async prepare(run, signal) {
       // Loaded on demand: most Compositions need no gRPC.
       const { preparePackage } = await import("./call-package.ts");

@@ -1,6 +1,5 @@
-import { type Composition, type PackageStep, packageStepsOf } from "@xfn/composition";
+import { type Composition, type PackageStep, packageStepsOf, traitsOf } from "@xfn/composition";
 import { type FunctionRequest, type FunctionResponse, type FunctionRun, NO_REQUIREMENTS } from "@xfn/function-grpc";
-import { imageOf } from "../steps/package-name.ts";
 import type { FunctionConnector } from "../steps/pipeline-input.ts";
 import { didYouMean } from "./messages.ts";
 import type { PackageContainers } from "./package-containers.ts";
@@ -57,11 +56,11 @@ export function runOf(request: FunctionRequest, response: Partial<FunctionRespon
 }
 
 function handlerOf(step: PackageStep, handlers: ReadonlyMap<string, TestPackage>): TestPackage | undefined {
-  return handlers.get(step.name) ?? handlers.get(imageOf(step));
+  return handlers.get(step.name) ?? handlers.get(traitsOf(step).target);
 }
 
 function checkKey(key: string, steps: readonly PackageStep[]): void {
-  const known = steps.flatMap((step) => [step.name, imageOf(step)]);
+  const known = steps.flatMap((step) => [step.name, traitsOf(step).target]);
   if (known.includes(key)) return;
   throw new TestingError(
     "UnknownFunction",
@@ -70,7 +69,7 @@ function checkKey(key: string, steps: readonly PackageStep[]): void {
 }
 
 function missingPackage(step: PackageStep, known: readonly string[]): TestingError {
-  const name = imageOf(step);
+  const name = traitsOf(step).target;
   const has = known.length === 0 ? "" : `. functionPackages has ${known.join(", ")}${didYouMean(name, known)}`;
   return new TestingError(
     "MissingFunction",
