@@ -1,5 +1,4 @@
 import { ImageError } from "../base/errors.ts";
-import { digestOf } from "../image/digest.ts";
 import type { Descriptor, Manifest } from "../image/manifest.ts";
 import {
   OCI_CONFIG,
@@ -14,7 +13,7 @@ import { readImageConfig, readImageManifest } from "../store/read-image.ts";
 import type { Image, Store } from "../store/store.ts";
 import { annotationsField, type BuildConfig, imageConfig } from "./build-config.ts";
 import type { BuildLayer, BuiltLayer } from "./build-layer.ts";
-import { type BuildTarget, buildTarget, copyBlob } from "./build-target.ts";
+import { type BuildTarget, buildTarget, copyBlob, writeContent } from "./build-target.ts";
 
 /** One image: layers on a base, and its config. */
 export interface ImageSpec {
@@ -98,9 +97,7 @@ export async function buildIndex(options: BuildIndexOptions): Promise<BuiltIndex
       manifests.push(descriptor);
     }
     const index = { schemaVersion: 2, mediaType: OCI_INDEX, manifests, ...annotationsField(annotations) };
-    const bytes = Buffer.from(JSON.stringify(index));
-    const top = { mediaType: OCI_INDEX, digest: digestOf(bytes), size: bytes.length };
-    target.write(top.digest, bytes);
+    const top = writeContent(target, OCI_INDEX, index);
     return {
       name: target.finish(top),
       digest: top.digest,
@@ -138,20 +135,14 @@ async function writeImage(
   // The caller may have changed the base's fields, such as its labels.
   const from = whole === undefined ? undefined : { ...whole, config: { ...whole.config, ...base?.config.config } };
   const all = [...inheritedLayers(store, target, inherited), ...own];
-  const configBytes = Buffer.from(JSON.stringify(imageConfig(from, built, config, platform)));
-  const configDescriptor = { mediaType: OCI_CONFIG, digest: digestOf(configBytes), size: configBytes.length };
-  target.write(configDescriptor.digest, configBytes);
   const manifest = {
     schemaVersion: 2,
     mediaType: OCI_MANIFEST,
-    config: configDescriptor,
+    config: writeContent(target, OCI_CONFIG, imageConfig(from, built, config, platform)),
     layers: all,
     ...annotationsField(annotations),
   };
-  const bytes = Buffer.from(JSON.stringify(manifest));
-  const descriptor = { mediaType: OCI_MANIFEST, digest: digestOf(bytes), size: bytes.length, platform };
-  target.write(descriptor.digest, bytes);
-  return { descriptor, layers: all };
+  return { descriptor: { ...writeContent(target, OCI_MANIFEST, manifest), platform }, layers: all };
 }
 
 async function packLayer(target: BuildTarget, layer: BuildLayer, isBottom: boolean, at: number): Promise<BuiltLayer> {

@@ -1,10 +1,8 @@
 import { ImageError } from "../base/errors.ts";
-import { digestOf } from "../image/digest.ts";
-import type { Descriptor } from "../image/manifest.ts";
 import { OCI_MANIFEST, WASM_CONFIG, WASM_LAYER } from "../image/media-types.ts";
 import { annotationsField } from "./build-config.ts";
 import type { BuildOptions, BuiltImage } from "./build-image.ts";
-import { type BuildTarget, buildTarget } from "./build-target.ts";
+import { buildTarget, writeContent } from "./build-target.ts";
 
 /** Options of {@link buildModule}. */
 export interface BuildModuleOptions extends Pick<BuildOptions, "store" | "name" | "annotations"> {
@@ -21,9 +19,13 @@ export interface BuildModuleOptions extends Pick<BuildOptions, "store" | "name" 
 export function buildModule({ store, name, module, annotations }: BuildModuleOptions): BuiltImage {
   try {
     const target = buildTarget(store, name);
-    const layer = write(target, WASM_LAYER, module);
+    const layer = writeContent(target, WASM_LAYER, module);
     // Without a time, so that the same module gives the same digest.
-    const config = write(target, WASM_CONFIG, { architecture: "wasm", os: "wasip1", layerDigests: [layer.digest] });
+    const config = writeContent(target, WASM_CONFIG, {
+      architecture: "wasm",
+      os: "wasip1",
+      layerDigests: [layer.digest],
+    });
     const manifest = {
       schemaVersion: 2,
       mediaType: OCI_MANIFEST,
@@ -31,16 +33,9 @@ export function buildModule({ store, name, module, annotations }: BuildModuleOpt
       layers: [layer],
       ...annotationsField(annotations),
     };
-    const top = write(target, OCI_MANIFEST, manifest);
+    const top = writeContent(target, OCI_MANIFEST, manifest);
     return { name: target.finish(top), digest: top.digest, layers: [layer] };
   } catch (error) {
     throw ImageError.from(error, { image: name });
   }
-}
-
-function write(target: BuildTarget, mediaType: string, content: Uint8Array | object): Descriptor {
-  const bytes = content instanceof Uint8Array ? content : Buffer.from(JSON.stringify(content));
-  const digest = digestOf(bytes);
-  target.write(digest, bytes);
-  return { mediaType, digest, size: bytes.length };
 }

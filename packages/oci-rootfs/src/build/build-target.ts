@@ -1,5 +1,6 @@
 import { constants, copyFileSync } from "node:fs";
 import { ImageError } from "../base/errors.ts";
+import { digestOf } from "../image/digest.ts";
 import { isLayoutName, parseLayoutName, parseReference, storeNames } from "../image/image-name.ts";
 import type { Descriptor } from "../image/manifest.ts";
 import { layoutWriter } from "../store/layout.ts";
@@ -20,6 +21,14 @@ export interface BuildTarget {
 /** An OCI layout for `oci:DIR[:TAG]`, else the store. */
 export function buildTarget(store: Store, name: string): BuildTarget {
   return isLayoutName(name) ? layoutTarget(name) : storeTarget(store, name);
+}
+
+/** Writes a manifest, an index, a config or a module. */
+export function writeContent(target: BuildTarget, mediaType: string, content: Uint8Array | object): Descriptor {
+  const bytes = content instanceof Uint8Array ? content : Buffer.from(JSON.stringify(content));
+  const digest = digestOf(bytes);
+  target.write(digest, bytes);
+  return { mediaType, digest, size: bytes.length };
 }
 
 /** Copies a layer of the base to the target. @throws ImageError NotFound if it is no longer in the store */

@@ -8,7 +8,7 @@ import type { Descriptor, Manifest } from "../image/manifest.ts";
 import type { Platform } from "../image/platform.ts";
 import { unsafe } from "../layer/entry-path.ts";
 import type { LayerLimits } from "../layer/layer-limits.ts";
-import { LayerFit } from "./layer-fit.ts";
+import { layerFit } from "./layer-fit.ts";
 import type { LayerStore, StoredLayer } from "./layer-store.ts";
 
 export interface FetchOptions {
@@ -124,14 +124,14 @@ export class ImageLayers {
     let stacked: StoredLayer[] = [];
     const chains = chainIds(diffIds);
     const { source, signal } = options;
-    const fit = new LayerFit(signal);
+    const isCorrectOn = layerFit(signal);
     for (const [i, layer] of layers.entries()) {
       const [descriptor, diffId] = [manifest.layers[i] as Descriptor, diffIds[i] as string];
       throwIfAborted(signal);
       if (layer.record.opaque.includes("")) stacked = [];
       try {
         const position = { lower: stacked.map(({ root }) => root), alone: layer.root };
-        const fitting = (await fit.isCorrectOn(layer, stacked))
+        const fitting = (await isCorrectOn(layer, stacked))
           ? layer
           : await this.#layers.ensureOn(position, chains[i] as string, { descriptor, diffId, source, signal });
         // A link of a lower layer can make the mark of another directory one of the root.

@@ -14,7 +14,9 @@ import type { LayerLimits } from "../layer/layer-limits.ts";
 import type { LayerRecord } from "../layer/layer-record.ts";
 import { abandon, complete, completeFile, type GrowingFile, grow, growingFile } from "../worker/growing-file.ts";
 import { readLayerRecord } from "../worker/layer-record-files.ts";
-import { LayerUnpacker, type Position, type Unpacking, type UnpackRequest } from "./layer-unpacker.ts";
+import { runInWorker } from "../worker/run-in-worker.ts";
+import type { PackedLayer, Position } from "../worker/unpack-job.ts";
+import { LayerUnpacker, type Unpacking } from "./layer-unpacker.ts";
 import { spentBuffers } from "./spent-buffers.ts";
 import type { StoreDirectory } from "./store-directory.ts";
 
@@ -48,6 +50,7 @@ export interface LayerRequest {
 export class LayerStore {
   readonly #store: StoreDirectory;
   readonly #owner: Owner | undefined;
+  readonly #limits: LayerLimits;
   readonly #unpacker: LayerUnpacker;
   readonly #flights = new SingleFlight<StoredLayer>();
   readonly #known = new BoundedCache<StoredLayer>(MAX_KNOWN_BYTES, layerBytes);
@@ -55,7 +58,8 @@ export class LayerStore {
   constructor(store: StoreDirectory, owner: Owner | undefined, limits: LayerLimits) {
     this.#store = store;
     this.#owner = owner;
-    this.#unpacker = new LayerUnpacker(store, owner, limits);
+    this.#limits = limits;
+    this.#unpacker = new LayerUnpacker(store, owner);
   }
 
   /** The name of a layer's directory, from the digest of its content and the owner of its files. */
@@ -144,7 +148,7 @@ export class LayerStore {
     signal: AbortSignal,
   ): Promise<StoredLayer> {
     return await this.#readingBlob(request, signal, async (packed) => {
-      const unpacking = this.#unpacker.start({ ...packed, position }, signal);
+      const unpacking = this.#unpacker.start(packed, position, signal);
       try {
         await unpacking.record;
         return this.#commit(key, request, unpacking.directory);
@@ -158,23 +162,24 @@ export class LayerStore {
   /** Verifies that the store's blob is that of an unpacked layer. */
   async #verifyBlob(request: LayerRequest, unpacked: StoredLayer, signal: AbortSignal): Promise<StoredLayer> {
     return await this.#readingBlob(request, signal, async (packed) => {
-      await this.#unpacker.verify(packed, signal);
+      await runInWorker("verify", packed, { signal });
       this.#store.recordUnpackedDigest(request.descriptor.digest, request.diffId);
       return unpacked;
     });
   }
 
   async #readingBlob(
-    { descriptor, diffId }: LayerRequest,
+    request: LayerRequest,
     signal: AbortSignal,
-    work: (packed: Parameters<LayerUnpacker["verify"]>[0]) => Promise<StoredLayer>,
+    work: (packed: PackedLayer) => Promise<StoredLayer>,
   ): Promise<StoredLayer> {
-    const file = completeFile(this.#store.blobPath(descriptor.digest));
+    const { digest, size } = request.descriptor;
+    const file = completeFile(this.#store.blobPath(digest));
     const forget = onAbort(signal, () => abandon(file));
     try {
-      return await work({ file, diffId, ...packedAs(descriptor), verify: descriptor });
+      return await work({ ...this.#packed(request, file), verify: { digest, size } });
     } catch (error) {
-      throw ImageError.from(error, { digest: descriptor.digest });
+      throw ImageError.from(error, { digest });
     } finally {
       forget();
     }
@@ -191,7 +196,7 @@ export class LayerStore {
     if (source === undefined) throw new ImageError("NotFound", "not in the store", { digest: descriptor.digest });
     const temporary = this.#store.temporary();
     const file = growingFile(temporary);
-    const packed = { file, diffId, ...packedAs(descriptor), verify: undefined };
+    const packed = this.#packed(request, file);
     // Stops the worker after a failure of the transfer.
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
@@ -201,8 +206,8 @@ export class LayerStore {
     try {
       opened = openSync(temporary, "wx", 0o600);
       const stream = await source.blob(descriptor, signal);
-      if (unpacked === undefined) unpacking = this.#unpacker.start(packed, either);
-      checked = unpacking?.record ?? this.#unpacker.verify(packed, either);
+      if (unpacked === undefined) unpacking = this.#unpacker.start(packed, undefined, either);
+      checked = unpacking?.record ?? runInWorker("verify", packed, { signal: either });
       await this.#receive(request, stream, opened, file, checked, signal);
       await checked;
       this.#store.commit(temporary, this.#store.blobPath(descriptor.digest));
@@ -253,6 +258,13 @@ export class LayerStore {
     complete(file);
   }
 
+  /** A layer whose writer verifies the packed bytes. */
+  #packed({ descriptor, diffId }: LayerRequest, file: GrowingFile): PackedLayer {
+    const { mediaType, size } = descriptor;
+    const isModule = isModuleLayer(mediaType);
+    return { file, limits: this.#limits, diffId, packedBytes: size, isModule, verify: undefined };
+  }
+
   #commit(key: string, { descriptor, diffId }: LayerRequest, directory: string): StoredLayer {
     if (!this.#store.commit(directory, this.#store.layerPath(key))) this.#store.discard(directory);
     this.#store.recordUnpackedDigest(descriptor.digest, diffId);
@@ -261,10 +273,6 @@ export class LayerStore {
       throw new ImageError("StoreFailed", `another process removed ${this.#store.layerPath(key)}`);
     return layer;
   }
-}
-
-function packedAs({ mediaType, size }: Descriptor): Pick<UnpackRequest, "packedBytes" | "isModule"> {
-  return { packedBytes: size, isModule: isModuleLayer(mediaType) };
 }
 
 function isDamage({ code }: ImageError): boolean {

@@ -1,7 +1,7 @@
-import { Worker } from "node:worker_threads";
+import { messageOf } from "@xfn/errors";
 import { ImageError } from "../base/errors.ts";
-import type { SentError } from "../worker/sent-error.ts";
-import { receiveError } from "../worker/sent-error.ts";
+import { type JobOutcome, WorkerThreads } from "../threads/worker-threads.ts";
+import { receiveError, type SentError } from "../worker/sent-error.ts";
 import type { PruneResult } from "./collect.ts";
 
 export interface PruneJob {
@@ -9,14 +9,13 @@ export interface PruneJob {
   readonly maxBytes: number;
 }
 
-export type PruneOutcome = { readonly result: PruneResult } | { readonly error: SentError };
-
 /** A full store is pruned to this part of its quota, so that the next images need no pruning. */
 const LOW_WATER = 0.9;
 /** Other processes use the same store, so its size is measured again. */
 const MEASURE_MS = 60_000;
 /** The records of 100,000 images. */
 const PRUNE_HEAP_MB = 512;
+const PRUNE_YOUNG_MB = 32;
 
 /** Bounds the size of a store: removes the least recently used images on a worker. */
 export class Quota {
@@ -65,26 +64,19 @@ export class Quota {
 }
 
 /** Prunes on a worker, because thousands of images take seconds. */
-function pruneInWorker(job: PruneJob): Promise<PruneResult> {
+async function pruneInWorker(job: PruneJob): Promise<PruneResult> {
   const name = import.meta.url.endsWith(".ts") ? "prune-worker.ts" : "prune-worker.js";
-  return new Promise((resolve, reject) => {
-    const died = (error: unknown): void => {
-      const why = error instanceof Error ? error.message : `exit code ${String(error)}`;
-      reject(new ImageError("StoreFailed", `the worker that prunes the image store exited: ${why}`, { cause: error }));
-    };
-    try {
-      const worker = new Worker(new URL(name, import.meta.url), {
-        workerData: job,
-        resourceLimits: { maxOldGenerationSizeMb: PRUNE_HEAP_MB },
-        execArgv: [],
-      });
-      worker.once("message", (outcome: PruneOutcome) => {
-        if ("error" in outcome) reject(receiveError(outcome.error));
-        else resolve(outcome.result);
-      });
-      worker.once("error", died).once("exit", died);
-    } catch (error) {
-      died(error);
-    }
+  const module = new URL(name, import.meta.url);
+  const threads = new WorkerThreads<PruneJob, JobOutcome<PruneResult, SentError>>({
+    threads: 1,
+    heapMb: PRUNE_HEAP_MB,
+    youngMb: PRUNE_YOUNG_MB,
+    idleMs: 0,
+    module,
   });
+  const outcome = await threads.run(job).catch((cause: unknown) => {
+    throw new ImageError("StoreFailed", `the image store cannot be pruned: ${messageOf(cause)}`, { cause });
+  });
+  if ("error" in outcome) throw receiveError(outcome.error);
+  return outcome.result;
 }

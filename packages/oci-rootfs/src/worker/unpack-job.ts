@@ -21,15 +21,21 @@ export interface PackedLayer {
   readonly verify: Expected | undefined;
 }
 
+/** The position of a layer in one image. */
+export interface Position {
+  /** The directories of the layers below, bottom first. */
+  readonly lower: readonly string[];
+  /** The directory of the layer, unpacked alone before, which has the paths that it deletes and hides. */
+  readonly alone: string;
+}
+
 /** A layer to unpack. */
 export interface UnpackJob extends PackedLayer {
   /** The directory to create. Its records are written into its parent. */
   readonly root: string;
   readonly owner: Owner | undefined;
-  /** The directories of the layers below, bottom first, if the layer is unpacked for its position in one image. */
-  readonly lower: readonly string[] | undefined;
-  /** The directory of the layer, unpacked alone before, which has the paths that it deletes and hides. */
-  readonly alone: string | undefined;
+  /** The position for which the layer is unpacked; undefined: alone. */
+  readonly position: Position | undefined;
 }
 
 /** Limits beyond which a layer is left to a worker. */
@@ -48,15 +54,15 @@ export interface FitJob {
 
 /** Unpacks a layer on this thread. Returns undefined if it is not small. @throws ImageError */
 export async function unpackHere(job: UnpackJob, small?: SmallLayer): Promise<LayerRecord | undefined> {
-  const { root, owner, lower, alone } = job;
+  const { root, owner, position } = job;
   return await readingPacked(job, async (content) => {
     const unpacked = await unpackLayer({
       ...content,
       ...small,
       root,
       owner,
-      lower: lower && imageTree(lower),
-      named: alone === undefined ? undefined : readLayerPaths(alone).named,
+      lower: position && imageTree(position.lower),
+      named: position && readLayerPaths(position.alone).named,
     });
     if (unpacked !== undefined) writeLayerRecord(root, unpacked);
     return unpacked?.record;
