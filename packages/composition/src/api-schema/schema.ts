@@ -136,6 +136,19 @@ export const COUNT: Schema<number | bigint> = custom({ ...INTEGER.openApi, minim
   if (count !== undefined && count < 0) owner.error("Invalid", field, "must not be negative");
 });
 
+/** An integer between two bounds. */
+export function within<T extends number | bigint = number>(
+  minimum: number,
+  maximum: number,
+  more: JsonObject = {},
+): Schema<T> {
+  return custom<T>({ type: "integer", ...more, minimum, maximum }, (value, owner, field) => {
+    const number = owner.integer(field, value);
+    if (number === undefined || (number >= minimum && number <= maximum)) return;
+    owner.error("Invalid", field, `must be between ${minimum} and ${maximum}`);
+  });
+}
+
 export const ANY: Schema<JsonValue> = custom(
   { nullable: true, "x-kubernetes-preserve-unknown-fields": true },
   () => undefined,

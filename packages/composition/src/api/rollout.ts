@@ -1,7 +1,7 @@
 import { isObject } from "@xfn/json";
 import { map } from "../api-schema/list.ts";
 import { type ObjectSchema, object } from "../api-schema/object.ts";
-import { custom, required, type Schema, text } from "../api-schema/schema.ts";
+import { required, text, within } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { Rollout } from "./composition.ts";
 import { duration } from "./duration.ts";
@@ -14,15 +14,6 @@ export const ROLLOUT_DEFAULTS: Pick<Rollout, "durationMs" | "maxFailures"> = {
 
 const MAX_SHADOWS = 20;
 const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
-
-/** An integer between two bounds. */
-function within(minimum: number, maximum: number): Schema<number> {
-  return custom<number>({ type: "integer", minimum, maximum }, (value, owner, field) => {
-    const number = owner.integer(field, value);
-    if (number === undefined || (number >= minimum && number <= maximum)) return;
-    owner.error("Invalid", field, `must be between ${minimum} and ${maximum}`);
-  });
-}
 
 const CANARY: ObjectSchema<WrittenRollout["canary"]> = object<WrittenRollout["canary"]>(
   { percent: within(1, 100), matchLabels: map(text()) },

@@ -1,6 +1,6 @@
 import { parseDuration } from "@xfn/units";
 import type { Fields } from "../api-schema/object.ts";
-import { choice, custom, type Schema } from "../api-schema/schema.ts";
+import { choice, custom, type Schema, within } from "../api-schema/schema.ts";
 import { compileGuard } from "../schema/cel/guard.ts";
 import { MAX_TIMEOUT_MS, type StepSettings } from "./composition.ts";
 import { duration } from "./duration.ts";
@@ -11,16 +11,6 @@ const MAX_RETRIES = 10;
 
 /** Longer than any guard that a person can read. */
 const MAX_WHEN_LENGTH = 4096;
-
-const RETRIES: Schema<number | bigint> = custom(
-  { type: "integer", format: "int32", minimum: 0, maximum: MAX_RETRIES },
-  (value, owner, field) => {
-    const retries = owner.integer(field, value);
-    if (retries !== undefined && (retries < 0 || retries > MAX_RETRIES)) {
-      owner.error("Invalid", field, `must be between 0 and ${MAX_RETRIES}`);
-    }
-  },
-);
 
 const WHEN: Schema<string> = custom(
   { type: "string", minLength: 1, maxLength: MAX_WHEN_LENGTH },
@@ -45,7 +35,7 @@ export const SETTINGS: Fields<WrittenSettings> = {
     MAX_TIMEOUT_MS,
     "is longer than the 596h that a timeout can be",
   ),
-  retries: RETRIES,
+  retries: within<number | bigint>(0, MAX_RETRIES, { format: "int32" }),
   when: WHEN,
   schema: choice("Strict"),
 };
