@@ -1,40 +1,28 @@
 import { Shared } from "@xfn/lifetime";
 import type { Client, ResourceKind } from "../client/client.ts";
-import type { Cache, Informer, InformerOptions, Informers } from "./informer.ts";
+import type { InformerOptions, Informers } from "./informer.ts";
 import { type InformersOptions, KindInformer } from "./kind-informer.ts";
 
 /** Returns the informers of a client. Each starts when it is first acquired. */
 export function startInformers(client: Client, options: InformersOptions = {}): Informers {
-  return new SharedInformers(client, options);
-}
-
-class SharedInformers implements Informers {
-  readonly #client: Client;
-  readonly #options: InformersOptions;
-  readonly #shared = new Shared<string, KindInformer>((informer) => void informer.stop());
-  #stopped = false;
-
-  constructor(client: Client, options: InformersOptions) {
-    this.#client = client;
-    this.#options = options;
-  }
-
-  acquire(kind: ResourceKind, options: InformerOptions = {}): { informer: Informer; release(): void } {
-    if (this.#stopped) throw new TypeError("the informers are stopped");
-    const start = (): KindInformer => new KindInformer(this.#client, kind, options, this.#options);
-    const { value: informer, release } = this.#shared.use(keyOf(kind, options), start);
-    return { informer, release };
-  }
-
-  peek(kind: ResourceKind, options: InformerOptions = {}): Cache | undefined {
-    const informer = this.#shared.peek(keyOf(kind, options));
-    return informer?.synced === true ? informer.cache : undefined;
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await Promise.all(this.#shared.takeAll().map((informer) => informer.stop()));
-  }
+  const shared = new Shared<string, KindInformer>((informer) => void informer.stop());
+  let stopped = false;
+  return {
+    acquire(kind, selection = {}) {
+      if (stopped) throw new TypeError("the informers are stopped");
+      const start = (): KindInformer => new KindInformer(client, kind, selection, options);
+      const { value: informer, release } = shared.use(keyOf(kind, selection), start);
+      return { informer, release };
+    },
+    peek(kind, selection = {}) {
+      const informer = shared.peek(keyOf(kind, selection));
+      return informer?.synced === true ? informer.cache : undefined;
+    },
+    async stop() {
+      stopped = true;
+      await Promise.all(shared.takeAll().map((informer) => informer.stop()));
+    },
+  };
 }
 
 function keyOf({ group, version, plural }: ResourceKind, options: InformerOptions): string {

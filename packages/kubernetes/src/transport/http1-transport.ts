@@ -1,4 +1,4 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { messageOf } from "@xfn/errors";
@@ -6,7 +6,7 @@ import { unbracketed } from "@xfn/proxy";
 import type { ClusterAccess } from "../auth/access.ts";
 import { dialTls } from "./dial.ts";
 import { RequestGuard } from "./request-guard.ts";
-import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
+import { type HttpRequest, type HttpResponse, httpResponse, type Transport } from "./transport.ts";
 import { abortedRequest, closedTransport, TransportError } from "./transport-error.ts";
 
 // A server answers this many requests at once; more of them wait for a free socket.
@@ -87,27 +87,6 @@ export class Http1Transport implements Transport {
   }
 }
 
-class Http1Response implements HttpResponse {
-  readonly body: IncomingMessage;
-
-  constructor(body: IncomingMessage) {
-    this.body = body;
-  }
-
-  get status(): number {
-    return this.body.statusCode ?? 0;
-  }
-
-  header(name: string): string | undefined {
-    const value = this.body.headers[name];
-    return typeof value === "string" ? value : undefined;
-  }
-
-  cancel(): void {
-    this.body.destroy();
-  }
-}
-
 /** Ends the request and waits for the head of its response. */
 function responseTo(sent: ClientRequest, request: HttpRequest, server: string): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
@@ -120,7 +99,7 @@ function responseTo(sent: ClientRequest, request: HttpRequest, server: string): 
     sent.once("close", () => guard.dispose());
     sent.once("response", (response) => {
       guard.headArrived();
-      resolve(new Http1Response(response));
+      resolve(httpResponse(response.statusCode, response.headers, response, () => response.destroy()));
     });
     sent.on("error", (cause) => {
       if (guard.reason !== undefined) return reject(guard.reason);

@@ -1,13 +1,7 @@
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  constants,
-  type IncomingHttpHeaders,
-  type IncomingHttpStatusHeader,
-} from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { messageOf } from "@xfn/errors";
 import { RequestGuard } from "./request-guard.ts";
-import type { HttpRequest, HttpResponse } from "./transport.ts";
+import { type HttpRequest, type HttpResponse, httpResponse } from "./transport.ts";
 import { abortedRequest, TransportError } from "./transport-error.ts";
 
 /** The session's view of its streams. */
@@ -43,7 +37,7 @@ export function openStream(
     stream.once("response", (head) => {
       guard.headArrived();
       answered = true;
-      resolve(new Http2Response(stream, head));
+      resolve(httpResponse(head[":status"], head, stream, () => stream.close(constants.NGHTTP2_CANCEL)));
     });
     stream.on("error", (cause: Error) => {
       error = cause;
@@ -55,27 +49,6 @@ export function openStream(
     });
     if (body !== undefined) stream.end(body);
   });
-}
-
-class Http2Response implements HttpResponse {
-  readonly status: number;
-  readonly body: ClientHttp2Stream;
-  readonly #head: IncomingHttpHeaders;
-
-  constructor(stream: ClientHttp2Stream, head: IncomingHttpHeaders & IncomingHttpStatusHeader) {
-    this.status = head[":status"] ?? 0;
-    this.body = stream;
-    this.#head = head;
-  }
-
-  header(name: string): string | undefined {
-    const value = this.#head[name];
-    return typeof value === "string" ? value : undefined;
-  }
-
-  cancel(): void {
-    this.body.close(constants.NGHTTP2_CANCEL);
-  }
 }
 
 /** The error of a stream that ended without a response. */

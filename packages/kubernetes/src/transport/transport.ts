@@ -24,6 +24,20 @@ export interface HttpResponse {
   cancel(): void;
 }
 
+/** @param headers those of the head; a header that occurs several times is not text */
+export function httpResponse(
+  status: number | undefined,
+  headers: Readonly<Record<string, unknown>>,
+  body: Readable,
+  cancel: () => void,
+): HttpResponse {
+  const header = (name: string): string | undefined => {
+    const value = headers[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return { status: status ?? 0, header, body, cancel };
+}
+
 /** Sends requests to one server over persistent connections. */
 export interface Transport {
   /** @throws {TransportError} */
