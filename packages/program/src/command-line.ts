@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { messageOf } from "@xfn/errors";
 import { Command, CommanderError } from "commander";
@@ -7,6 +8,7 @@ import { oneLine } from "./terminal-text.ts";
 /** The command line of a program. Callers add commands to `program`, which set their exit code by `exitWith`. */
 export interface CommandLine {
   readonly program: Command;
+  readonly version: string;
   /** Sets the exit code that `parse` returns, unless it fails. */
   exitWith(code: number): void;
   /** Writes lines to stderr, each after the program's name. */
@@ -17,8 +19,11 @@ export interface CommandLine {
 
 /**
  * Creates the command line of a program without commands. Usage errors go to stderr, one line each, with exit code 2.
+ *
+ * @param manifest the package.json with the version
  */
-export function commandLine(name: string, description: string, version: string): CommandLine {
+export function commandLine(name: string, description: string, manifest: URL): CommandLine {
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
   let exitCode: number = ExitCode.ok;
   const say = (text: string): void => {
     for (const line of text.split("\n")) process.stderr.write(`${name}: ${oneLine(line)}\n`);
@@ -35,6 +40,7 @@ export function commandLine(name: string, description: string, version: string):
     });
   return {
     program,
+    version,
     say,
     exitWith: (code) => {
       exitCode = code;

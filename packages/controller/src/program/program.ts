@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
 import { declareCompletion } from "@xfn/program/completion";
 import { CRDS_SETTINGS, START_SETTINGS } from "./start-settings.ts";
@@ -40,11 +39,10 @@ Example:
 
 /** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-controller` */
 export async function main(args: readonly string[]): Promise<number> {
-  const version = versionOf();
-  const { program, exitWith, parse } = commandLine(
+  const { program, version, exitWith, parse } = commandLine(
     PROGRAM,
     "Composes resources in a Kubernetes API server: definitions, Compositions, composite resources and claims",
-    version,
+    new URL("../../package.json", import.meta.url),
   );
   const start = program.command("start").description("run the controllers until a signal ends them");
   declareSettings(start, START_SETTINGS, PROGRAM)
@@ -86,9 +84,4 @@ export async function main(args: readonly string[]): Promise<number> {
     usageError: (message) => new UsageError([message]),
   });
   return await parse(args);
-}
-
-function versionOf(): string {
-  const manifest = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }

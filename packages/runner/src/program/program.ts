@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { commandLine, declareSettings, givenFlags, readSettings, UsageError } from "@xfn/program";
 import { declareCompletion, flagIn } from "@xfn/program/completion";
 import { HEALTH_SETTINGS } from "./health-settings.ts";
@@ -42,11 +41,10 @@ Example:
 
 /** Runs one command and returns its exit code. Never rejects. @param args the arguments after `xfn-runner` */
 export async function main(args: readonly string[]): Promise<number> {
-  const version = versionOf();
-  const { program, say, exitWith, parse } = commandLine(
+  const { program, version, say, exitWith, parse } = commandLine(
     PROGRAM,
     "Runs composition functions, each call in a fresh rootless container, for callers of its gRPC service",
-    version,
+    new URL("../../package.json", import.meta.url),
   );
   const serve = program.command("serve").description("serve the runner contract on sockets");
   declareSettings(serve, SERVE_SETTINGS, PROGRAM)
@@ -91,9 +89,4 @@ export async function main(args: readonly string[]): Promise<number> {
     usageError: (message) => new UsageError([message]),
   });
   return await parse(args);
-}
-
-function versionOf(): string {
-  const manifest = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }
