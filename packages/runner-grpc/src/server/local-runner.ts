@@ -29,60 +29,41 @@ export interface LocalRunner extends FunctionRunner {
   endGrace(): void;
 }
 
-/** Creates a runner for callers in this process. */
-export function createLocalRunner(options: LocalRunnerOptions): LocalRunner {
-  return new AdmittedRunner(options);
-}
-
 /** A function in the network of its caller could reach sockets that are only for that process. */
 const NETWORK_REFUSAL = "it runs in the process of its caller";
 
-class AdmittedRunner implements LocalRunner {
-  readonly #options: LocalRunnerOptions;
-  readonly #admission: Admission;
-  readonly #drain: Drain;
-  readonly #context: CallContext;
+/** Creates a runner for callers in this process. */
+export function createLocalRunner(options: LocalRunnerOptions): LocalRunner {
+  const { run, forward, onCall, onRefused } = options;
+  const admission = new Admission(admissionLimits(options), () => drain.check());
+  const drain = new Drain(admission);
+  const context: CallContext = {
+    run,
+    forward,
+    caller: { socket: "none", authentication: "none", address: "in-process" },
+    networkRefusal: NETWORK_REFUSAL,
+    memory: undefined,
+    active: drain.active,
+    onCall,
+  };
 
-  constructor(options: LocalRunnerOptions) {
-    this.#options = options;
-    this.#admission = new Admission(admissionLimits(options), () => this.#drain.check());
-    this.#drain = new Drain(this.#admission);
-    this.#context = {
-      run: options.run,
-      forward: options.forward,
-      caller: { socket: "none", authentication: "none", address: "in-process" },
-      networkRefusal: NETWORK_REFUSAL,
-      memory: undefined,
-      active: this.#drain.active,
-      onCall: options.onCall,
-    };
-  }
+  const admit = (inputBytes: number, deadline: number): Ticket => {
+    let ticket: Ticket | undefined;
+    try {
+      ticket = admission.admit(undefined, deadline);
+      ticket.input(inputBytes);
+      return ticket;
+    } catch (error) {
+      ticket?.leave();
+      if (error instanceof RunnerGrpcError) onRefused?.(error);
+      throw error;
+    }
+  };
 
-  async run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
-    return await this.#call(RUN_FUNCTION.path, image, input, options);
-  }
-
-  async callFunction(image: string, path: string, message: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
-    return await this.#call(path, image, message, options);
-  }
-
-  counts(): AdmissionCounts {
-    return this.#admission.counts;
-  }
-
-  async stop(graceMs: number): Promise<void> {
-    this.#drain.refuse();
-    await this.#drain.end(graceMs);
-  }
-
-  endGrace(): void {
-    this.#drain.endGrace();
-  }
-
-  async #call(path: string, image: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
-    const { step, signal, onPhase, onStderr, ...asked } = options;
+  const call = async (path: string, image: string, input: Uint8Array, called: RunOptions): Promise<Uint8Array> => {
+    const { step, signal, onPhase, onStderr, ...asked } = called;
     const timeoutMs = deadlineOf(asked);
-    const ticket = this.#admit(input.length, Date.now() + timeoutMs);
+    const ticket = admit(input.length, Date.now() + timeoutMs);
     const aborter = new AbortController();
     const forget = onAbort(signal, () => aborter.abort(aborted(image, step)));
     const timer = setTimeout(() => aborter.abort(tooLate(image, step)), timeoutMs);
@@ -93,8 +74,8 @@ class AdmittedRunner implements LocalRunner {
         return { image, input, options: asked };
       };
       const ended = Promise.withResolvers<{ end: CallEnd; report: CallReport }>();
-      const call = { path, step, trace: currentTrace(), request };
-      await performCall(call, { ticket, aborter }, this.#context, (end, report) => ended.resolve({ end, report }));
+      const performed = { path, step, trace: currentTrace(), request };
+      await performCall(performed, { ticket, aborter }, context, (end, report) => ended.resolve({ end, report }));
       const { end, report } = await ended.promise;
       for (const [phase, ms] of report.phases) onPhase?.(phase, ms);
       if (report.stderr !== "") onStderr?.(report.stderr);
@@ -104,22 +85,20 @@ class AdmittedRunner implements LocalRunner {
       clearTimeout(timer);
       forget();
       ticket.leave();
-      this.#drain.check();
+      drain.check();
     }
-  }
+  };
 
-  #admit(inputBytes: number, deadline: number): Ticket {
-    let ticket: Ticket | undefined;
-    try {
-      ticket = this.#admission.admit(undefined, deadline);
-      ticket.input(inputBytes);
-      return ticket;
-    } catch (error) {
-      ticket?.leave();
-      if (error instanceof RunnerGrpcError) this.#options.onRefused?.(error);
-      throw error;
-    }
-  }
+  return {
+    run: (image, input, called = {}) => call(RUN_FUNCTION.path, image, input, called),
+    callFunction: (image, path, message, called = {}) => call(path, image, message, called),
+    counts: () => admission.counts,
+    async stop(graceMs) {
+      drain.refuse();
+      await drain.end(graceMs);
+    },
+    endGrace: () => drain.endGrace(),
+  };
 }
 
 /** The time that a client of a server would wait, in milliseconds. */
