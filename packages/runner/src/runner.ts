@@ -18,7 +18,7 @@ import type { Runner, RunnerOptions } from "./runner-options.ts";
 import { ChosenRuntime } from "./sandbox/chosen-runtime.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
 import type { Executor, ExecutorCall } from "./sandbox/executor.ts";
-import { HostLease } from "./sandbox/host-lease.ts";
+import { HostLease, NO_HOST } from "./sandbox/host-lease.ts";
 import { IMAGE_IDLE_MS, ImageLeases } from "./sandbox/image-leases.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { SandboxHost } from "./sandbox/sandbox-host.ts";
@@ -88,8 +88,7 @@ class CrunRunner implements Runner {
     });
     this.#executors = {
       Container: {
-        permit: () => undefined,
-        acquireHost: () => this.#acquireHost(),
+        acquireHost: () => new HostLease(() => this.#startHost()),
         run: async (image, call) => await this.#runContainer(image, call),
       },
       Wasm: this.#modules,
@@ -124,15 +123,13 @@ class CrunRunner implements Runner {
       measure: async (ids) => (await this.#host?.measure(ids)) ?? [],
       host: () => {
         this.#refuseIfEnded(undefined);
-        this.prepare();
-        return this.#liveHost();
+        return this.#startHost();
       },
     });
   }
 
   prepare(): void {
-    this.#liveHost();
-    this.#runtime.identified().catch(() => undefined);
+    this.#startHost();
   }
 
   run(image: string, input: Uint8Array, options: RunOptions = {}): Promise<Uint8Array> {
@@ -178,8 +175,7 @@ class CrunRunner implements Runner {
 
   async #checkContainers(limits: ResourceLimits): Promise<void> {
     this.#refuseIfEnded(undefined);
-    this.prepare();
-    const host = this.#liveHost();
+    const host = this.#startHost();
     host.acquire();
     try {
       await host.ready();
@@ -213,8 +209,8 @@ class CrunRunner implements Runner {
   async #run(reference: string, input: Uint8Array, options: RunOptions): Promise<Uint8Array> {
     this.#refuseIfEnded(options.signal);
     const executor = this.#executors[options.type ?? "Container"];
-    executor.permit(options);
-    using host = executor.acquireHost();
+    executor.permit?.(options);
+    using host = executor.acquireHost?.() ?? NO_HOST;
     const deadline = new StartDeadline(this.#options.startTimeoutMs, options.signal);
     try {
       const began = performance.now();
@@ -234,11 +230,11 @@ class CrunRunner implements Runner {
     }
   }
 
-  #acquireHost(): HostLease {
-    return new HostLease(() => {
-      this.prepare();
-      return this.#liveHost();
-    });
+  /** Returns the sandbox host, and identifies the runtime while the host starts. */
+  #startHost(): SandboxHost {
+    const host = this.#liveHost();
+    this.#runtime.identified().catch(() => undefined);
+    return host;
   }
 
   async #runContainer(image: Image, { input, options, deadline, host }: ExecutorCall): Promise<Uint8Array> {

@@ -1,7 +1,6 @@
 import { DEFAULT_TIMEOUT_MS, RunnerError, type RunOptions } from "@xfn/runner-contract";
 import { removeRoot } from "../chroot-host/remove-root.ts";
 import type { Executor, ExecutorCall } from "../sandbox/executor.ts";
-import { type HostLease, NO_HOST } from "../sandbox/host-lease.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { SandboxHost } from "../sandbox/sandbox-host.ts";
 import { type RunnableImage, SandboxSpecs } from "../sandbox/sandbox-spec.ts";
@@ -53,10 +52,6 @@ export class ChrootFunctions implements Executor {
     }
     const problem = chrootProblem();
     if (problem !== undefined) throw unavailable(`no function can run in a chroot here: ${problem}`);
-  }
-
-  acquireHost(): HostLease {
-    return NO_HOST;
   }
 
   async run(image: RunnableImage, { input, options, deadline }: ExecutorCall): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { onAbort, untilAborted } from "@xfn/lifetime";
 import type { Image } from "@xfn/oci-rootfs";
-import type { FunctionHost, RunnerError, RunOptions, ServedFunction, ServeOptions } from "@xfn/runner-contract";
+import type { FunctionHost, RunOptions, ServedFunction, ServeOptions } from "@xfn/runner-contract";
 import type { SharedGroup } from "../cgroup/shared-group.ts";
 import { describeFailure } from "../sandbox/classify-exit.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -68,7 +68,7 @@ export class SandboxedFunctions implements FunctionHost {
         throw error;
       }
     } catch (error) {
-      throw describe(error, image, options);
+      throw describeFailure(error, image, options);
     }
   }
 
@@ -180,7 +180,7 @@ export class SandboxedFunctions implements FunctionHost {
         try {
           return await server.connect(signal);
         } catch (error) {
-          throw describe(error, image, options);
+          throw describeFailure(error, image, options);
         }
       },
       written: () => server.written(),
@@ -211,9 +211,4 @@ async function pipesRead(): Promise<void> {
 interface Leased {
   readonly server: FunctionServer;
   readonly release: () => void;
-}
-
-function describe(error: unknown, image: string, options: ServeOptions): RunnerError {
-  const { step, signal } = options;
-  return describeFailure(error, image, { step, signal });
 }

@@ -43,13 +43,8 @@ export interface PrepareRequest {
   writableBytes: number;
 }
 
-/**
- * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists yet.
- * Starting a process and loading its libraries takes a sixth of a small function's call. The runner must have opened
- * its ends of the pipes before.
- */
-export interface LoadRequest {
-  type: "load";
+/** A prepared container, and the OCI runtime that runs it. */
+export interface ContainerRuntime {
   id: string;
   /** Absolute path of the OCI runtime. */
   runtime: string;
@@ -59,17 +54,20 @@ export interface LoadRequest {
 }
 
 /**
+ * Loads the OCI runtime of a prepared container. Its process waits for the configuration, and no container exists yet.
+ * Starting a process and loading its libraries takes a sixth of a small function's call. The runner must have opened
+ * its ends of the pipes before.
+ */
+export interface LoadRequest extends ContainerRuntime {
+  type: "load";
+}
+
+/**
  * Starts a prepared container, whether its runtime is loaded or not. The runner must have opened its ends of the pipes
  * before. The sandbox host closes its copies.
  */
-export interface StartRequest {
+export interface StartRequest extends ContainerRuntime {
   type: "start";
-  id: string;
-  /** Absolute path of the OCI runtime. */
-  runtime: string;
-  runtimeFamily: RuntimeFamily;
-  /** Whether the container has its own network namespace. */
-  isolated: boolean;
   /** `cgroup.procs` files, below /sys/fs/cgroup, of the cgroups that the container joins. */
   cgroupProcs: readonly string[];
   /**

@@ -1,10 +1,8 @@
-import { openStore } from "@xfn/oci-rootfs";
-import { cacheDir } from "../cache-dir.ts";
-import { sandboxOwner } from "../sandbox/sandbox-owner.ts";
+import { openImageStore } from "../service/open-image-store.ts";
 
 /** The names of the images in the store, for completion. */
-export async function imageNames(dir: string = cacheDir()): Promise<readonly string[]> {
-  const store = await openStore({ dir, owner: sandboxOwner() });
+export async function imageNames(dir: string | undefined): Promise<readonly string[]> {
+  const store = await openImageStore(dir);
   // Images without a name are listed by digest.
   return store
     .images()

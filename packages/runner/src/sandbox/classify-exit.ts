@@ -137,7 +137,11 @@ const invalidImageCodes: ReadonlySet<string> = new Set([
 ]);
 
 /** Adds the image and the step to an error of a lower layer. */
-export function describeFailure(error: unknown, image: string, options: RunOptions): RunnerError {
+export function describeFailure(
+  error: unknown,
+  image: string,
+  options: Pick<RunOptions, "step" | "signal">,
+): RunnerError {
   const named = options.step === undefined ? `function ${image}` : `function ${image} (step ${options.step})`;
   const context = { image, step: options.step };
   if (error instanceof RunnerError) {

@@ -8,6 +8,7 @@ import type {
   HostRequest,
   HostResponse,
   LoadRequest,
+  MoveRequest,
   PrepareRequest,
   StartRequest,
   Usage,
@@ -139,25 +140,15 @@ export class SandboxHost {
     return await pending.prepared.promise;
   }
 
-  /** Loads the runtime of a container whose pipes are open. The runtime waits for {@link start}. */
-  load(request: LoadRequest): void {
-    this.#send(request);
-  }
-
-  /** Starts a container whose pipes are open. Its `exit` reports the result. */
-  start(request: StartRequest): void {
-    this.#send(request);
+  /** Loads, starts or moves a container whose pipes are open. Its `exit` reports the result of a start. */
+  request(message: LoadRequest | StartRequest | MoveRequest): void {
+    this.#send(message);
   }
 
   /** Kills a container; its `exit` then settles, unless it was not started. */
   kill(id: string, started: boolean): void {
     this.#send({ type: "kill", id });
     if (!started) this.#pending.delete(id);
-  }
-
-  /** Moves the processes of a container to other cgroups. */
-  move(id: string, cgroupProcs: readonly string[]): void {
-    this.#send({ type: "move", id, cgroupProcs });
   }
 
   /** Resource usage of running containers; empty if the process has ended. */

@@ -95,12 +95,7 @@ export class SandboxSpec {
   /** The largest size of its writable files, in bytes. */
   readonly writableBytes: number;
   readonly #process: ProcessConfig;
-  readonly #network: "Isolated" | "Accessible";
-  readonly #owner: HostId | undefined;
-  readonly #layers: string[];
-  readonly #rootfs: "auto" | "overlay" | "copy";
-  readonly #readOnly: boolean;
-  readonly #shared: string | null;
+  readonly #container: Omit<PrepareRequest, "type" | "config" | "id">;
   readonly #configs = new Map<number, string>();
 
   constructor(
@@ -117,35 +112,29 @@ export class SandboxSpec {
     this.limits = { memoryBytes, cpus, pids };
     // A pre-started function with network access could connect to others before its call.
     this.mayPreStart = network === "Isolated" && image.config.config?.Labels?.[WARM_POOL_LABEL] !== "false";
-    this.#process = process;
-    this.#network = network;
-    this.#owner = settings.owner;
-    this.#layers = [...image.layers];
-    // If the store's file system does not support whiteouts, only a copy shows its layers correctly.
-    this.#rootfs = image.overlay ? settings.rootfs : "copy";
-    this.#readOnly = settings.readOnlyRoot;
-    // A FIFO of a shared root filesystem would be one pipe for all calls, even if it is read-only.
-    this.#shared = settings.readOnlyRoot && !image.fifos ? sharedName(image.digest, network) : null;
     this.writableBytes = settings.readOnlyRoot ? READ_ONLY_TMP_BYTES : WRITABLE_BYTES;
+    this.#process = process;
+    this.#container = {
+      layers: [...image.layers],
+      // If the store's file system does not support whiteouts, only a copy shows its layers correctly.
+      rootfs: image.overlay ? settings.rootfs : "copy",
+      readOnly: settings.readOnlyRoot,
+      // A FIFO of a shared root filesystem would be one pipe for all calls, even if it is read-only.
+      shared: settings.readOnlyRoot && !image.fifos ? sharedName(image.digest, network) : null,
+      networkFiles: network === "Accessible",
+      owner: settings.owner ?? null,
+      writableBytes: this.writableBytes,
+    };
   }
 
   /** Whether its sandboxes have their own network namespaces. */
   get isolated(): boolean {
-    return this.#network === "Isolated";
+    return !this.#container.networkFiles;
   }
 
   /** The request that prepares a container. */
   container(id: string): Omit<PrepareRequest, "type" | "config"> {
-    return {
-      id,
-      layers: [...this.#layers],
-      rootfs: this.#rootfs,
-      readOnly: this.#readOnly,
-      shared: this.#shared,
-      networkFiles: this.#network === "Accessible",
-      owner: this.#owner ?? null,
-      writableBytes: this.writableBytes,
-    };
+    return { id, ...this.#container };
   }
 
   /** The text of its config.json. */
@@ -156,17 +145,18 @@ export class SandboxSpec {
     const key = isBounded ? pids : -pids;
     const known = this.#configs.get(key);
     if (known !== undefined) return known;
+    const { owner, shared, readOnly } = this.#container;
     const made = runtimeSpec(this.#process, {
-      network: this.#network,
+      network: this.isolated ? "Isolated" : "Accessible",
       runtime: this.runtime.family,
       // An ordinary user has id 0 in the sandbox host's namespace.
-      owner: this.#owner ?? { uid: 0, gid: 0 },
-      rootfs: this.#shared === null ? bundlePaths.rootfs : sharedRootfs(scratch, this.#shared),
+      owner: owner ?? { uid: 0, gid: 0 },
+      rootfs: shared === null ? bundlePaths.rootfs : sharedRootfs(scratch, shared),
       pids,
       dataBytes: isBounded ? undefined : dataRlimit(),
       networkFiles: networkFiles(scratch),
       dev: bundlePaths.dev,
-      ...(this.#readOnly ? { readOnlyRoot: { tmp: bundlePaths.tmp } } : {}),
+      ...(readOnly ? { readOnlyRoot: { tmp: bundlePaths.tmp } } : {}),
     });
     this.#configs.set(key, made);
     return made;

@@ -5,7 +5,7 @@ import type { LimitCgroup } from "../cgroup/limit-cgroup.ts";
 import { NO_HITS } from "../cgroup/limit-cgroup.ts";
 import type { SharedGroup } from "../cgroup/shared-group.ts";
 import type { WaitingGroup, WaitingPlace } from "../cgroup/waiting-group.ts";
-import { monotonicMs } from "../host/protocol.ts";
+import { type ContainerRuntime, monotonicMs } from "../host/protocol.ts";
 import { classifyExit, Ending, wasKilled } from "./classify-exit.ts";
 import type { ContainerIo, Stdio } from "./container-io.ts";
 import { closeStdio, openContainerIo, openStdio } from "./container-io.ts";
@@ -104,8 +104,7 @@ export class Sandbox {
 
   /** Loads the OCI runtime, which waits for {@link start}. Starting then takes less time. */
   load(): void {
-    const { path, family } = this.spec.runtime;
-    this.#host.load({ type: "load", id: this.id, runtime: path, runtimeFamily: family, isolated: this.spec.isolated });
+    this.#host.request({ type: "load", ...this.#runtime });
   }
 
   /**
@@ -115,17 +114,13 @@ export class Sandbox {
    *   exit once the function runs; `waiting`: the cgroups in which it then waits; `inputBytes`: size of the input
    */
   start({ preStarted = false, waiting, inputBytes = 0 }: StartOptions = {}): void {
-    const { runtime } = this.spec;
     this.#state = "started";
     this.#started = true;
     this.#preStarted = preStarted;
     this.#waiting = waiting;
-    this.#host.start({
+    this.#host.request({
       type: "start",
-      id: this.id,
-      runtime: runtime.path,
-      runtimeFamily: runtime.family,
-      isolated: this.spec.isolated,
+      ...this.#runtime,
       cgroupProcs: [...(this.#cgroup?.procs ?? []), ...(waiting?.procs ?? [])],
       detach: preStarted,
       largePipes: inputBytes > LARGE_INPUT_BYTES,
@@ -217,7 +212,7 @@ export class Sandbox {
   #leaveLater(): NodeJS.Timeout | undefined {
     const home = this.#waiting?.home ?? [];
     if (home.length === 0) return undefined;
-    return setTimeout(() => this.#host.move(this.id, home), LEAVE_AFTER_MS);
+    return setTimeout(() => this.#host.request({ type: "move", id: this.id, cgroupProcs: home }), LEAVE_AFTER_MS);
   }
 
   /** Paths of its cgroups, relative to their mounts. */
@@ -242,6 +237,11 @@ export class Sandbox {
   kill(): void {
     this.#host.kill(this.id, this.#state !== "prepared");
     this.#cgroup?.kill();
+  }
+
+  get #runtime(): ContainerRuntime {
+    const { runtime, isolated } = this.spec;
+    return { id: this.id, runtime: runtime.path, runtimeFamily: runtime.family, isolated };
   }
 
   // Cleans up after an unused sandbox; `use` cleans up after itself.

@@ -24,17 +24,10 @@ export function checkEngine(
   const registries = readRegistryAccess(config, say);
   const registry = config.registry === undefined ? undefined : readRegistryHost("--registry", config.registry, say);
   const policy: OperatorPolicy = {
-    maxTimeoutMs: config.maxTimeout,
-    maxMemory: config.maxMemory,
-    maxCpu: config.maxCpu,
-    defaultMemory: config.defaultMemory,
-    defaultCpu: config.defaultCpu,
-    maxPids: config.maxPids,
+    ...config,
     allowImages: config.allowImage.flatMap((pattern) => patternOf(pattern, registry, say) ?? []),
     allowNetwork,
     allowChroot,
-    allowOciLayouts: config.allowOciLayouts,
-    wasmOnly: config.wasmOnly,
     defaultRegistry: registry,
   };
   return { policy, registries };

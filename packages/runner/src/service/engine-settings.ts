@@ -43,10 +43,12 @@ export interface EngineConfig extends StoreSettings, RegistryAccessSettings, Con
   readonly maxPids: number | undefined;
   /** In bytes. */
   readonly maxOutput: number;
+  /** The limit of calls that do not set one; default: the maximum. */
   readonly defaultMemory: number | undefined;
   readonly defaultCpu: number | undefined;
   readonly allowImage: readonly string[];
   readonly allowOciLayouts: boolean;
+  /** Refuses images without a module. */
   readonly wasmOnly: boolean;
   readonly warmPool: "off" | "adaptive" | number;
   readonly warmPoolCount: number | undefined;

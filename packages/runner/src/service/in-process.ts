@@ -1,5 +1,4 @@
-import type { FunctionRunner } from "@xfn/runner-contract";
-import { createLocalRunner, type LocalRunner, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
+import { createLocalRunner, type RunnerClient, RunnerGrpcError } from "@xfn/runner-grpc";
 import { type CheckedEngine, checkEngine } from "../service/check-engine.ts";
 import type { EngineConfig } from "../service/engine-settings.ts";
 import { type OpenOptions, openServiceParts } from "./open-service-parts.ts";
@@ -33,7 +32,7 @@ export async function openInProcessRunner(
 ): Promise<InProcessRunner> {
   const { checked } = checkInProcess(config);
   const parts = await openServiceParts(config, checked, { ...options, processMetrics: false, allowChroot: false });
-  return new HostedRunner(parts);
+  return hostedRunner(parts);
 }
 
 /** The problems of the settings for a runner in this process, one on each line. */
@@ -49,63 +48,43 @@ function checkInProcess(config: EngineConfig): { checked: CheckedEngine; problem
   return { checked, problems };
 }
 
-class HostedRunner implements InProcessRunner {
-  readonly maxOutputBytes: number;
-  readonly #parts: ServiceParts;
-  readonly #service: RunnerService<LocalRunner>;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(parts: ServiceParts) {
-    const { maxConcurrent, maxQueued, maxOutput } = parts.config;
-    this.maxOutputBytes = maxOutput;
-    this.#parts = parts;
-    this.#service = new RunnerService(
-      parts,
-      (handlers) => createLocalRunner({ ...handlers, maxConcurrent, maxQueued }),
-      (ready) => {
-        if (ready) for (const resolve of this.#waiting) resolve();
-      },
-    );
-  }
-
-  get problem(): string | undefined {
-    return this.#service.problem;
-  }
-
-  run(...call: Parameters<FunctionRunner["run"]>): Promise<Uint8Array> {
-    return this.#service.source.run(...call);
-  }
-
-  callFunction(...call: Parameters<RunnerClient["callFunction"]>): Promise<Uint8Array> {
-    return this.#service.source.callFunction(...call);
-  }
-
-  async ready(timeoutMs: number): Promise<void> {
-    if (this.#service.ready) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      const message = `the runner in this process is not ready: ${this.#service.problem ?? "not checked yet"}`;
-      reject(new RunnerGrpcError("Unavailable", message));
-    }, timeoutMs);
-    this.#waiting.add(resolve);
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(resolve);
-    }
-  }
-
-  async metrics(): Promise<string> {
-    return (await this.#parts.metrics.text()).text;
-  }
-
-  async stop(graceMs: number): Promise<void> {
-    await this.#service.drain("stopping", graceMs);
-    await this.#service.close();
-  }
-
-  kill(): void {
-    this.#service.kill();
-  }
+function hostedRunner(parts: ServiceParts): InProcessRunner {
+  const { maxConcurrent, maxQueued, maxOutput } = parts.config;
+  const waiting = new Set<() => void>();
+  const service = new RunnerService(
+    parts,
+    (handlers) => createLocalRunner({ ...handlers, maxConcurrent, maxQueued }),
+    (ready) => {
+      if (ready) for (const resolve of waiting) resolve();
+    },
+  );
+  return {
+    maxOutputBytes: maxOutput,
+    get problem() {
+      return service.problem;
+    },
+    run: (...call) => service.source.run(...call),
+    callFunction: (...call) => service.source.callFunction(...call),
+    async ready(timeoutMs) {
+      if (service.ready) return;
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const timer = setTimeout(() => {
+        const message = `the runner in this process is not ready: ${service.problem ?? "not checked yet"}`;
+        reject(new RunnerGrpcError("Unavailable", message));
+      }, timeoutMs);
+      waiting.add(resolve);
+      try {
+        await promise;
+      } finally {
+        clearTimeout(timer);
+        waiting.delete(resolve);
+      }
+    },
+    metrics: async () => (await parts.metrics.text()).text,
+    async stop(graceMs) {
+      await service.drain("stopping", graceMs);
+      await service.close();
+    },
+    kill: () => service.kill(),
+  };
 }

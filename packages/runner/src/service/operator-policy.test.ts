@@ -4,7 +4,7 @@ import { parseImagePattern } from "../service/image-patterns.ts";
 import { type OperatorPolicy, permit } from "./operator-policy.ts";
 
 const OPEN: OperatorPolicy = {
-  maxTimeoutMs: 60_000,
+  maxTimeout: 60_000,
   maxMemory: undefined,
   maxCpu: undefined,
   defaultMemory: undefined,
@@ -64,7 +64,7 @@ test("a call without a limit gets the default, else the maximum, else none", () 
 
 test("bounds processes, and the default timeout", () => {
   expect(permit("a", call(), OPEN).options).toMatchObject({ pids: 100, timeoutMs: 10_000 });
-  expect(permit("a", call(), { ...OPEN, maxTimeoutMs: 3000 }).options.timeoutMs).toBe(3000);
+  expect(permit("a", call(), { ...OPEN, maxTimeout: 3000 }).options.timeoutMs).toBe(3000);
 });
 
 test("accepts the runner's network only if it is allowed", () => {

@@ -2,27 +2,17 @@ import { isLayoutName } from "@xfn/oci-rootfs/image-name";
 import { DEFAULT_TIMEOUT_MS, type ResourceLimits, type RunOptions } from "@xfn/runner-contract";
 import { RunnerGrpcError, type ServedRunOptions } from "@xfn/runner-grpc";
 import { formatDuration } from "@xfn/units";
-import { type ImagePattern, normalImage } from "../service/image-patterns.ts";
+import type { EngineConfig } from "./engine-settings.ts";
+import { type ImagePattern, normalImage } from "./image-patterns.ts";
+
+type Limits = "maxTimeout" | "maxMemory" | "maxCpu" | "defaultMemory" | "defaultCpu" | "maxPids";
 
 /** The operator's limits for calls. */
-export interface OperatorPolicy {
-  readonly maxTimeoutMs: number;
-  /** In bytes. */
-  readonly maxMemory: number | undefined;
-  /** In cores. */
-  readonly maxCpu: number | undefined;
-  /** The limit of calls that do not set one; default: the maximum. */
-  readonly defaultMemory: number | undefined;
-  readonly defaultCpu: number | undefined;
-  /** Undefined: the runner's own limit. */
-  readonly maxPids: number | undefined;
+export interface OperatorPolicy extends Pick<EngineConfig, Limits | "allowOciLayouts" | "wasmOnly"> {
   /** Empty: all images are allowed. */
   readonly allowImages: readonly ImagePattern[];
   readonly allowNetwork: boolean;
   readonly allowChroot: boolean;
-  readonly allowOciLayouts: boolean;
-  /** Refuses images without a module. */
-  readonly wasmOnly: boolean;
   readonly defaultRegistry: string | undefined;
 }
 
@@ -57,9 +47,9 @@ export function permit(
     throw refuse("this runner runs no function of type: Chroot, which it cannot isolate (--allow-chroot)");
   if (policy.wasmOnly && (as === "package" || asked.type === "Chroot"))
     throw refuse("this runner runs functions of type: Wasm alone (--wasm-only)");
-  const { maxTimeoutMs, maxMemory, maxCpu } = policy;
-  if ((asked.timeoutMs ?? 0) > maxTimeoutMs)
-    throw refuse(`a timeout may be at most ${formatDuration(maxTimeoutMs)} here (--max-timeout)`);
+  const { maxTimeout, maxMemory, maxCpu } = policy;
+  if ((asked.timeoutMs ?? 0) > maxTimeout)
+    throw refuse(`a timeout may be at most ${formatDuration(maxTimeout)} here (--max-timeout)`);
   if (maxMemory !== undefined && (asked.memoryBytes ?? 0) > maxMemory)
     throw refuse(`the memory limit may be at most ${maxMemory} bytes here (--max-memory)`);
   if (maxCpu !== undefined && (asked.cpus ?? 0) > maxCpu)
@@ -70,7 +60,7 @@ export function permit(
     options: {
       ...asked,
       ...(policy.wasmOnly && { type: "Wasm" as const }),
-      timeoutMs: asked.timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, maxTimeoutMs),
+      timeoutMs: asked.timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, maxTimeout),
       memoryBytes: asked.memoryBytes ?? usual.memoryBytes,
       cpus: asked.cpus ?? usual.cpus,
       pids: asked.pids ?? usual.pids,

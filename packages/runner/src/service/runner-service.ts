@@ -149,9 +149,9 @@ export class RunnerService<S extends CallSource> {
 
   async #forward(image: string, path: string, request: Uint8Array, asked: ServedRunOptions): Promise<Uint8Array> {
     const { checked, runner, store } = this.#parts;
-    const { maxTimeoutMs } = checked.policy;
+    const { maxTimeout } = checked.policy;
     // The caller's timeout is the deadline of the whole call, which callers set generously. It must not be rejected.
-    const timeoutMs = Math.min(asked.timeoutMs ?? maxTimeoutMs, maxTimeoutMs);
+    const timeoutMs = Math.min(asked.timeoutMs ?? maxTimeout, maxTimeout);
     const permitted = permit(image, { ...asked, timeoutMs }, checked.policy, "package");
     const use: ImageUse = { pulledBytes: 0 };
     this.#uses.set(asked, use);

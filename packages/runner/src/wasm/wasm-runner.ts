@@ -2,7 +2,6 @@ import type { Image } from "@xfn/oci-rootfs";
 import { RunnerError } from "@xfn/runner-contract";
 import { WasmFunctions } from "@xfn/wasm";
 import type { Executor, ExecutorCall } from "../sandbox/executor.ts";
-import { type HostLease, NO_HOST } from "../sandbox/host-lease.ts";
 import { wasmFilter } from "../seccomp/wasm-policy.ts";
 import { modulePath, readModule } from "./wasm-module.ts";
 
@@ -20,14 +19,6 @@ export class WasmRunner implements Executor {
 
   constructor(options: WasmRunnerOptions) {
     this.#options = options;
-  }
-
-  permit(): void {
-    // Whether an image is a module is known only after its pull.
-  }
-
-  acquireHost(): HostLease {
-    return NO_HOST;
   }
 
   /** Runs one call. @throws RunnerError `ImageInvalid` for an image whose entrypoint is not a module */
@@ -60,23 +51,20 @@ export class WasmRunner implements Executor {
     await this.#functions?.close();
   }
 
+  /** Started on demand, because creating the filter takes a millisecond. */
   #open(): WasmFunctions {
-    // Started on demand, because creating the filter takes a millisecond.
-    this.#functions ??= this.#start();
-    return this.#functions;
-  }
-
-  #start(): WasmFunctions {
+    if (this.#functions !== undefined) return this.#functions;
     const filter = wasmFilter();
     const warn = (): void =>
       this.#options.onWarning(
         "the kernel accepts no seccomp filter: Node's permission model alone confines WebAssembly functions",
         "host",
       );
-    return new WasmFunctions({
+    this.#functions = new WasmFunctions({
       maxOutputBytes: this.#options.maxOutputBytes,
       ...(filter && { filter, onUnfiltered: warn }),
     });
+    return this.#functions;
   }
 
   /** A module computes on one thread, so it uses one core at most. A lower limit cannot be enforced. */
