@@ -13,7 +13,7 @@ import { limitCall, needsCgroup } from "./cgroup/call-limits.ts";
 import { sweepCgroups } from "./cgroup/sweep.ts";
 import { ChrootFunctions } from "./chroot/chroot-functions.ts";
 import { SandboxedFunctions } from "./function-host/function-host.ts";
-import { ServersBound } from "./function-host/servers-bound.ts";
+import { limitsOfServer, serversBound } from "./function-host/servers-bound.ts";
 import type { Runner, RunnerOptions } from "./runner-options.ts";
 import { ChosenRuntime } from "./sandbox/chosen-runtime.ts";
 import { describeFailure } from "./sandbox/classify-exit.ts";
@@ -33,7 +33,7 @@ import {
 import { inspect, notInspected, selfTest, writeSelfTestImage } from "./sandbox/self-test.ts";
 import { StartDeadline } from "./sandbox/start-deadline.ts";
 import { DEFAULT_WARM_POOL_LIMITS, withDefaultLimits } from "./warm-pool/limits.ts";
-import { WaitingBound } from "./warm-pool/waiting-bound.ts";
+import { waitingBound } from "./warm-pool/waiting-bound.ts";
 import { WarmPool } from "./warm-pool/warm-pool.ts";
 import { modulePath } from "./wasm/wasm-module.ts";
 import { WasmRunner } from "./wasm/wasm-runner.ts";
@@ -56,8 +56,8 @@ class CrunRunner implements Runner {
   readonly #warmPool: WarmPool;
   readonly #images: ImageLeases;
   readonly #functions: SandboxedFunctions;
-  readonly #waiting: WaitingBound;
-  readonly #servers: ServersBound;
+  readonly #waiting: ReturnType<typeof waitingBound>;
+  readonly #servers: ReturnType<typeof serversBound>;
   readonly #modules: WasmRunner;
   readonly #chroots: ChrootFunctions;
   readonly #executors: Readonly<Record<FunctionType | "Container", Executor>>;
@@ -74,7 +74,7 @@ class CrunRunner implements Runner {
       allowUnlimited: options.allowUnlimited === true,
       onWarning: (message, about) => this.#warn(message, about),
     });
-    this.#waiting = new WaitingBound({
+    this.#waiting = waitingBound({
       memoryBytes: options.warmPoolLimits?.memoryBytes,
       allowUnlimited: options.allowUnlimited === true,
       onWarning: (message) => this.#warn(message, "host"),
@@ -94,7 +94,7 @@ class CrunRunner implements Runner {
       Wasm: this.#modules,
       Chroot: this.#chroots,
     };
-    this.#servers = new ServersBound({
+    this.#servers = serversBound({
       memoryBytes: options.serversMemoryBytes,
       onWarning: (message) => this.#warn(message, "host"),
     });
@@ -117,7 +117,7 @@ class CrunRunner implements Runner {
       acquire: (digest) => this.#images.acquire(digest),
       release: (digest) => this.#images.release(digest),
       spec: async (image, wanted, server) => await this.#spec(image, wanted, server),
-      prepare: async (spec) => await this.#prepare(spec, (limits) => this.#servers.limitsOf(limits)),
+      prepare: async (spec) => await this.#prepare(spec, (limits) => limitsOfServer(limits, this.#servers.group())),
       group: () => this.#servers.group(),
       onEvent: (event) => options.onEvent?.(event),
       measure: async (ids) => (await this.#host?.measure(ids)) ?? [],

@@ -12,7 +12,7 @@ export class SharedGroup {
   readonly memoryBytes: number;
   readonly #group: LimitCgroup;
   readonly #isRoot: boolean;
-  readonly #isVersion2: boolean;
+  protected readonly isVersion2: boolean;
 
   /** Creates the group. The sandbox host must be ready. @throws LimitUnavailableError */
   constructor(limits: SharedLimits, host: CgroupHost = thisHost()) {
@@ -21,12 +21,12 @@ export class SharedGroup {
     if (group === undefined) throw new TypeError("no cgroup was made");
     this.memoryBytes = limits.memoryBytes;
     this.#group = group;
-    this.#isVersion2 = isVersion2(host.root);
+    this.isVersion2 = isVersion2(host.root);
     this.#isRoot = host.isRoot;
   }
 
   /** All `cgroup.procs` files of the group, relative to the cgroup root. */
-  get allProcs(): readonly string[] {
+  protected get allProcs(): readonly string[] {
     return this.#group.procs;
   }
 
@@ -44,7 +44,7 @@ export class SharedGroup {
    * it requires its own group, that group limits memory only if `memoryBytes` is set.
    */
   bounds({ memoryBytes, cpus, pids }: Pick<Limits, "memoryBytes" | "cpus" | "pids">): boolean {
-    if (!this.#isVersion2 || memoryBytes !== undefined) return true;
+    if (!this.isVersion2 || memoryBytes !== undefined) return true;
     return cpus === undefined && (pids === undefined || this.#isRoot);
   }
 
@@ -60,12 +60,8 @@ export class SharedGroup {
   }
 
   /** The hierarchy of a `cgroup.procs` file. Version 1 mounts each hierarchy in a directory of its controller. */
-  hierarchyOf(procs: string): string {
-    return this.#isVersion2 ? "" : (procs.split("/")[0] ?? "");
-  }
-
-  get isVersion2(): boolean {
-    return this.#isVersion2;
+  protected hierarchyOf(procs: string): string {
+    return this.isVersion2 ? "" : (procs.split("/")[0] ?? "");
   }
 }
 

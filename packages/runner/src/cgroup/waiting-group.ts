@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
-import type { ResourceLimits } from "@xfn/runner-contract";
 import type { CgroupHost, LimitCgroup } from "./limit-cgroup.ts";
 import { SharedGroup, thisHost } from "./shared-group.ts";
 import { baseV1 } from "./v1.ts";
@@ -22,8 +21,7 @@ export interface WaitingPlace {
  * The cgroup of all pre-started sandboxes. The kernel limits their memory and processor time together. That includes
  * memory that no process maps, and processes that have ended.
  */
-export class WaitingGroup {
-  readonly #group: SharedGroup;
+export class WaitingGroup extends SharedGroup {
   /** The group of unlimited calls, by the `cgroup.procs` file that a waiting sandbox joins. */
   readonly #home: ReadonlyMap<string, string>;
 
@@ -31,8 +29,8 @@ export class WaitingGroup {
   constructor(memoryBytes: number, host: CgroupHost = thisHost()) {
     // Enough to start functions quickly, but never the whole machine.
     const cpus = Math.max(MIN_CPUS, availableParallelism() / 2);
-    this.#group = new SharedGroup({ memoryBytes, cpus }, host);
-    this.#home = new Map(this.#group.allProcs.map((procs) => [procs, this.#homeOf(procs, host)]));
+    super({ memoryBytes, cpus }, host);
+    this.#home = new Map(this.allProcs.map((procs) => [procs, this.#homeOf(procs, host)]));
   }
 
   /**
@@ -40,23 +38,12 @@ export class WaitingGroup {
    * sandbox has its own group, that group limits it.
    */
   place(own: LimitCgroup | undefined): WaitingPlace {
-    const procs = this.#group.procs(own);
+    const procs = this.procs(own);
     return { procs, home: procs.flatMap((file) => this.#home.get(file) ?? []) };
   }
 
-  /** Whether the memory of a sandbox with these settings is limited while it waits. */
-  bounds(limits: ResourceLimits): boolean {
-    return this.#group.bounds(limits);
-  }
-
-  /** Kills waiting sandboxes, and removes the group. */
-  remove(): void {
-    this.#group.remove();
-  }
-
   #homeOf(procs: string, host: CgroupHost): string {
-    const group = this.#group;
-    const home = group.isVersion2 ? ownGroupV2(host) : baseV1(group.hierarchyOf(procs), host);
+    const home = this.isVersion2 ? ownGroupV2(host) : baseV1(this.hierarchyOf(procs), host);
     return join(relative(host.root, home ?? host.root), "cgroup.procs");
   }
 }

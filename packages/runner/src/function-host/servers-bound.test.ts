@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { CgroupHost } from "../cgroup/limit-cgroup.ts";
-import { ServersBound } from "./servers-bound.ts";
+import { limitsOfServer, serversBound } from "./servers-bound.ts";
 
 // Plain files replace the kernel's. test/e2e tests that the kernel enforces the limits.
 
@@ -26,10 +26,10 @@ function hostWith(controllers: string): CgroupHost {
 function boundOf(
   memoryBytes: number | undefined,
   controllers = "memory cpu",
-): { bound: ServersBound; warnings: string[] } {
+): { bound: ReturnType<typeof serversBound>; warnings: string[] } {
   const warnings: string[] = [];
   const onWarning = (message: string): void => void warnings.push(message);
-  return { bound: new ServersBound({ memoryBytes, onWarning, host: hostWith(controllers) }), warnings };
+  return { bound: serversBound({ memoryBytes, onWarning, host: hostWith(controllers) }), warnings };
 }
 
 test("servers share one group, of which the kernel kills one at a time", () => {
@@ -42,10 +42,10 @@ test("servers share one group, of which the kernel kills one at a time", () => {
 });
 
 test("a server whose own cgroup keeps it out of the shared one has the shared bound", () => {
-  const { bound } = boundOf(4096);
-  expect(bound.limitsOf({})).toEqual({});
-  expect(bound.limitsOf({ memoryBytes: 1 })).toEqual({ memoryBytes: 1 });
-  expect(bound.limitsOf({ cpus: 1 })).toEqual({ cpus: 1, memoryBytes: 4096 });
+  const group = boundOf(4096).bound.group();
+  expect(limitsOfServer({}, group)).toEqual({});
+  expect(limitsOfServer({ memoryBytes: 1 }, group)).toEqual({ memoryBytes: 1 });
+  expect(limitsOfServer({ cpus: 1 }, group)).toEqual({ cpus: 1, memoryBytes: 4096 });
 });
 
 test("without a bound, and without the controller, there is no group; the latter is a warning, once", () => {
@@ -53,6 +53,7 @@ test("without a bound, and without the controller, there is no group; the latter
   expect([unbounded.bound.group(), unbounded.warnings]).toEqual([undefined, []]);
   rmSync(join(root, "a"), { recursive: true });
   const { bound, warnings } = boundOf(4096, "cpu");
-  expect([bound.group(), bound.group(), bound.limitsOf({ cpus: 1 })]).toEqual([undefined, undefined, { cpus: 1 }]);
+  expect([bound.group(), bound.group()]).toEqual([undefined, undefined]);
+  expect(limitsOfServer({ cpus: 1 }, bound.group())).toEqual({ cpus: 1 });
   expect(warnings).toEqual([expect.stringContaining("nothing bounds the memory of functions that are servers")]);
 });

@@ -1,9 +1,9 @@
 import type { ResourceLimits } from "@xfn/runner-contract";
-import { LimitUnavailableError } from "../cgroup/files.ts";
+import { LazyGroup } from "../cgroup/lazy-group.ts";
 import type { CgroupHost } from "../cgroup/limit-cgroup.ts";
 import { SharedGroup } from "../cgroup/shared-group.ts";
 
-/** Options of a {@link ServersBound}. */
+/** Options of {@link serversBound}. */
 export interface ServersBoundOptions {
   /** In bytes. Undefined: no limit. */
   readonly memoryBytes: number | undefined;
@@ -13,48 +13,19 @@ export interface ServersBoundOptions {
   readonly host?: CgroupHost;
 }
 
-/** The cgroup of the servers without a memory limit of their own. It is created for the first such server. */
-export class ServersBound {
-  readonly #options: ServersBoundOptions;
-  #group: SharedGroup | "none" | undefined;
-  #closed = false;
+/** The cgroup of the servers without a memory limit of their own; undefined if there is no limit. */
+export function serversBound({ memoryBytes, onWarning, host }: ServersBoundOptions): LazyGroup<SharedGroup> {
+  return new LazyGroup<SharedGroup>(
+    // The kernel kills the largest server, and does not affect the others.
+    () => (memoryBytes === undefined ? undefined : new SharedGroup({ memoryBytes, killsOne: true }, host)),
+    ({ message, remedy }) => {
+      onWarning(`nothing bounds the memory of functions that are servers: ${message}. To bound it, ${remedy}`);
+      return undefined;
+    },
+  );
+}
 
-  constructor(options: ServersBoundOptions) {
-    this.#options = options;
-  }
-
-  /** The group that a server joins; undefined if there is no limit. Call it when the sandbox host is ready. */
-  group(): SharedGroup | undefined {
-    if (this.#closed) return undefined;
-    this.#group ??= this.#make();
-    return this.#group === "none" ? undefined : this.#group;
-  }
-
-  /**
-   * The limits of a server's own cgroups. They include the shared limit if they would keep the server out of the group.
-   */
-  limitsOf(limits: ResourceLimits): ResourceLimits {
-    const group = this.group();
-    return group === undefined || group.bounds(limits) ? limits : { ...limits, memoryBytes: group.memoryBytes };
-  }
-
-  close(): void {
-    this.#closed = true;
-    if (this.#group instanceof SharedGroup) this.#group.remove();
-  }
-
-  #make(): SharedGroup | "none" {
-    const { memoryBytes, onWarning, host } = this.#options;
-    if (memoryBytes === undefined) return "none";
-    try {
-      // The kernel kills the largest server, and does not affect the others.
-      return new SharedGroup({ memoryBytes, killsOne: true }, host);
-    } catch (error) {
-      if (!(error instanceof LimitUnavailableError)) throw error;
-      onWarning(
-        `nothing bounds the memory of functions that are servers: ${error.message}. To bound it, ${error.remedy}`,
-      );
-      return "none";
-    }
-  }
+/** The limits of a server's own cgroups. They include the group's limit if they would keep the server out of it. */
+export function limitsOfServer(limits: ResourceLimits, group: SharedGroup | undefined): ResourceLimits {
+  return group === undefined || group.bounds(limits) ? limits : { ...limits, memoryBytes: group.memoryBytes };
 }
