@@ -43,5 +43,6 @@ export {
   STORE_SETTINGS,
   type StoreSettings,
   type TlsClientSettings,
+  tlsClientOptions,
   tlsClientSettings,
 } from "./shared-settings.ts";

@@ -119,6 +119,20 @@ export function tlsClientSettings<P extends string>(
   return settings(rows) as SettingsOf<TlsClientSettings<P>>;
 }
 
+/** Those settings by the names of a runner client's options. Undefined if none is set. */
+export function tlsClientOptions<P extends string>(
+  prefix: P,
+  config: Partial<TlsClientSettings<P>>,
+): Partial<Record<"caFile" | "certFile" | "keyFile" | "serverName", string | undefined>> | undefined {
+  const tls = {
+    caFile: config[`${prefix}Ca`],
+    certFile: config[`${prefix}Cert`],
+    keyFile: config[`${prefix}Key`],
+    serverName: config[`${prefix}ServerName`],
+  };
+  return Object.values(tls).some((value) => value !== undefined) ? tls : undefined;
+}
+
 /** Settings of a long-running program. */
 export interface OperationSettings {
   readonly metricsAddress: ListenAddress | undefined;

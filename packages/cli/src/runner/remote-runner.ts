@@ -1,18 +1,15 @@
 import { type Composition, stepsOf, traitsOf } from "@xfn/composition";
 import { InputError } from "@xfn/input";
+import { type TlsClientSettings, tlsClientOptions } from "@xfn/program/settings";
 import { createRunnerClient, DEFAULT_ENDPOINT, type RunnerClient, RunnerSetupError } from "@xfn/runner-grpc";
 import { type CliError, usageError } from "../errors/cli-error.ts";
 import type { ClosableRunner } from "./lazy-runner.ts";
 
 /** The runner of the functions, and its credentials. */
-export interface RemoteRunnerFlags {
+export interface RemoteRunnerFlags extends Partial<TlsClientSettings<"runner">> {
   /** An endpoint for all functions, or {@link OF_COMPOSITION}. Absent: functions run in this process. */
   readonly runner?: string;
   readonly runnerTokenFile?: string;
-  readonly runnerCa?: string;
-  readonly runnerCert?: string;
-  readonly runnerKey?: string;
-  readonly runnerServerName?: string;
   /** Bytes. */
   readonly maxOutput?: number;
 }
@@ -60,16 +57,9 @@ export function openRemoteRunner(flags: RemoteRunnerFlags, composition: Composit
 }
 
 function connect(endpoint: string, flags: RemoteRunnerFlags, step: string): RunnerClient {
-  const { runnerTokenFile: tokenFile } = flags;
-  const { runnerCa: caFile, runnerCert: certFile, runnerKey: keyFile, runnerServerName: serverName } = flags;
-  const tls = { caFile, certFile, keyFile, serverName };
+  const { runnerTokenFile: tokenFile, maxOutput: maxOutputBytes } = flags;
   try {
-    return createRunnerClient({
-      endpoint,
-      tokenFile,
-      maxOutputBytes: flags.maxOutput,
-      tls: Object.values(tls).some((value) => value !== undefined) ? tls : undefined,
-    });
+    return createRunnerClient({ endpoint, tokenFile, maxOutputBytes, tls: tlsClientOptions("runner", flags) });
   } catch (error) {
     if (!(error instanceof RunnerSetupError)) throw error;
     throw setupError(error, flags, step);

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { tlsClientOptions } from "@xfn/program/settings";
 import type * as RunnerGrpc from "@xfn/runner-grpc";
 import type * as FunctionDirectory from "../functions/function-directory.ts";
 import { allowedRunnerOptions, runnerOptions } from "./client-options.ts";
@@ -16,15 +17,8 @@ export function checkConfig(config: StartConfig): string[] {
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
   if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");
   problems.push(...checkPackages(config), ...checkRunnerSettings(config, config.enableCompositionFunctions));
-  const given = [
-    config.runnerTokenFile,
-    config.runnerTlsCa,
-    config.runnerTlsCert,
-    config.runnerTlsKey,
-    config.runnerTlsServerName,
-  ];
   if (!config.enableCompositionFunctions) {
-    if (given.some((value) => value !== undefined))
+    if (config.runnerTokenFile !== undefined || tlsClientOptions("runnerTls", config) !== undefined)
       problems.push("--runner-* settings require --enable-composition-functions");
     if (config.debugRecordings !== undefined)
       problems.push("--debug-recordings requires --enable-composition-functions: it records what functions do");

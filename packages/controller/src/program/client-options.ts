@@ -1,27 +1,12 @@
+import { tlsClientOptions } from "@xfn/program/settings";
 import type * as RunnerGrpc from "@xfn/runner-grpc";
 import type * as FunctionDirectory from "../functions/function-directory.ts";
 import type { StartConfig } from "./start-settings.ts";
 
 /** The options of the runner client. */
 export function runnerOptions(config: StartConfig): RunnerGrpc.RunnerClientOptions {
-  const {
-    runnerTlsCa: caFile,
-    runnerTlsCert: certFile,
-    runnerTlsKey: keyFile,
-    runnerTlsServerName: serverName,
-  } = config;
-  const tls = {
-    ...(caFile === undefined ? {} : { caFile }),
-    ...(certFile === undefined ? {} : { certFile }),
-    ...(keyFile === undefined ? {} : { keyFile }),
-    ...(serverName === undefined ? {} : { serverName }),
-  };
-  return {
-    endpoint: config.runner,
-    maxOutputBytes: config.maxOutput,
-    ...(config.runnerTokenFile === undefined ? {} : { tokenFile: config.runnerTokenFile }),
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
-  };
+  const { runner: endpoint, maxOutput: maxOutputBytes, runnerTokenFile: tokenFile } = config;
+  return { endpoint, maxOutputBytes, tokenFile, tls: tlsClientOptions("runnerTls", config) };
 }
 
 /** The options of the client of another runner. The token is for `--runner` alone. */

@@ -6,6 +6,7 @@ import {
   type TlsClientSettings,
   text,
   texts,
+  tlsClientOptions,
   tlsClientSettings,
 } from "@xfn/program/settings";
 import { ENGINE_SETTINGS, type EngineConfig } from "@xfn/runner/settings";
@@ -71,9 +72,7 @@ function inProcessConflicts(config: RunnerSettings, isEnabled: boolean): string[
   if (!isEnabled) problems.push("--runner in-process requires --enable-composition-functions");
   if (config.runnerTokenFile !== undefined)
     problems.push("--runner-token-file has no effect with --runner in-process: remove it");
-  const { runnerTlsCa, runnerTlsCert, runnerTlsKey, runnerTlsServerName } = config;
-  const tls = [runnerTlsCa, runnerTlsCert, runnerTlsKey, runnerTlsServerName].some((file) => file !== undefined);
-  if (tls && config.allowedRunners.length === 0)
+  if (tlsClientOptions("runnerTls", config) !== undefined && config.allowedRunners.length === 0)
     problems.push(
       "--runner-tls-* settings have no effect with --runner in-process and no --allowed-runners: remove them",
     );

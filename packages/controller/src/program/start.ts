@@ -187,10 +187,7 @@ function listenForSignals(
 
 async function clusterAccess({ kubeconfig, context }: StartConfig): Promise<ClusterAccess> {
   try {
-    return await loadKubeconfig({
-      ...(kubeconfig === undefined ? {} : { path: kubeconfig }),
-      ...(context === undefined ? {} : { context }),
-    });
+    return await loadKubeconfig({ path: kubeconfig, context });
   } catch (error) {
     if (error instanceof KubeconfigError) throw new UsageError([error.message]);
     throw error;
