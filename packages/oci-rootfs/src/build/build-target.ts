@@ -48,11 +48,7 @@ function layoutTarget(name: string): BuildTarget {
   const layout = parseLayoutName(name);
   const writer = layoutWriter(layout.dir);
   return {
-    has: (digest) => writer.has(digest),
-    temporary: () => writer.temporary(),
-    commit: (temporary, digest) => writer.commit(temporary, digest),
-    write: (digest, bytes) => writer.write(digest, bytes),
-    discard: (temporary) => writer.discard(temporary),
+    ...writer,
     finish(top) {
       writer.tag(top, layout.tag);
       return layout.toString();
