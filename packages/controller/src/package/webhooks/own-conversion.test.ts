@@ -59,6 +59,13 @@ test.each<[string, JsonObject, typeof OWN | undefined]>([
   );
 });
 
+test("the refusal of a webhook elsewhere names the place, also without a runtime", () => {
+  const elsewhere = crd(webhook({ url: "https://evil.example.org/convert" }));
+  expect(() => withOwnConversion(elsewhere, undefined)).toThrow(
+    "converts its objects at https://evil.example.org/convert",
+  );
+});
+
 test.each([undefined, { strategy: "None" }])("a CRD with the conversion %j stays as it is", (conversion) => {
   expect(withOwnConversion(crd(conversion), undefined)).toEqual(crd(conversion));
 });

@@ -50,7 +50,6 @@ export function withOwnConversion(object: JsonObject, own: WebhookService | unde
   const { strategy, webhook } = objectAt(object, "spec", "conversion");
   const title = `the CustomResourceDefinition ${textAt(object, "metadata", "name") ?? ""} of the package`;
   if (strategy !== "Webhook") throw refused(`${title} has a conversion webhook without strategy: Webhook`);
-  if (own === undefined) throw refused(`${title} converts its objects with a webhook, which no runtime of it serves`);
   const clientConfig = ownClient(`${title} converts its objects`, objectAt(webhook, "clientConfig"), own);
   const spec = objectAt(object, "spec");
   return {
@@ -63,13 +62,14 @@ export function withOwnConversion(object: JsonObject, own: WebhookService | unde
  * The client configuration of a webhook at the package's own runtime, with the path of the package's.
  *
  * @param title the start of a refusal, such as `the CustomResourceDefinition a of the package converts its objects`
- * @throws {PackageInstallError} `NotEstablished` for a webhook elsewhere
+ * @throws {PackageInstallError} `NotEstablished` for a webhook elsewhere, or without a runtime
  */
-export function ownClient(title: string, config: JsonObject, own: WebhookService): JsonObject {
+export function ownClient(title: string, config: JsonObject, own: WebhookService | undefined): JsonObject {
   if (config["url"] !== undefined) {
     const place = textAt(config, "url") ?? "a URL";
     throw refused(`${title} at ${place}, which is not the package's own runtime`);
   }
+  if (own === undefined) throw refused(`${title} with a webhook, which no runtime of it serves`);
   const { namespace, name, port, caBundle } = own;
   const path = textAt(config, "service", "path");
   return { service: { namespace, name, port, ...(path !== undefined && { path }) }, caBundle };
