@@ -4,15 +4,18 @@
 export class IdleMemory {
   readonly #idleMs: number;
   readonly #collect: () => void;
+  readonly #wake: () => void;
   #timer: NodeJS.Timeout | undefined;
 
   /**
    * @param idleMs milliseconds without a use after which memory is collected
    * @param collect collects it
+   * @param wake prepares memory for the first use after a collection
    */
-  constructor(idleMs: number, collect: () => void) {
+  constructor(idleMs: number, collect: () => void, wake: () => void = () => undefined) {
     this.#idleMs = idleMs;
     this.#collect = collect;
+    this.#wake = wake;
   }
 
   /** Must be called after the start and after each use. */
@@ -21,6 +24,7 @@ export class IdleMemory {
       this.#timer.refresh();
       return;
     }
+    this.#wake();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#collect();

@@ -1,13 +1,39 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
 import { YOUNG_SPACE_BYTES } from "./v8-tuning.ts";
 
+const MODULE = JSON.stringify(join(import.meta.dirname, "v8-tuning.ts"));
+
+test("a collection in steps returns memory to the system", () => {
+  // In a process of its own, because the test process has collections of its own.
+  const program = `
+    const { startCollecting } = await import(${MODULE});
+    const { constants, PerformanceObserver } = await import("node:perf_hooks");
+    const kept = Array.from({ length: 200_000 }, (_, index) => ({ index }));
+    new PerformanceObserver((list) => {
+      const reduces = ({ kind, flags }) =>
+        kind === constants.NODE_PERFORMANCE_GC_MAJOR && flags === constants.NODE_PERFORMANCE_GC_FLAGS_ALL_EXTERNAL_MEMORY;
+      if (list.getEntries().some(({ detail }) => reduces(detail))) process.exit(kept.length - 200_000);
+    }).observe({ entryTypes: ["gc"] });
+    startCollecting();
+    setTimeout(() => { console.error("no such collection in five minutes"); process.exit(1); }, 300_000);
+  `;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["--gc-memory-reducer-start-delay-ms=1000", "--input-type=module", "--eval", program],
+    {
+      encoding: "utf8",
+    },
+  );
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+});
+
 test("the young generation grows to its size and no further", () => {
   // In a separate process, because the young generation of the test process has grown already.
   const program = `
-    const { growYoungSpace, youngSpaceBytes } = await import(${JSON.stringify(join(import.meta.dirname, "v8-tuning.ts"))});
+    const { growYoungSpace, youngSpaceBytes } = await import(${MODULE});
     const { setFlagsFromString } = await import("node:v8");
     setFlagsFromString("--semi-space-growth-factor=1");
     const sizes = [youngSpaceBytes()];

@@ -8,33 +8,55 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("the garbage of a burst is collected at once, slow growth in one pass, and small changes are left to V8", () => {
+const MB = 1024 * 1024;
+
+/** An idle heap whose collections leave `left` bytes, and its number of collections of each kind. */
+function idle(left: number) {
   vi.useFakeTimers();
-  let heap = 200;
-  const all = vi.fn<() => void>(() => void (heap = 100));
-  const once = vi.fn<() => void>(() => void (heap = 100));
-  const memory = idleHeap(() => heap, { all, once });
-  const grow = (to: number): void => {
-    heap = to;
-    memory.used();
-    vi.advanceTimersByTime(60_000);
+  let heap = 0;
+  const empty = (): void => void (heap = left);
+  const collect = { all: vi.fn<() => void>(empty), once: vi.fn<() => void>(empty), start: vi.fn<() => void>() };
+  const memory = idleHeap(() => heap, collect);
+  return {
+    grow: (to: number): void => {
+      heap = to;
+      memory.used();
+      vi.advanceTimersByTime(60_000);
+    },
+    counts: () => [collect.all, collect.once, collect.start].map(({ mock }) => mock.calls.length),
   };
+}
+
+test("the garbage of a burst is collected at once, slow growth in one pass, and small changes are left to V8", () => {
+  const { grow, counts } = idle(100);
   grow(200);
-  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([1, 0]);
+  expect(counts()).toEqual([1, 0, 0]);
   grow(105);
-  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([1, 0]);
+  expect(counts()).toEqual([1, 0, 0]);
   grow(115);
-  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
+  expect(counts()).toEqual([1, 1, 0]);
   grow(130);
-  expect([all, once].map(({ mock }) => mock.calls.length)).toEqual([2, 1]);
+  expect(counts()).toEqual([2, 1, 0]);
 });
 
-test("the young generation has its size again after a collection", () => {
+test("a large heap is collected in steps, and again when it grows from what that left", () => {
+  const { grow, counts } = idle(0);
+  grow(400 * MB);
+  expect(counts()).toEqual([0, 0, 1]);
+  grow(200 * MB);
+  expect(counts()).toEqual([0, 0, 1]);
+  grow(230 * MB);
+  expect(counts()).toEqual([0, 0, 2]);
+});
+
+test("the young generation has its size again at the first use after a collection", () => {
   vi.useFakeTimers();
   // V8's default, for the other tests of this process.
   onTestFinished(() => setFlagsFromString("--semi-space-growth-factor=2"));
-  idleHeap().used();
+  const memory = idleHeap();
+  memory.used();
   vi.advanceTimersByTime(60_000);
+  memory.used();
   expect(youngSpaceBytes()).toBeGreaterThanOrEqual(YOUNG_SPACE_BYTES);
 });
 

@@ -1,29 +1,42 @@
 import { getHeapStatistics } from "node:v8";
 import type { RequestOutcome } from "@xfn/kubernetes";
 import { IdleMemory } from "@xfn/program/idle-memory";
-import { collectAll, collectOnce, growYoungSpace } from "@xfn/program/v8-tuning";
+import { collectAll, collectOnce, growYoungSpace, startCollecting } from "@xfn/program/v8-tuning";
 
 // Longer than the pauses within a burst of changes.
 const IDLE_MS = 5_000;
-/** The growth of a burst. A full collection of the heap of 20,000 XRs takes about a second. */
+/** The growth of a burst. */
 const BURST_GROWTH = 1.25;
 /** The growth by polls, between a few requests. V8 alone collects such garbage later. */
 const SLOW_GROWTH = 1.1;
+/** A full collection of a larger heap at once takes too long: a second for 10,000 XRs. */
+const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
 const LEASES = "leases.coordination.k8s.io";
 
 /**
  * Collects the garbage of a burst, such as the creation of thousands of XRs, when no requests follow. V8 would keep
  * twice the live memory for the whole idle time.
+ *
+ * A collection shrinks the young generation to 1 MB, which never grows by itself. Reconciles would then cause a
+ * collection each few milliseconds, and each would move their short-lived objects to the old generation. So the next
+ * request grows it.
  */
 export function idleHeap(heapBytes: () => number = usedBytes, collect: Collections = COLLECTIONS): IdleMemory {
   let after = 0;
-  return new IdleMemory(IDLE_MS, () => {
-    const growth = heapBytes() / after;
-    if (growth < SLOW_GROWTH) return;
-    if (growth < BURST_GROWTH) collect.once();
+  const collectIdle = (): void => {
+    const before = heapBytes();
+    const growth = before / after;
+    if (growth < SLOW_GROWTH) {
+      // What an incremental collection left is known only now.
+      after = Math.min(after, before);
+      return;
+    }
+    if (before > LARGE_HEAP_BYTES) collect.start();
+    else if (growth < BURST_GROWTH) collect.once();
     else collect.all();
     after = heapBytes();
-  });
+  };
+  return new IdleMemory(IDLE_MS, collectIdle, growYoungSpace);
 }
 
 /** Whether a request shows that the controller is busy. An idle leader renews its lease every few seconds, too. */
@@ -37,16 +50,11 @@ interface Collections {
   all(): void;
   /** After slow growth: in half the time. */
   once(): void;
+  /** In steps, for a large heap. */
+  start(): void;
 }
 
-const COLLECTIONS: Collections = { all: collectUnused, once: collectOnce };
-
-// The collection shrinks the young generation to 1 MB, which never grows by itself. Reconciles then cause a collection
-// each few milliseconds, and each moves their short-lived objects to the old generation.
-function collectUnused(): void {
-  collectAll();
-  growYoungSpace();
-}
+const COLLECTIONS: Collections = { all: collectAll, once: collectOnce, start: startCollecting };
 
 function usedBytes(): number {
   return getHeapStatistics().total_heap_size;
