@@ -87,6 +87,17 @@ const CA_MOUNT = when(
   "            - { name: registry-ca, mountPath: /etc/xfn/registry-ca, readOnly: true }\n",
 );
 
+const ROOT_FLAG = when(
+  12,
+  ".Values.trustedRoot.configMap",
+  "            - --trusted-root=/etc/xfn/trusted-root/{{ .Values.trustedRoot.key }}\n",
+);
+const ROOT_MOUNT = when(
+  12,
+  ".Values.trustedRoot.configMap",
+  "            - { name: trusted-root, mountPath: /etc/xfn/trusted-root, readOnly: true }\n",
+);
+
 /** The ends of a container's arguments, and its environment. */
 const argumentsAndEnvironment = (prefix: string): string => `${set(12, `${prefix}extraArgs`)}\
           {{- with include "xfn.env" (list . .Values.${prefix}extraEnv) }}
@@ -101,7 +112,7 @@ ${when(12, RUNNER, "            - --runner=unix:/run/xfn/runner.sock\n")}\
 const PACKAGE_FLAGS = `            - --enable-packages
 ${when(12, 'ne .Values.substrate "none"', "            - --enable-function-runtimes\n")}\
 ${when(12, 'eq .Values.substrate "Deployment"', "            - --function-substrate=Deployment\n")}\
-${CA_FLAG}`;
+${CA_FLAG}${ROOT_FLAG}`;
 const ALL_FLAGS = `            - --enable-rollouts
             - --enable-resource-composition
 `;
@@ -163,6 +174,9 @@ function deploymentOf(manifest: string): string {
   const registryCa = `        - name: registry-ca
           configMap: { name: {{ .Values.registryCa.configMap }} }
 `;
+  const trustedRoot = `        - name: trusted-root
+          configMap: { name: {{ .Values.trustedRoot.configMap }} }
+`;
   const edits: Edit[] = [
     [runner, when(6, RUNNER, edited(runner, runnerEdits) + CA_MOUNT)],
     [hostUsers, when(6, CONTAINERS, hostUsers)],
@@ -170,6 +184,7 @@ function deploymentOf(manifest: string): string {
       volumes,
       when(8, RUNNER, edited(volumes, [["sizeLimit: 10Gi", "sizeLimit: {{ .Values.runner.cacheSize }}"]])) +
         when(8, ".Values.registryCa.configMap", registryCa) +
+        when(8, ".Values.trustedRoot.configMap", trustedRoot) +
         set(8, "extraVolumes"),
     ],
     [
@@ -193,7 +208,7 @@ ${set(2, "strategy", "strategy")}`,
 `,
       `${when(12, RUNNER, "            - { name: socket, mountPath: /run/xfn }\n")}\
             - { name: tmp, mountPath: /tmp }
-${CA_MOUNT}${set(12, "extraVolumeMounts")}`,
+${CA_MOUNT}${ROOT_MOUNT}${set(12, "extraVolumeMounts")}`,
     ],
   ];
   const image = '$1image: {{ include "xfn.image" . }}\n$1imagePullPolicy: {{ .Values.image.pullPolicy }}';

@@ -110,6 +110,10 @@ export function valuesOf(manifests: Defaults): Values {
       configMap: text(""),
       key: text("ca.crt"),
     }),
+    trustedRoot: group("A ConfigMap with the trusted root of Sigstore, for keyless signatures of packages.", {
+      configMap: text(""),
+      key: text("trusted_root.json"),
+    }),
     proxy: group("The proxy to registries and webhooks. Take one with a password from a Secret: extraEnv.", {
       https: text("", "HTTPS_PROXY, such as http://proxy.example.org:3128.", PROXY),
       noProxy: value([], listOf(TEXT), "Hosts without the proxy, beside the API server and services of the cluster."),

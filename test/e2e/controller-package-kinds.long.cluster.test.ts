@@ -180,6 +180,20 @@ describe("the kinds of packages", needs("api-server"), () => {
     expect(await specOf("imageconfig", "plain")).toEqual({ matchImages: [{ prefix: "a", type: "Prefix" }] });
   });
 
+  test("refuse a regular expression that is none", async () => {
+    const identity = (subjectRegExp: string): string => `apiVersion: pkg.crossplane.io/v1beta1
+kind: ImageConfig
+metadata: { name: keyless }
+spec:
+  matchImages: [{ prefix: a }]
+  verification:
+    provider: Cosign
+    cosign: { authorities: [{ name: a, keyless: { identities: [{ issuer: i, subjectRegExp: "${subjectRegExp}" }] } }] }
+`;
+    await expect(apply(identity("(acme"))).rejects.toThrow("keyless.identities[0].subjectRegExp");
+    await apply(identity("acme/(a|b).*"));
+  });
+
   test("have Crossplane's columns and categories", async () => {
     const columns = async (...args: string[]): Promise<string> =>
       (await get(...args)).split("\n")[0]?.replaceAll(/ +/g, " ").trim() ?? "";

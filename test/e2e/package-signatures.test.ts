@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { Store } from "@xfn/oci-rootfs";
 import { copyImage } from "@xfn/oci-rootfs/registry";
-import { readTrustedKey, type TrustedKey, verifySignature } from "@xfn/package";
+import { type Authority, keySigner, verifySignature } from "@xfn/package";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
@@ -29,7 +29,7 @@ const OWN = KEYS["ECDSA P-256"];
 const OTHER = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 const pemOf = (key: KeyObject): string => key.export({ type: "spki", format: "pem" }).toString();
-const trusted = (key: KeyObject): TrustedKey => readTrustedKey("acme", pemOf(key), "sha256");
+const trusted = (key: KeyObject): Authority => ({ signer: keySigner(pemOf(key), "sha256") });
 
 describe("the signature of a package", needs("docker-registry"), () => {
   let workspace: Workspace;
@@ -58,8 +58,11 @@ describe("the signature of a package", needs("docker-registry"), () => {
     });
     return { image: `${to}@${digest}`, bytes: (await manifest.arrayBuffer()).byteLength };
   };
-  const verify = (image: string, keys: readonly TrustedKey[] = [trusted(OWN.publicKey)], name = image): Promise<void> =>
-    verifySignature({ image, name, keys, signal: AbortSignal.timeout(60_000), ...access() });
+  const verify = (
+    image: string,
+    authorities: readonly Authority[] = [trusted(OWN.publicKey)],
+    name = image,
+  ): Promise<void> => verifySignature({ image, name, authorities, signal: AbortSignal.timeout(60_000), ...access() });
   const attach = (image: string, ...files: readonly SignatureFile[]): Promise<void> =>
     attachSignatures(image, files, access());
 

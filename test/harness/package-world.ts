@@ -45,6 +45,8 @@ export interface PackageWorld {
     down: boolean;
     /** Digests with a signature of any key. */
     signed: Set<string>;
+    /** The trusted root of Sigstore. */
+    root: Buffer | undefined;
   };
   runnerDown: boolean;
   /** The time of the controller, in milliseconds. */
@@ -73,6 +75,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
     contents: {},
     down: false,
     signed: new Set(),
+    root: undefined,
   };
   const answer = <T>(what: string, value: T | undefined): T => {
     asked.push(what);
@@ -87,6 +90,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
       answer("verify", image);
       if (!registry.signed.has(image.split("@")[1] ?? "")) throw new SignatureError("Missing", `${image} is unsigned`);
     },
+    trustedRoot: async () => registry.root,
     read: async (reference, kind) => {
       const { text } = answer("read", { text: registry.contents[reference.split("@")[1] ?? ""] ?? META() });
       if (text !== "") return await parsePackage(Buffer.from(text), { package: reference, kind });

@@ -280,7 +280,7 @@ test("a package that an ImageConfig wants signed is read once it is, and one tha
   expect(fn()["status"]).not.toHaveProperty("currentRevision");
   const installed = condition(fn(), "Installed");
   expect(installed).toMatchObject({ status: "False", reason: "UnpackingPackage" });
-  expect(installed["message"]).toContain("is unsigned; authority ci: keyless verification is not supported");
+  expect(installed["message"]).toContain("is unsigned; authority ci: keyless signatures need a trusted root");
   expect(condition(fn(), "Healthy")).toMatchObject({ status: "False", reason: "UnhealthyPackageRevision" });
   expect(asked).not.toContain("read");
   registry.signed.add(digestOf("a"));
@@ -326,8 +326,11 @@ test("a package is installed once no ImageConfig wants a signature any more", as
 });
 
 test.each<[what: string, authority: JsonObject, problem: string]>([
-  ["is keyless", { name: "ci", keyless: { identities: [] } }, "keyless verification is not supported"],
-  ["wants attestations", { ...BY_KEY, attestations: [{ name: "a" }] }, "attestations are not supported"],
+  [
+    "is keyless without a trusted root",
+    { name: "ci", keyless: { identities: [] } },
+    "start xfn-controller with --trusted-root",
+  ],
   [
     "has an unknown hash",
     { ...BY_KEY, key: { ...BY_KEY.key, hashAlgorithm: "md5" } },
@@ -340,10 +343,27 @@ test.each<[what: string, authority: JsonObject, problem: string]>([
   await client.create(signedBy(authority));
   await client.create(SECRET);
   const [failure] = await settle();
-  expect(failure).toContain("it has no authority with a key that can be used");
+  expect(failure).toContain("it has no authority that can be used");
   expect(failure).toContain(problem);
   expect(asked).not.toContain("verify");
   expect(asked).not.toContain("read");
+});
+
+test.each<[what: string, root: string, identity: JsonObject, problem: string]>([
+  [
+    "an invalid trusted root",
+    "{}",
+    { issuer: "i", subject: "s" },
+    "cannot use the file of --trusted-root: it is not a trusted_root",
+  ],
+  ["an identity without a subject", "{}", { issuer: "i" }, "authority ci: keyless.identities[0] has neither subject"],
+  ["an invalid expression", "{}", { issuer: "i", subjectRegExp: "(" }, "keyless.identities[0].subjectRegExp: "],
+])("a keyless authority with %s verifies nothing", async (_, root, identity, problem) => {
+  const { settle, client, registry, asked } = packageWorld();
+  registry.root = Buffer.from(root);
+  await client.create(signedBy({ name: "ci", keyless: { identities: [identity] } }));
+  expect((await settle())[0]).toContain(problem);
+  expect(asked).not.toContain("verify");
 });
 
 test("a FunctionRuntime that a user created is verified too", async () => {

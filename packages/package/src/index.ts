@@ -21,7 +21,10 @@ export { SignatureError, type SignatureErrorCode } from "./errors/signature-erro
 export { dnsLabel, isPackageName, revisionName } from "./kind/names.ts";
 export { META_GROUP, PACKAGE_GROUP, PACKAGE_KINDS, type PackageKind, packageKindOf } from "./kind/package-kind.ts";
 export { BASE_LAYER, EXAMPLES_FILE, EXAMPLES_LAYER, layerLabel, STREAM_FILE, XPKG_KEY } from "./kind/xpkg-format.ts";
-export { readTrustedKey, type TrustedKey } from "./signature/trusted-key.ts";
+export { type Authority, predicateType, type Signer } from "./signature/authority.ts";
+export { keySigner } from "./signature/key-signer.ts";
+export { type KeylessTrust, keylessSigner, type SignerIdentity } from "./signature/keyless-signer.ts";
+export type { SignedFile } from "./signature/signed-file.ts";
 export { type SignatureCheck, verifySignature } from "./signature/verify-signature.ts";
 export { type Constraint, parseConstraint } from "./version/constraint.ts";
 export { isDigest, parseVersion, type Version } from "./version/version.ts";

@@ -1,5 +1,5 @@
 import { defineKind, type Kind } from "./define-kind.ts";
-import { choice, flag, list, record, type Texts, text } from "./fields.ts";
+import { choice, type Field, flag, list, record, type Texts, text } from "./fields.ts";
 import { ATOMIC, runtimeConfigReference, SECRET_NAME } from "./package-fields.ts";
 import type { View } from "./view.ts";
 
@@ -14,6 +14,15 @@ interface ImageConfig {
   };
 }
 
+/** A server evaluates the rule when an object is written, and refuses an expression that it cannot compile. */
+function expression(description: string): Field<string | undefined> {
+  const rule = "''.matches(self) || !''.matches(self)";
+  return text(description, {
+    maxLength: 1024,
+    "x-kubernetes-validations": [{ rule, message: "must be a regular expression (RE2)" }],
+  });
+}
+
 const AUTHORITIES = list("are the signers. The signature of one is enough.", {
   "name!": text("is the name of the authority."),
   key: record("is a public key that has signed the image.", {
@@ -25,18 +34,20 @@ const AUTHORITIES = list("are the signers. The signature of one is enough.", {
       "name!": text("is the name of a Secret in the controller's namespace."),
     }),
   }),
-  keyless: record("is not supported: an authority that has it verifies nothing.", {
-    "identities!": list("are the accepted signers.", {
+  keyless: record("is who has signed the image with a certificate of Fulcio. It needs --trusted-root.", {
+    "identities!": list("are the accepted signers. Each needs an issuer and a subject.", {
       issuer: text("is the issuer of the signer's token."),
-      issuerRegExp: text("is a regular expression for the issuer."),
-      subject: text("is the subject of the signer's token."),
-      subjectRegExp: text("is a regular expression for the subject."),
+      issuerRegExp: expression("is a regular expression (RE2) that the whole issuer must match."),
+      subject: text("is the subject of the certificate: an email address or a URI."),
+      subjectRegExp: expression("is a regular expression (RE2) that the whole subject must match."),
     }),
     insecureIgnoreSCT: flag("determines whether a signed certificate timestamp is not required."),
   }),
-  attestations: list("are not supported: an authority that has them verifies nothing.", {
+  attestations: list("are required in place of a signature. One of them is enough.", {
     "name!": text("is the name of the attestation."),
-    "predicateType!": text("is the type of the attestation's predicate."),
+    "predicateType!": text(
+      "is the type of the predicate: a URI, or the name that cosign has for it, such as spdxjson.",
+    ),
   }),
 });
 

@@ -1,7 +1,7 @@
 import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Severity } from "@xfn/functionio";
 import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
-import type { PackageContents, PackageKind, TrustedKey } from "@xfn/package";
+import type { Authority, PackageContents, PackageKind } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
 import type { Logger } from "./logger.ts";
@@ -175,16 +175,18 @@ export interface PackageRegistry {
   /** The tags of a repository that are versions. */
   versions(source: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<readonly string[]>;
   /**
-   * Verifies that one of the keys signed an image.
+   * Verifies that one of the authorities signed an image.
    *
    * @param check the image with its digest, as it is pulled, and its name for users
    * @throws SignatureError
    */
   verify(
-    check: { readonly image: string; readonly name: string; readonly keys: readonly TrustedKey[] },
+    check: { readonly image: string; readonly name: string; readonly authorities: readonly Authority[] },
     auth: RegistryAuth | undefined,
     signal: AbortSignal,
   ): Promise<void>;
+  /** The operator's trusted root of Sigstore, as it is now; undefined without one. */
+  trustedRoot(): Promise<Uint8Array | undefined>;
   /** Reads and checks a package of a kind. */
   read(
     reference: string,

@@ -44,6 +44,8 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly admissionAddress: ListenAddress | undefined;
   /** The Functions that steps can name. */
   readonly function: readonly NamedFunction[];
+  /** A `trusted_root.json` of Sigstore. */
+  readonly trustedRoot: string | undefined;
   readonly functionTlsCa: string | undefined;
   readonly functionTlsCert: string | undefined;
   readonly functionTlsKey: string | undefined;
@@ -140,6 +142,10 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
   ...group("Packages", {
     enablePackages: toggle(
       "install Functions, Configurations and Providers of pkg.crossplane.io; requires --enable-composition-functions",
+    ),
+    trustedRoot: text(
+      "<file>",
+      "trusted_root.json of Sigstore, for the keyless signatures of ImageConfigs; read for each verification",
     ),
     enableFunctionRuntimes: toggle(
       "run each functionRef.package, pinned to a digest, with a FunctionRuntime; requires --enable-composition-functions",

@@ -146,7 +146,8 @@ async function registryPackages(config: StartConfig, problems: string[]): Promis
     import("@xfn/oci-rootfs"),
     import("../package/registry/registry-packages.ts"),
   ]);
-  return new RegistryPackages(readRegistryAccess(config, (problem) => void problems.push(problem)));
+  const access = readRegistryAccess(config, (problem) => void problems.push(problem));
+  return new RegistryPackages({ ...access, trustedRootFile: config.trustedRoot });
 }
 
 type Grpc = Pick<typeof import("@xfn/runner-grpc"), "createRunnerClient" | "DEFAULT_ENDPOINT" | "RunnerSetupError"> &

@@ -13,7 +13,7 @@ export interface SignedImage {
 const CLAIM_TYPES: ReadonlySet<unknown> = new Set(["cosign container image signature", "atomic container signature"]);
 
 /** cosign marks its signatures with it: other statements of the same key, such as an SBOM, are not signatures. */
-const SIGN_PREDICATE = "https://sigstore.dev/cosign/sign/v1";
+export const SIGN_PREDICATE = "https://sigstore.dev/cosign/sign/v1";
 
 /** https://github.com/in-toto/attestation/blob/main/spec/README.md */
 const STATEMENT_TYPE = /^https:\/\/in-toto\.io\/Statement\/v/;
@@ -35,11 +35,16 @@ export function claimProblem(payload: Uint8Array, image: SignedImage): string | 
   return `it is for the repository ${JSON.stringify(name)}`;
 }
 
-/** Checks an in-toto statement. @returns why it is not cosign's signature of the image; undefined if it is */
-export function statementProblem(payload: Uint8Array, { digest }: SignedImage): string | undefined {
-  const { _type: type, predicateType, subject } = readJson(payload);
+/** Checks an in-toto statement. @returns why it does not state one of these types about the image; undefined if it does */
+export function statementProblem(
+  payload: Uint8Array,
+  { digest }: SignedImage,
+  predicateTypes: ReadonlySet<string>,
+): string | undefined {
+  const { _type: type, predicateType = "", subject } = readJson(payload);
   if (typeof type !== "string" || !STATEMENT_TYPE.test(type)) return "it is not an in-toto statement";
-  if (predicateType !== SIGN_PREDICATE) return `it states ${JSON.stringify(predicateType)}`;
+  if (typeof predicateType !== "string" || !predicateTypes.has(predicateType))
+    return `it states ${JSON.stringify(predicateType)}`;
   const subjects = (Array.isArray(subject) ? subject : []).map((one) => objectAt(one, "digest")["sha256"]);
   if (subjects.some((hex) => typeof hex === "string" && `sha256:${hex}` === digest)) return undefined;
   return `it is for ${JSON.stringify(subjects)}`;

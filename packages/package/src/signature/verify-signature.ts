@@ -1,11 +1,15 @@
 import { ImageError, parseReference, type RegistryOptions } from "@xfn/oci-rootfs";
 import type { ArtifactOptions, RegistryClient } from "@xfn/oci-rootfs/registry";
 import { SignatureError } from "../errors/signature-error.ts";
-import { BUNDLE, fileProblem, SIGNATURE_TYPES, SIMPLE_SIGNING } from "./signed-file.ts";
-import type { TrustedKey } from "./trusted-key.ts";
+import { type Authority, fileProblem } from "./authority.ts";
+import type { SignedImage } from "./signed-claim.ts";
+import { BUNDLE, ENVELOPE, readSignedFile, SIGNATURE_TYPES, SIMPLE_SIGNING, type SignedFile } from "./signed-file.ts";
 
 /** A signature has some hundred bytes, a bundle with entries of transparency logs some thousand. */
 const MAX_SIGNATURE_BYTES = 256 * 1024;
+
+/** An attestation contains a document, such as the SBOM of an image. */
+const MAX_ATTESTATION_BYTES = 8 * 1024 * 1024;
 
 /** An image has some ten if each member and machine of a team signs it. */
 const MAX_SIGNATURES = 100;
@@ -13,31 +17,26 @@ const MAX_SIGNATURES = 100;
 /** A message has this many of the signatures' problems. */
 const MAX_PROBLEMS = 3;
 
-const FILES: ArtifactOptions = {
-  mediaTypes: new Set([SIMPLE_SIGNING, BUNDLE]),
-  maxFiles: MAX_SIGNATURES,
-  maxBytes: MAX_SIGNATURE_BYTES,
-};
-
-/** An image, and the keys. One of them must have signed it. */
+/** An image, and the authorities. One of them must have signed it. */
 export interface SignatureCheck extends RegistryOptions {
   /** The reference that is pulled, with a digest. */
   readonly image: string;
   /** The name of the image for its users, which may be another than that at which it is pulled. */
   readonly name: string;
-  readonly keys: readonly TrustedKey[];
+  readonly authorities: readonly Authority[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Verifies that cosign or a compatible tool signed the digest of an image with one of the keys: the signatures at the
- * tag `sha256-HEX.sig`, and those among the referrers, such as the bundles of cosign 3. Asks no transparency log.
+ * Verifies that one of the authorities signed the digest of an image, with cosign or a compatible tool: the signatures at
+ * the tag `sha256-HEX.sig`, the attestations at `sha256-HEX.att`, and those among the referrers, such as the bundles of
+ * cosign 3. Asks no transparency log.
  *
  * @throws {SignatureError} `Missing` or `Untrusted`
  * @throws {ImageError} if the registry does not answer
  */
 export async function verifySignature(check: SignatureCheck): Promise<void> {
-  const { image, name, keys, signal, ...options } = check;
+  const { image, name, authorities, signal, ...options } = check;
   const reference = parseReference(image);
   const { digest } = reference;
   if (digest === undefined) throw new TypeError(`${image} has no digest`);
@@ -46,7 +45,7 @@ export async function verifySignature(check: SignatureCheck): Promise<void> {
   const client = new RegistryClient(reference, options);
   const problems: string[] = [];
   try {
-    for await (const problem of signatureProblems(client, { digest, repositories, keys }, signal)) {
+    for await (const problem of signatureProblems(client, { digest, repositories, authorities }, signal)) {
       if (problem === undefined) return;
       problems.push(problem);
     }
@@ -58,14 +57,14 @@ export async function verifySignature(check: SignatureCheck): Promise<void> {
   if (problems.length === 0)
     throw new SignatureError("Missing", `the registry has no signature of ${image}; sign it with \`cosign sign\``);
   const found = problems.slice(0, MAX_PROBLEMS).join("; ");
-  const message = `no signature of ${image} is valid: ${found}; sign it with \`cosign sign\`, or change the key`;
+  const message = `no signature of ${image} is valid: ${found}; sign it with \`cosign sign\`, or change the authorities`;
   throw new SignatureError("Untrusted", message);
 }
 
 interface Wanted {
   readonly digest: string;
   readonly repositories: readonly string[];
-  readonly keys: readonly TrustedKey[];
+  readonly authorities: readonly Authority[];
 }
 
 /** The problem of each signature; undefined for a valid one. */
@@ -74,8 +73,10 @@ async function* signatureProblems(
   wanted: Wanted,
   signal: AbortSignal,
 ): AsyncGenerator<string | undefined> {
-  const tag = `${wanted.digest.replace(":", "-")}.sig`;
-  yield* problemsOf(client, { tag }, wanted, signal);
+  const tag = wanted.digest.replace(":", "-");
+  yield* problemsOf(client, { tag: `${tag}.sig` }, wanted, signal);
+  if (wanted.authorities.some(({ predicateTypes }) => predicateTypes !== undefined))
+    yield* problemsOf(client, { tag: `${tag}.att` }, wanted, signal);
   const referrers = await client.referrers(wanted.digest, { signal });
   const signatures = referrers.filter(({ artifactType }) => SIGNATURE_TYPES.has(artifactType));
   for (const { digest } of signatures.slice(0, MAX_SIGNATURES)) yield* problemsOf(client, { digest }, wanted, signal);
@@ -86,15 +87,16 @@ async function* signatureProblems(
 async function* problemsOf(
   client: RegistryClient,
   selector: { tag: string } | { digest: string },
-  { keys, ...image }: Wanted,
+  { authorities, ...image }: Wanted,
   signal: AbortSignal,
 ): AsyncGenerator<string | undefined> {
   const { readArtifact } = await import("@xfn/oci-rootfs/registry");
   const place = "tag" in selector ? selector.tag : selector.digest;
   try {
-    for await (const file of readArtifact(client, selector, FILES, signal)) {
-      const problem = fileProblem(file, keys, image);
-      yield problem === undefined ? undefined : `${place}: ${problem}`;
+    for await (const file of readArtifact(client, selector, filesFor(authorities), signal)) {
+      const signed = readSignedFile(file);
+      const problems = typeof signed === "string" ? [signed] : problemsFor(signed, authorities, image);
+      yield problems.length === 0 ? undefined : `${place}: ${[...new Set(problems)].join(", and ")}`;
     }
   } catch (error) {
     // An artifact without a signature must not hide the signature of another one.
@@ -103,4 +105,24 @@ async function* problemsOf(
     if (error.code === "Unauthorized" || error.code === "RegistryUnavailable") throw error;
     yield `${place}: ${error.rawMessage}`;
   }
+}
+
+/** Why a file is not what any authority must have signed; none if one has. */
+function problemsFor(file: SignedFile, authorities: readonly Authority[], image: SignedImage): string[] {
+  const problems: string[] = [];
+  for (const authority of authorities) {
+    const problem = fileProblem(file, authority, image);
+    if (problem === undefined) return [];
+    problems.push(problem);
+  }
+  return problems;
+}
+
+function filesFor(authorities: readonly Authority[]): ArtifactOptions {
+  const isAttested = authorities.some(({ predicateTypes }) => predicateTypes !== undefined);
+  return {
+    mediaTypes: new Set([SIMPLE_SIGNING, ENVELOPE, BUNDLE]),
+    maxFiles: MAX_SIGNATURES,
+    maxBytes: isAttested ? MAX_ATTESTATION_BYTES : MAX_SIGNATURE_BYTES,
+  };
 }

@@ -1,10 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { ImageError, parseReference, type RegistryAuth, type RegistryOptions } from "@xfn/oci-rootfs";
 import { RegistryClient } from "@xfn/oci-rootfs/registry";
 import {
+  type Authority,
   type PackageContents,
   type PackageKind,
   readPackage,
-  type TrustedKey,
   verifySignature,
   versionTags,
 } from "@xfn/package";
@@ -13,13 +14,21 @@ import type { PackageRegistry } from "../../objects/context.ts";
 /** A package with a version for each commit has several thousand tags. */
 const MAX_TAGS = 20_000;
 
+/** Where packages are read, and how they are verified. */
+export interface RegistryPackagesOptions extends RegistryOptions {
+  /** The file of `--trusted-root`, which is read for each use, so that it can change. */
+  readonly trustedRootFile: string | undefined;
+}
+
 /** Reads packages at registries. */
 export class RegistryPackages implements PackageRegistry {
   readonly #options: RegistryOptions;
+  readonly #trustedRootFile: string | undefined;
 
-  constructor(options: RegistryOptions) {
+  constructor({ trustedRootFile, ...options }: RegistryPackagesOptions) {
     // Users who create Functions choose the registry, so it must not be an http service on the controller's machine.
     this.#options = { httpOnLoopback: false, ...options };
+    this.#trustedRootFile = trustedRootFile;
   }
 
   async digestOf(reference: string, auth: RegistryAuth | undefined, signal: AbortSignal): Promise<string> {
@@ -48,11 +57,15 @@ export class RegistryPackages implements PackageRegistry {
   }
 
   async verify(
-    { image, name, keys }: { readonly image: string; readonly name: string; readonly keys: readonly TrustedKey[] },
+    check: { readonly image: string; readonly name: string; readonly authorities: readonly Authority[] },
     auth: RegistryAuth | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    await verifySignature({ ...this.#options, auth, image, name, keys, signal });
+    await verifySignature({ ...this.#options, auth, ...check, signal });
+  }
+
+  async trustedRoot(): Promise<Uint8Array | undefined> {
+    return this.#trustedRootFile === undefined ? undefined : await readFile(this.#trustedRootFile);
   }
 
   async read(

@@ -1,7 +1,8 @@
-import { isObject, type JsonObject, type JsonValue, objectAt, textAt } from "@xfn/json";
+import { messageOf } from "@xfn/errors";
+import { isObject, type JsonObject, type JsonValue, objectAt, objectsAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { RegistryAuth } from "@xfn/oci-rootfs";
-import { readTrustedKey, SignatureError, type TrustedKey } from "@xfn/package";
+import { type Authority, keylessSigner, keySigner, predicateType, SignatureError, type Signer } from "@xfn/package";
 import type { PackageRegistry } from "../../objects/context.ts";
 import { referenceOf, SECRETS } from "../../objects/kinds.ts";
 import { findLive } from "../../objects/read-objects.ts";
@@ -9,8 +10,11 @@ import type { ImageSettings } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 import type { RegistryAccess } from "./registry-access.ts";
 
-/** The keys are read from Secrets, and each key is tried with each signature. */
+/** The keys are read from Secrets, and each authority is tried with each signature. */
 const MAX_AUTHORITIES = 20;
+
+/** With an account for each of a hundred repositories. */
+const MAX_IDENTITIES = 100;
 
 /** The image of a package: its name for users, and its name in the pull, with a digest. */
 export interface PulledImage {
@@ -19,8 +23,8 @@ export interface PulledImage {
 }
 
 /**
- * Verifies the signature that an ImageConfig requires of a package: one of the authorities' keys must have signed its
- * digest (https://docs.crossplane.io/latest/packages/image-configs/#configuring-signature-verification).
+ * Verifies the signature or attestation that an ImageConfig requires of a package: one of the authorities must have
+ * signed its digest (https://docs.crossplane.io/latest/packages/image-configs/#configuring-signature-verification).
  *
  * @throws {PackageInstallError} `Unverified`
  * @throws {ImageError} if the registry does not answer
@@ -33,7 +37,7 @@ export async function verifyPackage(
   { registry, auth }: { readonly registry: PackageRegistry; readonly auth: RegistryAuth | undefined },
   signal: AbortSignal,
 ): Promise<void> {
-  const { keys, problems } = await trustedKeys(access, spec, signal);
+  const { authorities, problems } = await authoritiesOf({ access, registry }, spec, signal);
   const further = problems.length === 0 ? "" : `; ${problems.join("; ")}`;
   const refuse = (why: string, options?: ErrorOptions): PackageInstallError =>
     // Retryable, because a signature or a key may be added.
@@ -42,51 +46,84 @@ export async function verifyPackage(
       `the ImageConfig ${config} requires a signature of ${name}: ${why}${further}`,
       { ...options, retryable: true },
     );
-  if (keys.length === 0) throw refuse("it has no authority with a key that can be used");
+  if (authorities.length === 0) throw refuse("it has no authority that can be used");
   try {
-    await registry.verify({ image, name, keys }, auth, signal);
+    await registry.verify({ image, name, authorities }, auth, signal);
   } catch (cause) {
     if (!(cause instanceof SignatureError)) throw cause;
     throw refuse(cause.message, { cause });
   }
 }
 
-/** The keys of all authorities, and why other keys cannot be used. */
-async function trustedKeys(
-  access: RegistryAccess,
-  spec: JsonObject,
-  signal: AbortSignal,
-): Promise<{ readonly keys: readonly TrustedKey[]; readonly problems: readonly string[] }> {
-  const { authorities } = objectAt(spec, "cosign");
-  const list = (Array.isArray(authorities) ? authorities : []).filter(isObject);
-  const problems: string[] = [];
-  if (textAt(spec, "provider") !== "Cosign") return { keys: [], problems: ["its provider is not Cosign"] };
-  if (list.length > MAX_AUTHORITIES) problems.push(`only the first ${MAX_AUTHORITIES} authorities are used`);
-  const keys: TrustedKey[] = [];
-  for (const authority of list.slice(0, MAX_AUTHORITIES)) {
-    const found = await keyOf(access, authority, signal);
-    if (typeof found === "string") problems.push(`authority ${textAt(authority, "name") ?? ""}: ${found}`);
-    else keys.push(found);
-  }
-  return { keys, problems };
+/** Where keys and the trusted root are read. */
+interface Trust {
+  readonly access: RegistryAccess;
+  readonly registry: PackageRegistry;
 }
 
-/** The key of an authority, or why it is unusable. Requirements other than a signature make it unusable. */
-async function keyOf(access: RegistryAccess, authority: JsonObject, signal: AbortSignal): Promise<TrustedKey | string> {
-  const { keyless, attestations } = authority;
-  if (isObject(keyless)) return "keyless verification is not supported; sign with a key, and name it in key.secretRef";
-  if (Array.isArray(attestations) && attestations.length > 0)
-    return "attestations are not supported; verify them before the package is published, and remove them";
+/** The authorities that can be used, and why others cannot. */
+async function authoritiesOf(
+  trust: Trust,
+  spec: JsonObject,
+  signal: AbortSignal,
+): Promise<{ readonly authorities: readonly Authority[]; readonly problems: readonly string[] }> {
+  const list = objectsAt(spec, "cosign", "authorities");
+  const problems: string[] = [];
+  if (textAt(spec, "provider") !== "Cosign") return { authorities: [], problems: ["its provider is not Cosign"] };
+  if (list.length > MAX_AUTHORITIES) problems.push(`only the first ${MAX_AUTHORITIES} authorities are used`);
+  const authorities: Authority[] = [];
+  for (const authority of list.slice(0, MAX_AUTHORITIES)) {
+    const found = await authorityOf(trust, authority, signal);
+    if (typeof found === "string") problems.push(`authority ${textAt(authority, "name") ?? ""}: ${found}`);
+    else authorities.push(found);
+  }
+  return { authorities, problems };
+}
+
+/** An authority, or why it cannot be used. */
+async function authorityOf(trust: Trust, authority: JsonObject, signal: AbortSignal): Promise<Authority | string> {
+  const keyless = authority["keyless"];
+  const signer = isObject(keyless) ? await keylessOf(trust, keyless) : await keyOf(trust, authority, signal);
+  if (typeof signer === "string") return signer;
+  const attestations = objectsAt(authority, "attestations");
+  if (attestations.length === 0) return { signer };
+  return {
+    signer,
+    predicateTypes: new Set(attestations.map((one) => predicateType(textAt(one, "predicateType") ?? ""))),
+  };
+}
+
+async function keylessOf({ registry }: Trust, keyless: JsonObject): Promise<Signer | string> {
+  const identities = objectsAt(keyless, "identities").map((one) => ({
+    issuer: textAt(one, "issuer"),
+    issuerRegExp: textAt(one, "issuerRegExp"),
+    subject: textAt(one, "subject"),
+    subjectRegExp: textAt(one, "subjectRegExp"),
+  }));
+  if (identities.length > MAX_IDENTITIES) return `it has more than ${MAX_IDENTITIES} keyless.identities`;
+  try {
+    const trustedRoot = await registry.trustedRoot();
+    if (trustedRoot === undefined)
+      return "keyless signatures need a trusted root; start xfn-controller with --trusted-root and a trusted_root.json";
+    return await keylessSigner({ identities, trustedRoot, ignoreSct: keyless["insecureIgnoreSCT"] === true });
+  } catch (error) {
+    if (error instanceof SignatureError && error.code === "InvalidIdentity") return `keyless.${error.message}`;
+    return `cannot use the file of --trusted-root: ${messageOf(error)}`;
+  }
+}
+
+async function keyOf({ access }: Trust, authority: JsonObject, signal: AbortSignal): Promise<Signer | string> {
   const hash = textAt(authority, "key", "hashAlgorithm") ?? "sha256";
   const secretRef = objectAt(authority, "key", "secretRef");
   const [secretName, field] = [textAt(secretRef, "name"), textAt(secretRef, "key")];
-  if (secretName === undefined || field === undefined) return "it has no key.secretRef with a name and a key";
+  if (secretName === undefined || field === undefined)
+    return "it has no keyless, and no key.secretRef with a name and a key";
   const secret = await findLive(access, referenceOf(SECRETS, secretName, access.namespace), signal);
   const where = `the key ${field} of the Secret ${access.namespace}/${secretName}`;
   const pem = secret && dataAt(secret, field);
   if (pem === undefined) return `there is no ${where.slice("the ".length)}; create it with the public key`;
   try {
-    return readTrustedKey(textAt(authority, "name") ?? "", pem, hash);
+    return keySigner(pem, hash);
   } catch (error) {
     if (error instanceof SignatureError) return `cannot use ${where}: ${error.message}`;
     throw error;

@@ -1,19 +1,31 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { expect, test } from "vitest";
-import { readTrustedKey } from "./trusted-key.ts";
+import type { Signer } from "./authority.ts";
+import { keySigner } from "./key-signer.ts";
 
 const pem = (key: KeyObject, type: "spki" | "pkcs8" = "spki"): string =>
   key.export({ type, format: "pem" } as { type: "spki"; format: "pem" }).toString();
 const ec = (namedCurve: string): { publicKey: KeyObject; privateKey: KeyObject } =>
   generateKeyPairSync("ec", { namedCurve });
 const DATA = Buffer.from("data");
+const isSigned = (signer: Signer, data: Buffer, ...signatures: Buffer[]): boolean =>
+  signer.problemOf({ form: "claim", payload: data, signed: data, signatures, bundle: undefined }) === undefined;
 
 test.each(["sha224", "sha256", "sha384", "SHA512"])("a key verifies with the hash %s, and with no other", (hash) => {
   const { publicKey, privateKey } = ec("P-384");
-  const key = readTrustedKey("acme", pem(publicKey), hash);
-  expect(key.signed(DATA, sign(hash, DATA, privateKey))).toBe(true);
-  expect(key.signed(DATA, sign(hash === "sha256" ? "sha512" : "sha256", DATA, privateKey))).toBe(false);
-  expect(key.signed(Buffer.from("Data"), sign(hash, DATA, privateKey))).toBe(false);
+  const key = keySigner(pem(publicKey), hash);
+  expect(isSigned(key, DATA, sign(hash, DATA, privateKey))).toBe(true);
+  expect(isSigned(key, DATA, sign(hash === "sha256" ? "sha512" : "sha256", DATA, privateKey))).toBe(false);
+  expect(isSigned(key, Buffer.from("Data"), sign(hash, DATA, privateKey))).toBe(false);
+});
+
+test("one of several signatures is enough, and none is too few", () => {
+  const { publicKey, privateKey } = ec("P-256");
+  const key = keySigner(pem(publicKey), "sha256");
+  expect(isSigned(key, DATA, sign("sha256", DATA, ec("P-256").privateKey), sign("sha256", DATA, privateKey))).toBe(
+    true,
+  );
+  expect(isSigned(key, DATA)).toBe(false);
 });
 
 test("other bytes do not count as a signature", () => {
@@ -22,8 +34,8 @@ test("other bytes do not count as a signature", () => {
     generateKeyPairSync("rsa", { modulusLength: 2048 }),
     generateKeyPairSync("ed25519"),
   ]) {
-    const key = readTrustedKey("acme", pem(publicKey), "sha256");
-    for (const size of [0, 1, 64, 256, 10_000]) expect(key.signed(DATA, Buffer.alloc(size, 1))).toBe(false);
+    const key = keySigner(pem(publicKey), "sha256");
+    for (const size of [0, 1, 64, 256, 10_000]) expect(isSigned(key, DATA, Buffer.alloc(size, 1))).toBe(false);
   }
 });
 
@@ -42,7 +54,7 @@ test.each<[what: string, text: string, hash: string, problem: string]>([
   ["a key for agreement", pem(generateKeyPairSync("x25519").publicKey), "sha256", "x25519"],
   ["a broken hash", pem(ec("P-256").publicKey), "sha1", "sha1"],
 ])("%s is refused", (_, text, hash, problem) => {
-  expect(() => readTrustedKey("acme", text, hash)).toThrow(
+  expect(() => keySigner(text, hash)).toThrow(
     expect.objectContaining({ code: "InvalidKey", retryable: false, message: expect.stringContaining(problem) }),
   );
 });

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { SignatureError } from "../errors/signature-error.ts";
+import type { Signer } from "./authority.ts";
 
 /** The largest keys, of RSA with 16,384 bits, have some 3,000 characters. */
 const MAX_KEY_CHARACTERS = 16_384;
@@ -14,14 +15,6 @@ const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521
 
 const HASHES: ReadonlySet<string> = new Set(["sha224", "sha256", "sha384", "sha512"]);
 
-/** A public key that signs packages. */
-export interface TrustedKey {
-  /** The name of its authority, for messages. */
-  readonly name: string;
-  /** Whether a signature of this data is the key's. */
-  signed(data: Uint8Array, signature: Uint8Array): boolean;
-}
-
 /**
  * Reads a public key in PEM: ECDSA on a NIST curve, RSA of at least 2048 bits (PKCS #1 v1.5), or Ed25519, as cosign
  * creates and accepts them.
@@ -29,7 +22,7 @@ export interface TrustedKey {
  * @param hash `sha224`, `sha256`, `sha384` or `sha512`; Ed25519 has its own
  * @throws {SignatureError} `InvalidKey`
  */
-export function readTrustedKey(name: string, pem: string, hash: string): TrustedKey {
+export function keySigner(pem: string, hash: string): Signer {
   const algorithm = hash.trim().toLowerCase();
   if (!HASHES.has(algorithm))
     throw invalid(`the hashAlgorithm ${JSON.stringify(hash)} is unknown; use sha256, or ${[...HASHES].join(", ")}`);
@@ -44,7 +37,12 @@ export function readTrustedKey(name: string, pem: string, hash: string): Trusted
     throw invalid(`it has ${modulusLength} bits, and must have ${MIN_RSA_BITS} to ${MAX_RSA_BITS}`);
   if (type !== "ec" && type !== "rsa" && type !== "ed25519")
     throw invalid(`its type ${String(type)} is not ECDSA, RSA or Ed25519`);
-  return { name, signed: (data, signature) => verify(type === "ed25519" ? null : algorithm, data, key, signature) };
+  const isOwn = (data: Buffer, signature: Buffer): boolean =>
+    verify(type === "ed25519" ? null : algorithm, data, key, signature);
+  return {
+    problemOf: ({ signed, signatures }) =>
+      signatures.some((one) => isOwn(signed, one)) ? undefined : "it is not signed by a key of the authorities",
+  };
 }
 
 function parse(pem: string): KeyObject {
