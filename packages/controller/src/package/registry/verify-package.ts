@@ -10,12 +10,6 @@ import type { ImageSettings } from "./image-configs.ts";
 import { PackageInstallError } from "./install-error.ts";
 import type { RegistryAccess } from "./registry-access.ts";
 
-/** The keys are read from Secrets, and each authority is tried with each signature. */
-const MAX_AUTHORITIES = 20;
-
-/** With an account for each of a hundred repositories. */
-const MAX_IDENTITIES = 100;
-
 /** The image of a package: its name for users, and its name in the pull, with a digest. */
 export interface PulledImage {
   readonly name: string;
@@ -70,9 +64,8 @@ async function authoritiesOf(
   const list = objectsAt(spec, "cosign", "authorities");
   const problems: string[] = [];
   if (textAt(spec, "provider") !== "Cosign") return { authorities: [], problems: ["its provider is not Cosign"] };
-  if (list.length > MAX_AUTHORITIES) problems.push(`only the first ${MAX_AUTHORITIES} authorities are used`);
   const authorities: Authority[] = [];
-  for (const authority of list.slice(0, MAX_AUTHORITIES)) {
+  for (const authority of list) {
     const found = await authorityOf(trust, authority, signal);
     if (typeof found === "string") problems.push(`authority ${textAt(authority, "name") ?? ""}: ${found}`);
     else authorities.push(found);
@@ -100,7 +93,6 @@ async function keylessOf({ registry }: Trust, keyless: JsonObject): Promise<Sign
     subject: textAt(one, "subject"),
     subjectRegExp: textAt(one, "subjectRegExp"),
   }));
-  if (identities.length > MAX_IDENTITIES) return `it has more than ${MAX_IDENTITIES} keyless.identities`;
   try {
     const trustedRoot = await registry.trustedRoot();
     if (trustedRoot === undefined)
