@@ -77,6 +77,7 @@ export function packageContext(): Partial<Context & CompositeOptions> {
       digestOf: async (reference) => digestOf(reference.slice(-1)),
       versions: async () => [],
       verify: () => Promise.reject(new TypeError("no ImageConfig requires a signature")),
+      trustedRoot: async () => undefined,
       read: async (reference, kind) =>
         parsePackage(Buffer.from(contentOf(reference, kind)), { package: reference, kind }),
     },

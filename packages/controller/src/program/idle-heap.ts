@@ -5,9 +5,8 @@ import { collectAll, collectOnce, growYoungSpace, startCollecting } from "@xfn/p
 
 // Longer than the pauses within a burst of changes.
 const IDLE_MS = 5_000;
-/** The growth of a burst. */
 const BURST_GROWTH = 1.25;
-/** The growth by polls, between a few requests. V8 alone collects such garbage later. */
+// By polls, between a few requests. V8 alone collects such garbage later.
 const SLOW_GROWTH = 1.1;
 /** A full collection of a larger heap at once takes too long: a second for 10,000 XRs. */
 const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
@@ -27,7 +26,7 @@ export function idleHeap(heapBytes: () => number = usedBytes, collect: Collectio
     const before = heapBytes();
     const growth = before / after;
     if (growth < SLOW_GROWTH) {
-      // What an incremental collection left is known only now.
+      // The size after an incremental collection is known only now.
       after = Math.min(after, before);
       return;
     }

@@ -21,7 +21,7 @@ export function fileProblem(file: SignedFile, authority: Authority, image: Signe
   const problem = signer.problemOf(file);
   if (problem !== undefined) return problem;
   if (file.form === "statement") return statementProblem(file.payload, image, predicateTypes);
-  return predicateTypes === SIGNATURES ? claimProblem(file.payload, image) : "it is no attestation";
+  return predicateTypes === SIGNATURES ? claimProblem(file.payload, image) : "it is not an attestation";
 }
 
 const SIGNATURES: ReadonlySet<string> = new Set([SIGN_PREDICATE]);

@@ -6,8 +6,8 @@ import { type Authority, fileProblem, predicateType } from "./authority.ts";
 import { type KeylessTrust, keylessSigner, type SignerIdentity } from "./keyless-signer.ts";
 import { readSignedFile } from "./signed-file.ts";
 
-// Made once with cosign 2.6.5 and 3.1.3, which also verified them (`cosign verify`, `cosign verify-attestation`). Fulcio,
-// Rekor and the log of certificates were those of @sigstore/mock, behind an HTTP server, with keys of their own:
+// Made once with cosign 2.6.5 and 3.1.3, which also verified them (`cosign verify`, `cosign verify-attestation`).
+// Fulcio, Rekor and the log of certificates were those of @sigstore/mock, behind an HTTP server:
 //   cosign sign --fulcio-url URL --rekor-url URL --identity-token TOKEN IMAGE
 //   cosign attest --type cyclonedx --predicate FILE and the same flags
 // cosign 3 also had `--use-signing-config=false --trusted-root FILE`.
@@ -95,12 +95,12 @@ describe.each(FORMS)("a keyless signature of %s", (_, { signature, attestation }
     expect(fileProblem(signed, { signer }, { ...image, digest })).toContain(RECORDED.digest.slice(7));
   });
 
-  test("is no attestation, and an attestation is no signature", async () => {
+  test("does not count as an attestation, nor an attestation as a signature", async () => {
     const predicateTypes = new Set([predicateType("cyclonedx")]);
     expect(await problem(attestation, { predicateTypes })).toBeUndefined();
     expect(await problem(attestation, { predicateTypes: new Set([predicateType("spdxjson")]) })).toContain("cyclonedx");
     expect(await problem(attestation)).toContain("cyclonedx");
-    expect(await problem(signature, { predicateTypes })).toMatch(/is no attestation|cosign\/sign/);
+    expect(await problem(signature, { predicateTypes })).toMatch(/is not an attestation|cosign\/sign/);
   });
 });
 

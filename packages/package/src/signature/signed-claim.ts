@@ -35,7 +35,7 @@ export function claimProblem(payload: Uint8Array, image: SignedImage): string | 
   return `it is for the repository ${JSON.stringify(name)}`;
 }
 
-/** Checks an in-toto statement. @returns why it does not state one of these types about the image; undefined if it does */
+/** Checks an in-toto statement. @returns why it does not state one of the types about the image, if it does not */
 export function statementProblem(
   payload: Uint8Array,
   { digest }: SignedImage,

@@ -28,9 +28,9 @@ export interface SignatureCheck extends RegistryOptions {
 }
 
 /**
- * Verifies that one of the authorities signed the digest of an image, with cosign or a compatible tool: the signatures at
- * the tag `sha256-HEX.sig`, the attestations at `sha256-HEX.att`, and those among the referrers, such as the bundles of
- * cosign 3. Asks no transparency log.
+ * Verifies that one of the authorities signed the digest of an image, with cosign or a compatible tool: the signatures
+ * at the tag `sha256-HEX.sig`, the attestations at `sha256-HEX.att`, and those among the referrers, such as the bundles
+ * of cosign 3. Asks no transparency log.
  *
  * @throws {SignatureError} `Missing` or `Untrusted`
  * @throws {ImageError} if the registry does not answer
