@@ -93,7 +93,7 @@ export function startCollecting(): void {
   }
   v8().setFlagsFromString("--incremental-marking-hard-trigger=0");
   // The memory reducer waits for a low rate of allocation, which V8 measures from one collection to the next.
-  for (const ms of MINOR_COLLECTIONS_MS) setTimeout(() => void collector()({ type: "minor" }), ms).unref();
+  for (const ms of MINOR_COLLECTIONS_MS) setTimeout(() => collector()({ type: "minor" }), ms).unref();
 }
 
 // Fills some 8 MB.
