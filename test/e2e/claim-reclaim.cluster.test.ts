@@ -177,6 +177,22 @@ describe("the composite of a deleted claim", needs("api-server"), () => {
     expect(isGone(await world.composite(name))).toBe(false);
   });
 
+  test.each(["Delete", "Retain"])("keeps the policy %s after a restore from a backup, in any order", async (policy) => {
+    const name = `restored-${policy.toLowerCase()}`;
+    // The restored claim has another UID than the reference, and the composite is younger.
+    const claimRef = { apiVersion: API, kind: "Thing", namespace: "default", name, uid: "before" };
+    const finalizers = ["finalizer.apiextensions.crossplane.io"];
+    const recorded = { ...bound(`${name}-main`), compositeDeletePolicy: "Background" };
+    await world.createClaim(name, recorded, { finalizers });
+    const composite = { apiVersion: API, kind: "XThing", metadata: { name: `${name}-main` } };
+    const spec = { claimRef, reclaimPolicy: policy };
+    await world.client.apply({ ...composite, spec }, { fieldManager: "apiextensions.crossplane.io/claim" });
+    await world.reconcileClaim(name);
+    expect(await policyOf(`${name}-main`)).toBe(policy);
+    await end(name);
+    expect(isGone(await world.composite(`${name}-main`))).toBe(policy === "Delete");
+  });
+
   test.each([
     ["Delete", "taken-x7f2k", "Crossplane created it for the claim"],
     ["Retain", "legacy", "its name shows that it was not created for the claim"],

@@ -3,7 +3,7 @@ import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { SECRET_TYPE_CONNECTION, type SecretReference } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "../objects/kinds.ts";
-import { controllerOf, controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
+import { controllerReferenceTo, isControllableBy, isControlledBy, withoutPredecessor } from "../objects/owner.ts";
 import { ClaimError } from "./claim-error.ts";
 import type { Subject, Writes } from "./claim-port.ts";
 
@@ -18,7 +18,7 @@ export interface SeenSecrets {
 /**
  * Plans to copy a composite's connection secret into the claim's namespace, under the name that the claim chose. Copies
  * only a Secret that the composite controls: otherwise a reference could read any Secret. Writes only a Secret that the
- * claim controls, or a connection secret without a controller.
+ * claim controls, or a connection secret without a living controller.
  *
  * @param seen undefined if the claim or its composite has none
  * @throws {ClaimError} `NoConnectionSecret`, `SecretNotFound`, `SecretOfAnother`
@@ -47,7 +47,7 @@ export function planCopy({ claim }: Subject, composite: LiveObject, seen: SeenSe
     return [{ ...common, do: "create", object }];
   }
   const isOwn = isControlledBy(copy, claim);
-  if (!isOwn && (controllerOf(copy) !== undefined || copy["type"] !== SECRET_TYPE_CONNECTION)) {
+  if (!isOwn && (!isControllableBy(copy, claim) || copy["type"] !== SECRET_TYPE_CONNECTION)) {
     throw new ClaimError(
       "SecretOfAnother",
       `the secret ${to.name} in ${to.namespace} does not belong to this claim and is left alone; ` +
@@ -55,10 +55,8 @@ export function planCopy({ claim }: Subject, composite: LiveObject, seen: SeenSe
     );
   }
   if (isOwn && sameJson(objectAt(copy, "data"), data)) return [];
-  const owners = copy.metadata["ownerReferences"];
-  const ownerReferences = isOwn
-    ? (owners ?? [])
-    : [...(Array.isArray(owners) ? owners : []), controllerReferenceTo(claim)];
+  const owners = withoutPredecessor(copy, claim);
+  const ownerReferences = isOwn ? owners : [...owners, controllerReferenceTo(claim)];
   const object = { ...copy, ...typeMeta(SECRETS), metadata: { ...copy.metadata, ownerReferences }, data };
   return [{ ...common, do: "update", object }];
 }

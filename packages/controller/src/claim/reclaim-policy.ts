@@ -1,6 +1,9 @@
 import { claimFieldOf, hasReclaimPolicy } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { ageOf } from "../objects/backup-age.ts";
+import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FINALIZER_CLAIM } from "../objects/finalizers.ts";
 import type { SeenComposite } from "./claim-binding.ts";
 import { ownSpecFields } from "./claim-fields.ts";
 import type { Subject } from "./claim-port.ts";
@@ -22,10 +25,17 @@ export function reclaimOf({ claim, definition }: Subject, seen: SeenComposite): 
   const present = text === "Delete" || text === "Retain" ? text : undefined;
   if (present !== undefined && ownSpecFields(composite)["f:reclaimPolicy"] === undefined)
     return { policy: present, isGiven: true };
-  // Depends only on state that survives a crash. The value that this claim recorded when it was bound stays.
+  // Depends only on state that survives a crash. The value that this claim recorded when it was bound stays, also if a
+  // restore gave the claim another UID.
   const isRecorded = textAt(composite, "spec", claimFieldOf(definition), "uid") === claim.metadata.uid;
-  const policy = unboundPolicy(seen) ?? (isRecorded ? present : undefined);
+  const policy = unboundPolicy(seen) ?? (isRecorded || isRestored(claim) ? present : undefined);
   return { policy: policy ?? (wasProvisionedElsewhere(claim, composite) ? "Delete" : "Retain"), isGiven: false };
+}
+
+/** Only a restore from a backup creates a claim with the finalizer. */
+function isRestored(claim: LiveObject): boolean {
+  const path = ["f:metadata", "f:finalizers", `v:${JSON.stringify(FINALIZER_CLAIM)}`];
+  return ["foreign", "older"].includes(ageOf(claim, { managers: [FIELD_MANAGERS.claim], path }));
 }
 
 function unboundPolicy({ binding, isProvisioned }: SeenComposite): Reclaim["policy"] | undefined {

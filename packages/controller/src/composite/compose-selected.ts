@@ -1,6 +1,8 @@
 import { referenceTo } from "../objects/references.ts";
 import { observeComposed } from "./observe/observe-composed.ts";
 import { refuseRecursion } from "./observe/refuse-recursion.ts";
+import { requireRestored } from "./observe/require-restored.ts";
+import { planAdoption } from "./plan/plan-adoption.ts";
 import { planPin, planSelection } from "./plan/plan-composite.ts";
 import { planReuse } from "./plan/plan-reuse.ts";
 import { type ComposedRun, compose } from "./run/compose.ts";
@@ -8,7 +10,8 @@ import type { CompositePort, Subject } from "./state/composite-port.ts";
 import { explainFailure } from "./state/explain-failure.ts";
 
 /**
- * Selects a revision, and composes with it. Writes only a pinned revision, and that a revision is used again.
+ * Selects a revision, and composes with it. Writes only a pinned revision, that a revision is used again,
+ * and the owners of composed resources that a restore left.
  *
  * @throws {CompositeError | PipelineError | SelectionError | ApiError}
  */
@@ -19,7 +22,14 @@ export async function composeSelected(port: CompositePort, subject: Subject): Pr
   const { composition, changes, revision } = selected;
   await refuseRecursion(port, xr, composition.metadata.name ?? "");
   await actors.composeWith(composition, xr);
-  const observed = await observeComposed(actors.reader("composition"), xr, layout);
+  const reader = actors.reader("composition");
+  let observed = await observeComposed(reader, xr, layout);
+  requireRestored(xr, observed.missing, layout);
+  if (observed.former.length > 0) {
+    await writer.executeOrThrow(xr, planAdoption(xr, observed.former));
+    observed = await observeComposed(reader, xr, layout);
+    requireRestored(xr, observed.missing, layout);
+  }
   for (const note of observed.notes) shown.warn(note);
   const { namespace: secretsNamespace } = limits;
   const selection = { composition, changes, desired: undefined, layout, memory, secretsNamespace };

@@ -82,6 +82,11 @@ export type CompositeErrorCode =
    */
   | "UnnamedResources"
   /**
+   * The XR was restored from a backup, and objects that it records do not exist yet; nothing was changed. Restore them,
+   * or remove their references from the XR to have new ones created.
+   */
+  | "RestoreIncomplete"
+  /**
    * RBAC, a quota or an admission controller refuses a request. Grant the right on the kind, or the right to
    * impersonate. The message names the controller or the service account that needs it.
    */

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
+import { groupKind } from "./kinds.ts";
 
 /** The controller of an object according to its owner references (Kubernetes, "Owners and Dependents"). */
 export interface ControllerReference {
@@ -33,6 +34,35 @@ export function controllerOf(object: LiveObject): ControllerReference | undefine
 
 export function isControlledBy(object: LiveObject, owner: LiveObject): boolean {
   return controllerOf(object)?.uid === owner.metadata.uid;
+}
+
+/**
+ * Whether the controller of an object is an earlier object with this owner's name, such as the one in a backup. It no
+ * longer exists, because this owner has its name.
+ *
+ * @param owner a live object
+ */
+export function isOfPredecessor(object: LiveObject, owner: LiveObject): boolean {
+  const controller = controllerOf(object);
+  if (controller === undefined || controller.uid === owner.metadata.uid) return false;
+  const { name, namespace } = owner.metadata;
+  return (
+    controller.name === name &&
+    groupKind(controller.apiVersion, controller.kind) === groupKind(owner.apiVersion, owner.kind) &&
+    // The reference of a namespaced owner is valid in its own namespace only.
+    (namespace === undefined || namespace === object.metadata.namespace)
+  );
+}
+
+/** Whether an object has no living controller other than this owner, as far as its owner references show. */
+export function isControllableBy(object: LiveObject, owner: LiveObject): boolean {
+  return controllerOf(object) === undefined || isControlledBy(object, owner) || isOfPredecessor(object, owner);
+}
+
+/** The owner references of an object without the one to its owner's predecessor. */
+export function withoutPredecessor(object: LiveObject, owner: LiveObject): JsonObject[] {
+  const isFormer = isOfPredecessor(object, owner);
+  return ownerReferencesOf(object).filter(({ controller }) => !isFormer || controller !== true);
 }
 
 /** The owner reference that makes an object the controller of another. */

@@ -1,21 +1,26 @@
-import { ANNOTATION_RESOURCE_NAME, type Layout } from "@xfn/composition";
+import { ANNOTATION_RESOURCE_NAME, LABEL_COMPOSITE, type Layout } from "@xfn/composition";
 import { ApiError, isApiError, type LiveObject, type ObjectReference, type ResourceKind } from "@xfn/kubernetes";
-import { controllerOf } from "../../objects/owner.ts";
+import { controllerOf, isOfPredecessor } from "../../objects/owner.ts";
 import { describeReference, recordedReferences, referenceTo } from "../../objects/references.ts";
 import type { ReconcileReader } from "../state/reconcile-reader.ts";
 import { readRecorded } from "./read-recorded.ts";
+import { isRestored } from "./require-restored.ts";
 
 /** The composed resources that exist. */
 export interface ObservedComposed {
   /** By entry name. Each object either has no controller, or the XR controls it. */
   readonly entries: ReadonlyMap<string, LiveObject>;
-  /** The objects that the XR controls and whose entries are unknown. */
+  /** The objects that the XR controls, or that a backup has of it, and whose entries are unknown. */
   readonly unnamed: readonly LiveObject[];
   /**
    * References that stay recorded even if they are no longer desired: those to existing objects without another
    * controller.
    */
   readonly references: readonly ObjectReference[];
+  /** The objects of the XR's predecessor, if a restore from a backup created the XR. They are also entries. */
+  readonly former: readonly LiveObject[];
+  /** The recorded objects that do not exist, or whose kind is not served. */
+  readonly missing: readonly ObjectReference[];
   /** Warnings about recorded objects. */
   readonly notes: readonly string[];
 }
@@ -25,7 +30,7 @@ export interface ObservedComposed {
  * count as missing: a function might then give its object another name.
  *
  * Skips objects of other controllers, and drops the references to them. Observes objects without a controller, such as
- * after a restore from a backup, and never deletes them.
+ * after a restore from a backup, and never deletes them. The same applies to objects of a restored XR's predecessor.
  *
  * @throws {ApiError} if a recorded object cannot be read
  */
@@ -36,10 +41,14 @@ export async function observeComposed(
 ): Promise<ObservedComposed> {
   const entries = new Map<string, LiveObject>();
   const references: ObjectReference[] = [];
+  const restored = isRestored(xr, layout);
+  const former: LiveObject[] = [];
+  const missing: ObjectReference[] = [];
   const unnamed: LiveObject[] = [];
   const notes: string[] = [];
   for (const reference of recordedReferences(xr, layout)) {
     const object = await readReferenced(reader, xr, reference);
+    if (object === undefined || object instanceof ApiError) missing.push(reference);
     if (object instanceof ApiError) {
       // Keep the reference: the CRD may return with its objects.
       notes.push(`${describeReference(reference)} is recorded, but ${object.message}`);
@@ -47,15 +56,23 @@ export async function observeComposed(
       continue;
     }
     const controller = object && controllerOf(object)?.uid;
-    if (object === undefined || (controller !== undefined && controller !== xr.metadata.uid)) continue;
+    if (object === undefined) continue;
+    const isFormer = restored && isOfPredecessor(object, xr);
+    if (controller !== undefined && controller !== xr.metadata.uid && !isFormer) continue;
+    if (isFormer) former.push(object);
     references.push(referenceTo(object));
     const entry = object.metadata.annotations?.[ANNOTATION_RESOURCE_NAME] ?? "";
     const problem = problemOf(entry, controller, entries);
     if (problem !== undefined) notes.push(`${describeReference(reference)} ${problem}`);
-    if (entry === "" && controller !== undefined) unnamed.push(object);
+    if (entry === "" && (controller !== undefined || (restored && isLabelled(object)))) unnamed.push(object);
     if (entry !== "" && !entries.has(entry)) entries.set(entry, object);
   }
-  return { entries, references, unnamed, notes };
+  return { entries, references, former, missing, unnamed, notes };
+}
+
+/** Composed resources have the label also if they have lost their controller. */
+function isLabelled({ metadata }: LiveObject): boolean {
+  return metadata.labels?.[LABEL_COMPOSITE] !== undefined;
 }
 
 function problemOf(

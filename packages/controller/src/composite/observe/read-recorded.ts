@@ -1,6 +1,6 @@
 import { LABEL_COMPOSITE } from "@xfn/composition";
 import type { LiveObject, ObjectReference, ResourceKind } from "@xfn/kubernetes";
-import { isControlledBy } from "../../objects/owner.ts";
+import { isControlledBy, isOfPredecessor } from "../../objects/owner.ts";
 import type { ReconcileReader } from "../state/reconcile-reader.ts";
 
 /**
@@ -23,5 +23,7 @@ export async function readRecorded(
   const { name, labels } = xr.metadata;
   const labelSelector = `${LABEL_COMPOSITE}=${labels?.[LABEL_COMPOSITE] ?? name}`;
   const items = await reader.listOf(kind, labelSelector);
-  return items.find((one) => one.metadata.name === reference.name && isControlledBy(one, xr));
+  return items.find(
+    (one) => one.metadata.name === reference.name && (isControlledBy(one, xr) || isOfPredecessor(one, xr)),
+  );
 }

@@ -63,7 +63,7 @@ function plan({ desired, observed = [], located = observed, undesired = [], ...r
     composition,
     desired: undefined,
     changes: {},
-    observed: { entries, unnamed: [], references: [], notes: [] },
+    observed: { entries, unnamed: [], references: [], former: [], missing: [], notes: [] },
     applicables: applicables(composed, { xr, entries, kinds }),
     located:
       located instanceof ApiError

@@ -5,9 +5,16 @@ import { asCompositeError, CompositeError } from "../../objects/composite-error.
 import { SECRET_TYPE_CONNECTION, type SecretReference } from "../../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
 import { referenceOf, SECRETS, typeMeta } from "../../objects/kinds.ts";
-import { controllerOf, controllerReferenceTo, isControlledBy } from "../../objects/owner.ts";
+import {
+  controllerOf,
+  controllerReferenceTo,
+  isControllableBy,
+  isControlledBy,
+  isOfPredecessor,
+} from "../../objects/owner.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { ActorName } from "../state/composite-actors.ts";
+import { dropPredecessor } from "./plan-adoption.ts";
 
 /** Kubernetes, "Secrets": the syntax of a key. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
@@ -50,7 +57,9 @@ export function planSecret({ xr, secret, details, observed, applies }: SecretInp
   const why = "the connection details differ";
   // Use the observed resourceVersion as a precondition, so that a concurrent owner of the Secret wins.
   const action = { do: "apply", as: "xr", on, manager, why, intent, seen: observed, guard: "version" } as const;
-  return { stages: [{ name: "secret", actions: [action], onFailure: "stop" }] };
+  const isFormer = observed !== undefined && isOfPredecessor(observed, xr);
+  const before = isFormer ? [dropPredecessor(xr, observed, "xr", manager)] : [];
+  return { stages: [{ name: "secret", actions: [...before, action], onFailure: "stop" }] };
 }
 
 /** Describes a refusal by the server without its message, which may quote a value. Returns a conflict unchanged. */
@@ -79,13 +88,14 @@ function encodeDetails(details: SecretInput["details"]): JsonObject {
   return data;
 }
 
-/** Adopts a Secret without a controller only if it has the type of connection secrets, as Crossplane does. */
+/** Adopts a Secret without a living controller only if it has the type of connection secrets, as Crossplane does. */
 function requireControllable(observed: LiveObject | undefined, owner: LiveObject, secret: SecretReference): void {
   if (observed === undefined || isControlledBy(observed, owner)) return;
+  const isFree = isControllableBy(observed, owner);
   const controller = controllerOf(observed);
-  if (controller === undefined && observed["type"] === SECRET_TYPE_CONNECTION) return;
+  if (isFree && observed["type"] === SECRET_TYPE_CONNECTION) return;
   const reason =
-    controller === undefined
+    controller === undefined || isFree
       ? `is of type ${textAt(observed, "type") ?? "Opaque"}`
       : `belongs to ${controller.kind} ${controller.name}`;
   throw new CompositeError(
