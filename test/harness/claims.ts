@@ -1,6 +1,6 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
-import { type Context, claimReconciler, definitionReconciler } from "@xfn/controller";
+import { claimReconciler, definitionReconciler, type ReconcilerOptions } from "@xfn/controller";
 import { isObject, type JsonObject } from "@xfn/json";
 import type { LiveObject, Outcome, Reconcile } from "@xfn/kubernetes";
 import { afterAll, beforeAll, beforeEach } from "vitest";
@@ -29,7 +29,7 @@ export interface ClaimWorld extends DefinitionWorld {
   /** @param claimableBy - whose claims may be bound to it. Default: those of the claims' namespace */
   createComposite(name: string, spec?: JsonObject, claimableBy?: string): Promise<LiveObject>;
   deleteClaim(name: string): Promise<unknown>;
-  reconciler(context?: Partial<Context>): Reconcile;
+  reconciler(context?: Partial<ReconcilerOptions>): Reconcile;
 }
 
 /**
@@ -65,7 +65,7 @@ async function claimWorld(server: TestApiServer, definition: JsonObject = {}): P
   await client.create(object);
   await world.settle(definitionReconciler(world.context), "xthings.example.org");
   const parsed = parseDefinition(documentOf(object));
-  const reconciler = (context: Partial<Context> = {}): Reconcile =>
+  const reconciler = (context: Partial<ReconcilerOptions> = {}): Reconcile =>
     claimReconciler({ ...world.context, ...context }, parsed);
   const reconcile = reconciler();
   const claimNamed = (name: string) => ({ apiVersion: API, kind: "Thing", name, namespace: "default" });

@@ -1,4 +1,4 @@
-import { type Context, controllerCrds, definitionReconciler, installCrds } from "@xfn/controller";
+import { controllerCrds, definitionReconciler, installCrds, type ReconcilerOptions } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import {
   type Cache,
@@ -21,7 +21,7 @@ import type { RecordedEvent } from "./composites.ts";
 export interface DefinitionWorld {
   /** The client of a user, whose requests are not counted. */
   readonly client: ConnectedClient;
-  readonly context: Context;
+  readonly context: ReconcilerOptions;
   readonly events: RecordedEvent[];
   /** Writes of the reconcilers since the last call, such as `patch things`. */
   writes(): string[];
@@ -42,7 +42,7 @@ const READS: ReadonlySet<string> = new Set(["get", "list", "watch", "discover"])
 /** Installs the CRDs of the controller's own kinds. */
 export async function definitionWorld(
   server: TestApiServer,
-  overrides: Partial<Context> & { readonly wrap?: (client: Client) => Client } = {},
+  overrides: Partial<ReconcilerOptions> & { readonly wrap?: (client: Client) => Client } = {},
 ): Promise<DefinitionWorld> {
   const access = await loadKubeconfig({ path: server.admin.kubeconfig });
   const sent: RequestOutcome[] = [];
@@ -54,7 +54,7 @@ export async function definitionWorld(
   const caches = new Map<string, Cache>();
   const { wrap = (inner) => inner, ...rest } = overrides;
   const silent = (): void => {};
-  const context: Context = {
+  const context: ReconcilerOptions = {
     client: wrap(client),
     informers: {
       acquire: () => {

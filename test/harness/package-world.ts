@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  type Context,
   compositionRevisionReconciler,
   functionRuntimeReconciler,
   PACKAGES,
@@ -8,6 +7,7 @@ import {
   packagePort,
   packageReconciler,
   packageRevisionReconciler,
+  type ReconcilerOptions,
 } from "@xfn/controller";
 import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -59,7 +59,7 @@ export interface PackageWorld {
 }
 
 /** @param spec of the Function */
-export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {}): PackageWorld {
+export function packageWorld(spec: JsonObject = {}, more: Partial<ReconcilerOptions> = {}): PackageWorld {
   const fn: LiveObject = {
     apiVersion: "pkg.crossplane.io/v1",
     kind: "Function",
@@ -124,7 +124,7 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<Context> = {})
       object.metadata["generation"] = Number(object.metadata["generation"]) + 1;
     },
   };
-  const context: Context = {
+  const context: ReconcilerOptions = {
     client,
     informers: {
       acquire: () => {

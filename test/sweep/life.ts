@@ -1,4 +1,4 @@
-import type { CompositeOptions, Context } from "@xfn/controller";
+import type { ReconcilerOptions } from "@xfn/controller";
 import { type Client, isApiError, type LiveObject, type Reconcile, type ResourceKind } from "@xfn/kubernetes";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { type FaultyClient, faultyClient, type Write, type WriteFault } from "../harness/faulty-client.ts";
@@ -56,7 +56,7 @@ export function startLife(options: LifeOptions): Life {
   const informers = steppedInformers(faulty.client, options.known);
   const { signal } = new AbortController();
   const watched = new Map<string, () => void>();
-  const context: Context & CompositeOptions = {
+  const context: ReconcilerOptions = {
     client: faulty.client,
     informers,
     events: { record: () => undefined, flush: () => Promise.resolve() },

@@ -1,4 +1,4 @@
-import type { CompositeOptions, Context } from "@xfn/controller";
+import type { ReconcilerOptions } from "@xfn/controller";
 import { NO_REQUIREMENTS } from "@xfn/function-grpc";
 import type { JsonObject } from "@xfn/json";
 import { type PackageKind, parsePackage } from "@xfn/package";
@@ -66,7 +66,7 @@ function digestOf(tag: string): string {
 }
 
 /** Registry, runner and functions of a controller. */
-export function packageContext(): Partial<Context & CompositeOptions> {
+export function packageContext(): Partial<ReconcilerOptions> {
   return {
     functionPackages: true,
     functionRuntimes: true,

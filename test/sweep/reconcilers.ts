@@ -1,7 +1,5 @@
 import type { Definition } from "@xfn/composition/definition";
 import {
-  type CompositeOptions,
-  type Context,
   claimReconciler,
   compositeReconciler,
   compositionRevisionReconciler,
@@ -12,6 +10,7 @@ import {
   packageReconciler,
   packageRevisionReconciler,
   publicationReconciler,
+  type ReconcilerOptions,
   readDefinition,
   revisionReconciler,
   rolloutReconciler,
@@ -44,7 +43,7 @@ export interface Reconcilers {
 }
 
 /** The reconcilers of xfn-controller. */
-export function reconcilers(context: Context & CompositeOptions): Reconcilers {
+export function reconcilers(context: ReconcilerOptions): Reconcilers {
   const port = packagePort(context);
   return {
     definition: definitionReconciler(context),

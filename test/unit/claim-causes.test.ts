@@ -1,6 +1,6 @@
 import { documentOf } from "@xfn/composition";
 import { parseDefinition } from "@xfn/composition/definition";
-import { type Context, claimReconciler, definitionReconciler } from "@xfn/controller";
+import { claimReconciler, definitionReconciler, type ReconcilerOptions } from "@xfn/controller";
 import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ import { type MemoryClient, memoryClient } from "../harness/memory-client.ts";
 // Causes of problems in the conditions and events of claims, XRs and definitions.
 
 /** @param events receives each event as text */
-function contextOf(client: MemoryClient, events: string[]): Context {
+function contextOf(client: MemoryClient, events: string[]): ReconcilerOptions {
   const unneeded = (): never => {
     throw new TypeError("not needed");
   };

@@ -1,4 +1,4 @@
-import { type Context, definitionReconciler } from "@xfn/controller";
+import { definitionReconciler, type ReconcilerOptions } from "@xfn/controller";
 import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ function controlled(apiVersion: string, kind: string, name: string, uid: string,
   return { apiVersion, kind, metadata: { name, uid: name, resourceVersion: "1", ownerReferences: [owner] }, ...rest };
 }
 
-function contextOf(client: MemoryClient): Context {
+function contextOf(client: MemoryClient): ReconcilerOptions {
   const unneeded = (): never => {
     throw new TypeError("not needed");
   };

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import type { Context } from "@xfn/controller";
+import type { ReconcilerOptions } from "@xfn/controller";
 import type { JsonObject } from "@xfn/json";
 import { ApiError } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
@@ -404,7 +404,11 @@ test("no package is read before ImageConfigs are listed", async () => {
   const failing = {
     acquire: () => ({ informer: { whenSynced: () => Promise.reject(new Error("forbidden")) }, release: () => {} }),
   };
-  const informers = { ...failing, peek: () => undefined, stop: async () => {} } as unknown as Context["informers"];
+  const informers = {
+    ...failing,
+    peek: () => undefined,
+    stop: async () => {},
+  } as unknown as ReconcilerOptions["informers"];
   const { settle, asked } = packageWorld({}, { functionPackages: true, informers });
   expect((await settle())[0]).toContain("cannot list ImageConfigs, which may require a signature");
   expect(asked).toEqual([]);

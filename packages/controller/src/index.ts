@@ -12,7 +12,7 @@ export { publicationReconciler } from "./definition/reconcile-publication.ts";
 export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "./engine/engine.ts";
 export { allowedWebhooks } from "./functions/allowed-webhooks.ts";
 export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";
-export type { ComposedWatches, Context, FunctionHost, PackageRegistry } from "./objects/context.ts";
+export type { ComposedWatches, FunctionHost, PackageRegistry } from "./objects/context.ts";
 export { composedManager, FIELD_MANAGERS } from "./objects/field-managers.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";
@@ -22,6 +22,7 @@ export { compositionRevisionReconciler } from "./package/reconcile-composition-r
 export { packageReconciler } from "./package/reconcile-package.ts";
 export { packageRevisionReconciler } from "./package/reconcile-revision.ts";
 export { PackageInstallError, type PackageInstallErrorCode } from "./package/registry/install-error.ts";
+export type { ReconcilerOptions } from "./program/reconcilers.ts";
 export { debugRecordings } from "./recordings/debug-recordings.ts";
 export { revisionReconciler } from "./revision/reconcile-composition.ts";
 export { type SelectedRevision, selectRevision } from "./revision/select-revision.ts";

@@ -1,66 +1,9 @@
 import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Severity } from "@xfn/functionio";
-import type { Cache, Client, EventRecorder, Informers, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import type { Cache, LiveObject, ResourceKind } from "@xfn/kubernetes";
 import type { Authority, PackageContents, PackageKind } from "@xfn/package";
 import type { FunctionRunner, RegistryAuth } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
-import type { Logger } from "./logger.ts";
-
-/** The dependencies and settings that all reconcilers share. */
-export interface Context {
-  readonly client: Client;
-  readonly informers: Informers;
-  readonly events: EventRecorder;
-  readonly log: Logger;
-  /**
-   * Why the instances of a definition cannot be listed, by its `definitionKey`. Absent in tests, where they can be
-   * listed.
-   */
-  readonly instanceProblems?: ((definition: string) => InstanceProblems) | undefined;
-  /** Defers the ClusterRoles of definitions during a burst. Absent in tests: they are written at once. */
-  readonly bursts?: DefinitionBursts | undefined;
-  /** Packages at registries. Absent: packages are disabled. */
-  readonly packages?: PackageRegistry | undefined;
-  /** Whether steps can name Functions of the API server (`--enable-packages`). Default: false. */
-  readonly functionPackages?: boolean | undefined;
-  /**
-   * Whether each version of a function named by steps or Functions has a FunctionRuntime
-   * (`--enable-function-runtimes`). Default: false.
-   */
-  readonly functionRuntimes?: boolean | undefined;
-  /**
-   * The substrate of FunctionRuntimes that name no DeploymentRuntimeConfig (`--function-substrate`). Default: Runner.
-   */
-  readonly functionSubstrate?: FunctionSubstrate | undefined;
-  /** Watches on the objects that run functions and providers. Absent in tests: changes are noticed at the next poll. */
-  readonly workloads?: WorkloadWatches | undefined;
-  /**
-   * The time in milliseconds for which the runtimes of a CompositionRevision stay after its last use. Default: 10
-   * minutes.
-   */
-  readonly runtimeGraceMs?: number | undefined;
-  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). Default: false. */
-  readonly rollouts?: boolean | undefined;
-  /** Hosts the functions of packages. Absent: functions are disabled, and no package has a runtime. */
-  readonly functionHost?: FunctionHost | undefined;
-  /**
-   * The types of conditions that functions also show on the claim, by the UID of the XR. After a restart, the next
-   * reconcile of an XR restores them.
-   */
-  readonly claimConditions?: Map<string, ReadonlySet<string>> | undefined;
-  /** The controller's own namespace, from which pull secrets may be read. */
-  readonly namespace: string;
-  /** The controller's own service account, whose pull secrets apply to every image. Absent: it has no pull secrets. */
-  readonly serviceAccount?: string | undefined;
-  /** Other namespaces from which pull secrets may be read (`--pull-secret-namespaces`). */
-  readonly pullSecretNamespaces: readonly string[];
-  /** The time between two reconciles of an unchanged object, in milliseconds (`--poll-interval`). */
-  readonly pollIntervalMs: number;
-  /** When repeated writes of a composed resource are slowed. Absent: the defaults of the flags. */
-  readonly breaker?: BreakerLimits | undefined;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
 
 /** The end of a function's call, for metrics. */
 export interface EndedFunction {

@@ -1,16 +1,20 @@
 import type { Reconcile } from "@xfn/kubernetes";
-import { claimReconciler } from "../claim/reconcile-claim.ts";
+import { type ClaimNeeds, claimReconciler } from "../claim/reconcile-claim.ts";
 import { type CompositeOptions, compositeReconciler } from "../composite/composite-reconciler.ts";
+import type { DefinitionNeeds } from "../definition/definition-port.ts";
 import { publicationOf } from "../definition/publication-of.ts";
 import { readDefinition } from "../definition/read-definition.ts";
 import { definitionReconciler } from "../definition/reconcile-definition.ts";
 import { publicationReconciler } from "../definition/reconcile-publication.ts";
 import type { Reconcilers } from "../engine/engine.ts";
 import type { PackageReconcilers } from "../engine/package-controllers.ts";
-import type { Context } from "../objects/context.ts";
 import { APPLICATION_DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
-import { revisionReconciler } from "../revision/reconcile-composition.ts";
+import type { PackageOptions } from "../package/package-port.ts";
+import { type CompositionPort, revisionReconciler } from "../revision/reconcile-composition.ts";
 import type { RolloutOptions } from "../rollout/reconcile-rollout.ts";
+
+/** The dependencies and settings of all reconcilers. */
+export type ReconcilerOptions = ClaimNeeds & CompositeOptions & CompositionPort & DefinitionNeeds & PackageOptions;
 
 /**
  * The reconcilers of all kinds.
@@ -20,27 +24,27 @@ import type { RolloutOptions } from "../rollout/reconcile-rollout.ts";
  * @param resourceComposition whether `--enable-resource-composition` is set
  */
 export function allReconcilers(
-  context: Context & CompositeOptions,
-  packages: ((context: Context) => PackageReconcilers) | undefined,
+  options: ReconcilerOptions,
+  packages: ((options: PackageOptions) => PackageReconcilers) | undefined,
   rollouts: ((options: RolloutOptions) => Reconcile) | undefined,
   resourceComposition: boolean,
 ): Reconcilers {
   return {
-    definition: definitionReconciler(context),
+    definition: definitionReconciler(options),
     ...(resourceComposition && {
       resourceComposition: {
-        infrastructure: definitionReconciler(context, INFRASTRUCTURE_DEFINITIONS),
-        application: definitionReconciler(context, APPLICATION_DEFINITIONS),
-        publication: publicationReconciler(context),
+        infrastructure: definitionReconciler(options, INFRASTRUCTURE_DEFINITIONS),
+        application: definitionReconciler(options, APPLICATION_DEFINITIONS),
+        publication: publicationReconciler(options),
       },
     }),
     revision:
-      rollouts === undefined ? revisionReconciler(context) : inTurn(revisionReconciler(context), rollouts(context)),
-    composite: (definition) => compositeReconciler(context, definition),
-    claim: (definition) => claimReconciler(context, definition),
-    readDefinition: (object) => readDefinition(object, { isPublished: publicationOf(context, object) !== undefined }),
-    offeringOf: (object) => (object.kind === INFRASTRUCTURE_DEFINITIONS.kind ? publicationOf(context, object) : object),
-    packages: packages?.(context),
+      rollouts === undefined ? revisionReconciler(options) : inTurn(revisionReconciler(options), rollouts(options)),
+    composite: (definition) => compositeReconciler(options, definition),
+    claim: (definition) => claimReconciler(options, definition),
+    readDefinition: (object) => readDefinition(object, { isPublished: publicationOf(options, object) !== undefined }),
+    offeringOf: (object) => (object.kind === INFRASTRUCTURE_DEFINITIONS.kind ? publicationOf(options, object) : object),
+    packages: packages?.(options),
   };
 }
 

@@ -16,7 +16,6 @@ import { ResponseCache, type WebhookCaller } from "@xfn/pipeline";
 import { ExitCode, type Log } from "@xfn/program";
 import type { IdleMemory } from "@xfn/program/idle-memory";
 import type { Tracing } from "@xfn/program/tracing";
-import type { CompositeOptions } from "../composite/composite-reconciler.ts";
 import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
@@ -25,18 +24,12 @@ import { type Engine, type EngineWatches, type Reconcilers, startEngine } from "
 import type { EngineContext } from "../engine/kind-controller.ts";
 import { BurstOrder } from "../engine/run-order.ts";
 import type { CallableRunner } from "../functions/allowed-runners.ts";
-import type {
-  Context,
-  FunctionDirectory,
-  PackageRegistry,
-  RunnerDirectory,
-  RunRecordings,
-} from "../objects/context.ts";
+import type { FunctionDirectory, PackageRegistry, RunnerDirectory, RunRecordings } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import type { Logger } from "../objects/logger.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
-import { allReconcilers } from "./reconcilers.ts";
+import { allReconcilers, type ReconcilerOptions } from "./reconcilers.ts";
 import type { StartConfig } from "./start-settings.ts";
 import { watchLog } from "./watch-log.ts";
 
@@ -125,7 +118,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
   });
-  const context: Context & CompositeOptions & EngineContext = {
+  const context: ReconcilerOptions & EngineContext = {
     client,
     informers,
     events,

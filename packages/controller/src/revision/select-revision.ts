@@ -10,7 +10,6 @@ import { type Definition, layoutOfDefinition } from "@xfn/composition/definition
 import { type JsonObject, objectAt, textAt, textsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { compositeTypeOf } from "../kinds/compositions.ts";
-import type { Context } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { COMPOSITIONS, REVISIONS } from "../objects/kinds.ts";
 import { LABEL_COMPOSITION_NAME, labelValue, selectorText } from "../objects/labels.ts";
@@ -18,11 +17,12 @@ import { fieldsOf } from "../objects/managed-fields.ts";
 import { controllerOf } from "../objects/owner.ts";
 import { findCached, listByLabels, type Reader } from "../objects/read-objects.ts";
 import { compositionOf, latestOf } from "./read-revision.ts";
+import type { CompositionPort } from "./reconcile-composition.ts";
 import { followsNewest, rolledOutOf } from "./rollout-state.ts";
 import { SelectionError } from "./selection-error.ts";
 
 /** Reads what a selection needs. */
-export type RevisionReader = Reader & Pick<Context, "rollouts">;
+export type RevisionReader = Reader & Pick<CompositionPort, "rollouts">;
 
 /** The revision that a composite resource is composed with. */
 export interface SelectedRevision {
