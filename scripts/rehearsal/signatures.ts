@@ -11,7 +11,7 @@ export interface Verifier {
 }
 
 /** @throws Error with OpenSSL's output if the key has not signed the content */
-export function verifySignature({ key, scratch }: Verifier, content: Buffer, signature: string): void {
+function verifySignature({ key, scratch }: Verifier, content: Buffer, signature: string): void {
   const [signed, detached] = [join(scratch, "content"), join(scratch, "signature")];
   writeFileSync(signed, content);
   writeFileSync(detached, Buffer.from(signature, "base64"));
