@@ -115,14 +115,15 @@ describe("XRs that fail permanently", needs("api-server"), () => {
 
   const create = (name: string, spec: JsonObject): Promise<LiveObject> =>
     client.create({ ...XR, metadata: { name }, spec });
-  /** `Synced=False ReconcileError`, by name. */
+  /** `False FatalResult`, by name: the status, and the code of the failure or the reason. */
   const conditions = async (type: string, prefix = ""): Promise<Record<string, string>> => {
     const { items } = await client.list(await client.kind(XR.apiVersion, XR.kind));
     const mine = items.filter(({ metadata }) => metadata.name.startsWith(prefix));
     return Object.fromEntries(
       mine.map((xr) => {
         const { status, reason } = condition(xr, type);
-        return [xr.metadata.name, `${String(status)} ${String(reason)}`];
+        const [code] = String(condition(xr, type)["message"]).split(":");
+        return [xr.metadata.name, `${String(status)} ${String(reason === "ReconcileError" ? code : reason)}`];
       }),
     );
   };
@@ -180,7 +181,7 @@ describe("XRs that fail permanently", needs("api-server"), () => {
     // Nothing can be created until the quota is counted.
     await expect.poll(async () => (await client.get(quota))["status"]).toHaveProperty("used");
     await create("crowd", { compositionRef: { name: "crowds" }, namespace: "team" });
-    await expect.poll(() => conditions("Synced", "crowd")).toEqual({ crowd: "False ReconcileError" });
+    await expect.poll(() => conditions("Synced", "crowd")).toEqual({ crowd: "False Forbidden" });
     expect(await message("crowd")).toMatch(/"[a-d]": forbidden: exceeded quota: team.*\(ConfigMap team\//);
     expect(await count()).toBe(before + 2);
     const failures = controller.log().filter(({ msg, key }) => msg === "reconcile failed" && key === "crowd");
