@@ -150,6 +150,8 @@ function withLabel(desired: KubernetesObject): KubernetesObject {
  * another UID.
  */
 function canControl(definition: LiveObject, crd: LiveObject, owner: ControllerReference | undefined): boolean {
+  // A restore may lose the managed fields.
+  if (owner === undefined && crd.metadata.labels?.[LABEL_DEFINED] === "true") return true;
   if (owner === undefined) return appliedFields(crd, FIELD_MANAGERS.definition, "") !== undefined;
   if (owner.uid === definition.metadata.uid) return true;
   const isDefinition = owner.kind === definition.kind && owner.apiVersion.startsWith(`${DEFINITIONS.group}/`);
