@@ -9,6 +9,7 @@ import { needs } from "../harness/needs.ts";
 // XRs and composed resources of a backup, as restores leave them: with other UIDs, and with or without owners.
 
 const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
+const RESTORED = { finalizers: ["composite.apiextensions.crossplane.io"] };
 const ENTRY = { "crossplane.io/composition-resource-name": "a" };
 
 describe("a restored composite resource", needs("api-server"), () => {
@@ -48,7 +49,7 @@ describe("a restored composite resource", needs("api-server"), () => {
   ])("adopts a resource with %s, which keeps its name and UID", async (what, metadata) => {
     const name = what === "no owner" ? "plain" : "owners";
     const { metadata: before } = await createWidget(`${name}-old`, name, metadata);
-    const xr = await world.create(name, { resourceRefs: [{ ...WIDGET, name: `${name}-old` }] });
+    const xr = await world.create(name, { resourceRefs: [{ ...WIDGET, name: `${name}-old` }] }, RESTORED);
     world.events.length = 0;
     await world.reconcile(name);
     expect(await widgetsOf(name)).toEqual([`${name}-old`]);
@@ -62,14 +63,14 @@ describe("a restored composite resource", needs("api-server"), () => {
 
   test("creates nothing while the template of a resource is unknown", async () => {
     await createWidget("unnamed-old", "unnamed", { annotations: {} });
-    await world.create("unnamed", { resourceRefs: [{ ...WIDGET, name: "unnamed-old" }] });
+    await world.create("unnamed", { resourceRefs: [{ ...WIDGET, name: "unnamed-old" }] }, RESTORED);
     await expect(world.reconcile("unnamed")).rejects.toMatchObject({ code: "UnnamedResources" });
     expect(await widgetsOf("unnamed")).toEqual(["unnamed-old"]);
   });
 
   test("creates nothing while a recorded resource is missing, and adopts it when it is there", async () => {
     const resourceRefs = [{ ...WIDGET, name: "early-old" }];
-    await world.create("early", { resourceRefs });
+    await world.create("early", { resourceRefs }, RESTORED);
     const message = expect.stringContaining("Widget early-old do not exist yet") as unknown;
     await expect(world.reconcile("early")).rejects.toMatchObject({ code: "RestoreIncomplete", message });
     await expect(world.reconcile("early")).rejects.toMatchObject({ code: "RestoreIncomplete" });
@@ -97,6 +98,13 @@ describe("a restored composite resource", needs("api-server"), () => {
     await world.client.patch(reference, "merge", { spec: { resourceRefs: null } });
     await world.reconcile("velero");
     expect(await widgetsOf("velero")).toHaveLength(1);
+  });
+
+  test("differs from one whose references a user wrote, which is composed", async () => {
+    await world.create("written", { resourceRefs: [{ ...WIDGET, name: "written-old" }] });
+    await world.reconcile("written");
+    expect(await widgetsOf("written")).toHaveLength(1);
+    expect(await widget("written-old")).toBeUndefined();
   });
 
   test("whose resource is deleted later creates it again", async () => {

@@ -38,6 +38,7 @@ const store = (one: LiveObject): void => void stored.set(keyOf(one.kind, one.met
 const stored = new Map<string, LiveObject>();
 const events: string[] = [];
 let forbidden = false;
+let hidden = false;
 let writes = 0;
 const keyOf = (kind: unknown, name: unknown): string => `${String(kind)} ${String(name)}`;
 const cluster = {
@@ -49,6 +50,7 @@ const cluster = {
   },
   client: {
     get: async ({ kind, name }: JsonObject) => {
+      if (hidden && kind === "ClusterRoleBinding") throw new ApiError("Forbidden", "cannot get resource");
       const found = stored.get(keyOf(kind, name));
       if (found === undefined) throw new ApiError("NotFound", "not found");
       return found;
@@ -67,11 +69,23 @@ beforeEach(() => {
   for (const name of crds) store(crd(name, name.slice(name.indexOf(".") + 1), "True"));
   events.length = 0;
   forbidden = false;
+  hidden = false;
   writes = 0;
 });
 
 const rulesOf = (suffix: string): JsonObject[] =>
   (stored.get(`ClusterRole crossplane:provider:provider:${suffix}`)?.["rules"] ?? []) as JsonObject[];
+
+test("a right to read that the controller lacks is reported once, and stops nothing", async () => {
+  hidden = true;
+  const roles = new ProviderRoles(cluster);
+  expect(await roles.ensure(runtime, "account", signal)).toEqual([]);
+  await roles.ensure(runtime, "account", signal);
+  expect(events).toEqual([expect.stringMatching(/^CannotGrant: .*cannot get resource; deploy deploy\/providers/)]);
+  hidden = false;
+  await roles.ensure(runtime, "account", signal);
+  expect(writes).toBe(4);
+});
 
 test("a provider gets rights on its CRDs, and users and the controller too", async () => {
   const roles = new ProviderRoles(cluster);

@@ -51,8 +51,13 @@ export class ProviderRoles {
     const subject = subjectOf(this.#cluster, runtime, account);
     const { served, pending } = await servedResources(this.#cluster, runtime, signal);
     const seen: { manifest: Manifest; existing: LiveObject | undefined }[] = [];
-    for (const manifest of this.#objects(runtime, account, served))
-      seen.push({ manifest, existing: await findLive(this.#cluster, referenceTo(manifest), signal) });
+    try {
+      for (const manifest of this.#objects(runtime, account, served))
+        seen.push({ manifest, existing: await findLive(this.#cluster, referenceTo(manifest), signal) });
+    } catch (error) {
+      this.#reportForbidden(runtime, error);
+      return pending;
+    }
     const foreign = seen.findIndex(({ existing }) => existing !== undefined && !isControlledBy(existing, runtime));
     // A binding to a role of another owner would grant what that role says.
     const writable = foreign === -1 ? seen : seen.slice(0, foreign);
@@ -60,9 +65,7 @@ export class ProviderRoles {
     const outcome = await execute(planInOrder("roles", applies), { actors: { own: this.#cluster }, signal });
     const error = firstFailure(outcome)?.error;
     if (error !== undefined) {
-      if (!isApiError(error, "Forbidden")) throw error;
-      const message = `cannot grant the provider its rights: ${error.message}; deploy deploy/providers, or grant them yourself`;
-      this.#warn(runtime, "CannotGrant", message);
+      this.#reportForbidden(runtime, error);
       return pending;
     }
     const other = seen[foreign]?.manifest;
@@ -80,6 +83,13 @@ export class ProviderRoles {
   forget(uid: string): void {
     this.#written.delete(uid);
     this.#refused.delete(uid);
+  }
+
+  /** @throws {unknown} another error */
+  #reportForbidden(runtime: LiveObject, error: unknown): void {
+    if (!isApiError(error, "Forbidden")) throw error;
+    const message = `cannot grant the provider its rights: ${error.message}; deploy deploy/providers, or grant them yourself`;
+    this.#warn(runtime, "CannotGrant", message);
   }
 
   #warn(runtime: LiveObject, reason: string, message: string): void {

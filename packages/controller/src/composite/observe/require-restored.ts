@@ -4,6 +4,7 @@ import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { ageOf } from "../../objects/backup-age.ts";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { FIELD_MANAGERS } from "../../objects/field-managers.ts";
+import { FINALIZER_COMPOSITE } from "../../objects/finalizers.ts";
 import { describeReference } from "../../objects/references.ts";
 
 /** The field managers that record composed resources: those of this controller and of Crossplane. */
@@ -29,10 +30,17 @@ export function requireRestored(xr: LiveObject, missing: readonly ObjectReferenc
 }
 
 /**
- * Whether another program wrote the record of an XR, or the record is older than the XR. A restore creates the XR under
- * its own name, and Velero then also restores the managed fields.
+ * Whether the record of an XR is older than the XR, as after a restore of Velero, which also restores managed fields; or
+ * another program wrote the record and the controller's finalizer, which all XRs of a backup have. A user may well write
+ * references, but not the finalizer.
  */
 export function isRestored(xr: LiveObject, { isLegacy }: Layout): boolean {
   const path = ["f:spec", ...(isLegacy ? [] : ["f:crossplane"]), "f:resourceRefs"];
-  return ["foreign", "older"].includes(ageOf(xr, { managers: RECORDERS, path }));
+  const record = ageOf(xr, { managers: RECORDERS, path });
+  return record === "older" || (record === "foreign" && ageOf(xr, FINALIZER) === "foreign");
 }
+
+const FINALIZER = {
+  managers: RECORDERS,
+  path: ["f:metadata", "f:finalizers", `v:${JSON.stringify(FINALIZER_COMPOSITE)}`],
+};
