@@ -30,9 +30,9 @@ export function requireRestored(xr: LiveObject, missing: readonly ObjectReferenc
 }
 
 /**
- * Whether the record of an XR is older than the XR, as after a restore of Velero, which also restores managed fields; or
- * another program wrote the record and the controller's finalizer, which all XRs of a backup have. A user may well write
- * references, but not the finalizer.
+ * Whether the record of an XR is older than the XR: Velero also restores managed fields. Or another program wrote both
+ * the record and the controller's finalizer, which all XRs of a backup have. A user may write references, but not the
+ * finalizer.
  */
 export function isRestored(xr: LiveObject, { isLegacy }: Layout): boolean {
   const path = ["f:spec", ...(isLegacy ? [] : ["f:crossplane"]), "f:resourceRefs"];
