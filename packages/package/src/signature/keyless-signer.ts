@@ -1,3 +1,4 @@
+import type { TrustMaterial } from "@sigstore/verify";
 import { messageOf } from "@xfn/errors";
 import { isObject, textAt } from "@xfn/json";
 import { RE2JS } from "re2js";
@@ -44,13 +45,13 @@ export async function keylessSigner({ identities, trustedRoot, ignoreSct }: Keyl
   const root = readJson(trustedRoot);
   if (textAt(root, "mediaType")?.startsWith(TRUSTED_ROOT) !== true)
     throw new SignatureError("InvalidRoot", "it is not a trusted_root.json of Sigstore");
-  const verifier = (() => {
-    try {
-      return new Verifier(toTrustMaterial(TrustedRoot.fromJSON(root)), { ctlogThreshold: ignoreSct ? 0 : 1 });
-    } catch (cause) {
-      throw new SignatureError("InvalidRoot", messageOf(cause), { cause });
-    }
-  })();
+  let material: TrustMaterial;
+  try {
+    material = toTrustMaterial(TrustedRoot.fromJSON(root));
+  } catch (cause) {
+    throw new SignatureError("InvalidRoot", messageOf(cause), { cause });
+  }
+  const verifier = new Verifier(material, { ctlogThreshold: ignoreSct ? 0 : 1 });
   return {
     problemOf({ bundle, form, payload }: SignedFile): string | undefined {
       if (!isObject(bundle)) return "it has no certificate";

@@ -37,11 +37,14 @@ export interface SignedFile {
 /** Reads a file of a signature. @returns why it is not one, if it is not */
 export function readSignedFile({ mediaType, annotations, content }: ArtifactFile): SignedFile | string {
   if (mediaType === BUNDLE) {
-    const { mediaType, dsseEnvelope = null, verificationMaterial = null } = readJson(content);
-    const { certificate, x509CertificateChain } = objectAt({ verificationMaterial }, "verificationMaterial");
-    const isCertified = isObject(certificate) || isObject(x509CertificateChain);
+    const json = readJson(content);
+    const { dsseEnvelope = null } = json;
+    const verificationMaterial = objectAt(json, "verificationMaterial");
+    const isCertified = ["certificate", "x509CertificateChain"].some((field) => isObject(verificationMaterial[field]));
     // Without its other fields: a bundle could have a second content, with a signature of its own.
-    const bundle = isCertified ? { mediaType: mediaType ?? "", dsseEnvelope, verificationMaterial } : undefined;
+    const bundle = isCertified
+      ? { mediaType: textAt(json, "mediaType") ?? "", dsseEnvelope, verificationMaterial }
+      : undefined;
     return readEnvelope(dsseEnvelope, bundle);
   }
   const material = verificationMaterial(annotations);
@@ -80,7 +83,7 @@ function readEnvelope(envelope: unknown, bundle: JsonObject | undefined): Signed
     form: "statement",
     payload: body,
     signed: preAuthentication(payloadType, body),
-    signatures: own.flatMap((one) => Buffer.from(textAt(one, "sig") ?? "", "base64")),
+    signatures: own.map((one) => Buffer.from(textAt(one, "sig") ?? "", "base64")),
     bundle,
   };
 }

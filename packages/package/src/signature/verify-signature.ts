@@ -75,8 +75,7 @@ async function* signatureProblems(
 ): AsyncGenerator<string | undefined> {
   const tag = wanted.digest.replace(":", "-");
   yield* problemsOf(client, { tag: `${tag}.sig` }, wanted, signal);
-  if (wanted.authorities.some(({ predicateTypes }) => predicateTypes !== undefined))
-    yield* problemsOf(client, { tag: `${tag}.att` }, wanted, signal);
+  if (wantsAttestations(wanted.authorities)) yield* problemsOf(client, { tag: `${tag}.att` }, wanted, signal);
   const referrers = await client.referrers(wanted.digest, { signal });
   const signatures = referrers.filter(({ artifactType }) => SIGNATURE_TYPES.has(artifactType));
   for (const { digest } of signatures.slice(0, MAX_SIGNATURES)) yield* problemsOf(client, { digest }, wanted, signal);
@@ -118,11 +117,14 @@ function problemsFor(file: SignedFile, authorities: readonly Authority[], image:
   return problems;
 }
 
+function wantsAttestations(authorities: readonly Authority[]): boolean {
+  return authorities.some(({ predicateTypes }) => predicateTypes !== undefined);
+}
+
 function filesFor(authorities: readonly Authority[]): ArtifactOptions {
-  const isAttested = authorities.some(({ predicateTypes }) => predicateTypes !== undefined);
   return {
     mediaTypes: new Set([SIMPLE_SIGNING, ENVELOPE, BUNDLE]),
     maxFiles: MAX_SIGNATURES,
-    maxBytes: isAttested ? MAX_ATTESTATION_BYTES : MAX_SIGNATURE_BYTES,
+    maxBytes: wantsAttestations(authorities) ? MAX_ATTESTATION_BYTES : MAX_SIGNATURE_BYTES,
   };
 }
