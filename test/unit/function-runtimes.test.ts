@@ -43,6 +43,17 @@ function world(...revisions: LiveObject[]) {
   };
 }
 
+test("a revision that is deleted during its installation gets no runtime", async () => {
+  const { settle, client } = world();
+  client.beforeWrite = ({ object, verb }) => {
+    if (!object.startsWith("Lock/")) return;
+    for (const [key, { kind }] of client.objects) if (kind !== "Lock") client.objects.delete(key);
+    expect(verb).toBe("create");
+  };
+  await settle();
+  expect(client.writes.map(({ object }) => object.split("/")[0])).toEqual(["FunctionRevision", "Function", "Lock"]);
+});
+
 test("revisions of Functions and of Compositions share the runtime of a version, which none of them controls", async () => {
   const { settle, owners, runtime, revision, fn, find } = world(
     compositionRevision("one", SOURCE),

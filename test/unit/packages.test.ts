@@ -366,6 +366,19 @@ test.each<[what: string, root: string, identity: JsonObject, problem: string]>([
   expect(asked).not.toContain("verify");
 });
 
+test("a Function that is deleted while the registry answers gets no revision", async () => {
+  const { settle, client, registry } = packageWorld();
+  const deleted = [...client.objects.keys()];
+  Object.defineProperty(registry.tags, SOURCE, {
+    get: () => {
+      for (const key of deleted) client.objects.delete(key);
+      return digestOf("a");
+    },
+  });
+  await settle();
+  expect(client.writes).toEqual([]);
+});
+
 test("a FunctionRuntime that a user created is verified too", async () => {
   const { settle, client } = packageWorld({}, { functionRuntimes: true });
   await client.create(signedBy(BY_KEY));

@@ -92,14 +92,20 @@ function planRevisions(seen: SeenPackage, { digest }: ResolvedPackage): NotedPla
     };
     return state === undefined ? action : noted(action, "TransitionRevision");
   };
-  const created = (object: KubernetesObject): Action =>
-    noted({ ...writeOf(object, `created the revision ${name}`), do: "create", object }, "InstallPackageRevision");
+  const created = (revision: KubernetesObject): Action[] => [
+    // The package may be gone: the registry answered after it was read.
+    { ...writeOf(object, "a revision is created"), do: "confirm", seen: object },
+    noted(
+      { ...writeOf(revision, `created the revision ${name}`), do: "create", object: revision },
+      "InstallPackageRevision",
+    ),
+  ];
   const removed = (revision: LiveObject): Action => {
     const why = `deleted the revision ${revision.metadata.name}: spec.revisionHistoryLimit`;
     return noted({ ...writeOf(revision, why), do: "delete", seen: revision, guard: "uid" }, "GarbageCollect");
   };
   const { stages } = planInOrder("revisions", [
-    ...(current === undefined ? [created(revisionOf(object, revisionKind, name, spec))] : []),
+    ...(current === undefined ? created(revisionOf(object, revisionKind, name, spec)) : []),
     ...(change === undefined || current === undefined ? [] : [changed(current, change)]),
     ...outdated.map((revision) => changed(revision, { desiredState: "Inactive" })),
     ...expired(object, others).map(removed),

@@ -106,7 +106,7 @@ export async function ensureRuntime(
   let existing = await findLive(cluster, reference, signal);
   if (existing === undefined) {
     await images.whenListed(signal);
-    const plan = planCreation(runtimeOf(images.settings(image), image, owner));
+    const plan = planCreation(runtimeOf(images.settings(image), image, owner), owner);
     const outcome = await execute(plan, { actors: { own: cluster }, signal });
     const error = firstFailure(outcome)?.error;
     if (error !== undefined && !isApiError(error, "AlreadyExists")) throw error;
@@ -135,8 +135,13 @@ export async function disownRuntime(
   if (runtime !== undefined) await executeOrThrow(planLeave(runtime, owner), { actors: { own: cluster }, signal });
 }
 
-function planCreation(object: KubernetesObject): Plan {
-  return planInOrder("runtime", [{ ...writeOf(object, "its first owner needs it"), do: "create", object }]);
+/** The runtime may be missing because the garbage collector deleted it after its owner. */
+function planCreation(object: KubernetesObject, owner: LiveObject): Plan {
+  const why = "its first owner needs it";
+  return planInOrder("runtime", [
+    { ...writeOf(owner, why), do: "confirm", seen: owner },
+    { ...writeOf(object, why), do: "create", object },
+  ]);
 }
 
 function planJoin(runtime: LiveObject, owner: LiveObject): Plan {
