@@ -21,6 +21,8 @@ export interface TestResponse {
   readonly requires?: Readonly<Record<string, Selector>>;
   readonly requiresSchemas?: Readonly<Record<string, { readonly apiVersion: string; readonly kind: string }>>;
   readonly ttlMs?: number;
+  /** The output for the status of an Operation. */
+  readonly output?: JsonObject;
 }
 
 /** A request in the form that test functions read. */
@@ -109,7 +111,7 @@ function struct(object: JsonObject): Uint8Array {
 }
 
 function responseOf(request: RunFunctionRequest, answer: TestResponse): RunFunctionResponse {
-  const { resources = {}, composite, results = [], conditions = [], context, requires = {}, ttlMs } = answer;
+  const { resources = {}, composite, results = [], conditions = [], context, requires = {}, ttlMs, output } = answer;
   const ready = (is: boolean | undefined): 0 | 1 | 2 => (is === undefined ? 0 : is ? 1 : 2);
   const own = Object.entries(resources).map(([name, one]): [string, Resource] => [
     name,
@@ -135,6 +137,7 @@ function responseOf(request: RunFunctionRequest, answer: TestResponse): RunFunct
     results: results.map((one) => ({ severity: 3, message: "", ...one })),
     conditions: conditions.map((one) => ({ type: "", status: 2, reason: "", ...one })),
     context: context === undefined ? request.context : struct(context),
+    output: output && struct(output),
     requirements: {
       extraResources: new Map(),
       resources: new Map(Object.entries(requires)),

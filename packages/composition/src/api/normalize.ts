@@ -5,6 +5,7 @@ import type {
   ContainerFunction,
   FunctionReference,
   NamedTemplate,
+  PackageStep,
   RequiredResource,
   Rollout,
   Step,
@@ -17,6 +18,7 @@ import type { EnvironmentConfiguration, Patch, ResourceTemplate } from "./templa
 import type {
   WrittenContainer,
   WrittenFunction,
+  WrittenPackageStep,
   WrittenRollout,
   WrittenSpec,
   WrittenStep,
@@ -75,17 +77,22 @@ function patchesOf(patches: readonly Patch[] | undefined): Patch[] {
 }
 
 function stepOf(written: WrittenStep): Step {
-  const { step: name, type, functionRef, container, webhook, wasm, input, credentials, requirements } = written;
+  const { step: name, type, container, webhook, wasm } = written;
   const shared = { ...written, name };
   if (isGiven(container)) {
     return functionOf({ ...shared, type: type === "Chroot" ? type : "Container", container });
   }
   if (isGiven(wasm)) return functionOf({ ...shared, type: "Wasm", wasm });
   if (isGiven(webhook)) return functionOf({ ...shared, type: "Webhook", webhook });
+  return { ...packageStepOf(written), ...settingsOf(written) };
+}
+
+/** A step that calls a function package, without the settings that only Compositions have. */
+export function packageStepOf(written: WrittenPackageStep): PackageStep {
+  const { step: name, functionRef, input, credentials, requirements } = written;
   return {
     name,
     type: "Package",
-    ...settingsOf(written),
     functionRef: referenceOf(name, functionRef),
     ...(input && { input }),
     credentials: (credentials ?? []).flatMap(({ name: credential, secretRef }) =>

@@ -1,5 +1,5 @@
 import { eachDuplicate, list, map } from "../api-schema/list.ts";
-import { embeddedObject, object } from "../api-schema/object.ts";
+import { embeddedObject, type ObjectSchema, object } from "../api-schema/object.ts";
 import { choice, name, type Rule, required, type Schema, text } from "../api-schema/schema.ts";
 import type { FieldReader } from "../reader/field-reader.ts";
 import type { RequiredResource, RequiredSchema, StepCredential } from "./composition.ts";
@@ -48,7 +48,7 @@ function areTexts(reference: FieldReader): boolean {
   return ["name", "package"].every((field) => ["undefined", "string"].includes(typeof reference.value(field)));
 }
 
-const CREDENTIALS = list(
+export const CREDENTIALS: Schema<WrittenCredential[]> = list(
   object<WrittenCredential>(
     {
       name: required(name(), "a name by which the function knows the credentials"),
@@ -75,7 +75,7 @@ const KIND = {
   kind: required(name(63), "the kind"),
 };
 
-const REQUIREMENTS = object<NonNullable<WrittenStep["requirements"]>>({
+export const REQUIREMENTS: ObjectSchema<NonNullable<WrittenStep["requirements"]>> = object({
   requiredResources: list(
     object<RequiredResource>(
       { ...KIND, namespace: name(63), name: name(), matchLabels: map(text()) },
@@ -184,9 +184,13 @@ function checkStep(step: FieldReader): void {
 export const PIPELINE: Schema<WrittenStep[]> = list(STEP, {
   maxItems: MAX_STEPS,
   key: "step",
-  check: (items) =>
-    eachDuplicate(items, "step", (item, value) => {
-      const message = `${JSON.stringify(value.slice(0, 64))} is also the name of an earlier step; names are unique`;
-      item.error("Duplicate", "step", message);
-    }),
+  check: uniqueSteps,
 });
+
+/** Reports steps with the same name. */
+export function uniqueSteps(items: readonly FieldReader[]): void {
+  eachDuplicate(items, "step", (item, value) => {
+    const message = `${JSON.stringify(value.slice(0, 64))} is also the name of an earlier step; names are unique`;
+    item.error("Duplicate", "step", message);
+  });
+}

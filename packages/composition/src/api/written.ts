@@ -114,13 +114,7 @@ export interface WrittenContainer {
 export type WrittenQuantity = string | number | bigint;
 
 /** A step of `mode: Pipeline`: a function package, or a FunctionIO function. */
-export interface WrittenStep extends WrittenSettings, WrittenTarget {
-  step: string;
-  /** The function package. */
-  functionRef?: { name?: string; package?: string };
-  input?: JsonObject;
-  credentials?: WrittenCredential[];
-  requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
+export interface WrittenStep extends WrittenSettings, WrittenTarget, WrittenPackageStep {
   /** The type of a FunctionIO function. */
   type?: CompositionFunction["type"];
   /** The config of a FunctionIO function. */
@@ -129,6 +123,16 @@ export interface WrittenStep extends WrittenSettings, WrittenTarget {
   io?: FunctionForm;
   /** For a FunctionIO function. */
   cache?: WrittenCache;
+}
+
+/** The fields of a step that calls a function package. */
+export interface WrittenPackageStep {
+  step: string;
+  /** The function package. */
+  functionRef?: { name?: string; package?: string };
+  input?: JsonObject;
+  credentials?: WrittenCredential[];
+  requirements?: { requiredResources?: RequiredResource[]; requiredSchemas?: RequiredSchema[] };
 }
 
 /** Credentials of a step. */

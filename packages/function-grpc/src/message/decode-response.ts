@@ -20,8 +20,9 @@ import type {
 } from "./function-message.ts";
 import { checkResponseSize, type ResponseLimits } from "./response-size.ts";
 
-/** The path of the only object that is not part of the desired state. */
+/** The paths of the objects that are not part of the desired state. */
 const CONTEXT = "context";
+const OUTPUT = "output";
 
 /**
  * Decodes a response. Yields to other work between the objects of a large response, and within large objects.
@@ -47,13 +48,14 @@ export async function decodeResponse(bytes: Uint8Array, limits: ResponseLimits):
   try {
     checkResponseSize(bytes, limits);
     const response = RunFunctionResponse.decode(bytes);
-    const { context, meta } = response;
+    const { context, meta, output } = response;
     const ttlMs = meta?.ttl && Number(meta.ttl.seconds) * 1000 + meta.ttl.nanos / 1e6;
     return {
       desired: await stateOf(response.desired, decode),
       results: response.results.map(resultOf),
       conditions: response.conditions.map(conditionOf),
       ...(context && { context: await decode(CONTEXT, context) }),
+      ...(output && { output: await decode(OUTPUT, output) }),
       requirements: requirementsOf(response.requirements),
       ...(ttlMs !== undefined && ttlMs > 0 && { ttlMs }),
     };

@@ -82,6 +82,8 @@ export interface FunctionResponse {
   /** Replaces the context of the request. */
   readonly context?: JsonObject | undefined;
   readonly requirements: Requirements;
+  /** The output of a step of an Operation, for its status. */
+  readonly output?: JsonObject | undefined;
   /** Milliseconds for which the response may be reused. */
   readonly ttlMs?: number;
 }

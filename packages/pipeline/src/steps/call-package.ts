@@ -15,7 +15,7 @@ import {
 } from "@xfn/function-grpc";
 import { type Result, SYSTEM_CONDITIONS } from "@xfn/functionio";
 import { untilAborted } from "@xfn/lifetime";
-import { DEFAULT_OUTPUT_BYTES, isUndelivered } from "@xfn/runner-contract";
+import { DEFAULT_OUTPUT_BYTES, type FunctionRunner, isUndelivered } from "@xfn/runner-contract";
 import { conditionMessage, conditionProblem } from "../outcome/check-condition.ts";
 import { PipelineError } from "../outcome/pipeline-error.ts";
 import type { StepCondition } from "../outcome/step-condition.ts";
@@ -25,6 +25,7 @@ import type { StepResult } from "../outcome/step-result.ts";
 import { desiredState, observedState, takeDesired } from "./border.ts";
 import { checkDesired } from "./check-desired.ts";
 import { memoized } from "./memoized.ts";
+import type { PipelineInput } from "./pipeline-input.ts";
 import type { PreparedStep, Run, State, StepReport } from "./step.ts";
 
 /** The time for which Crossplane's reconciler waits for all functions together. */
@@ -36,21 +37,37 @@ export async function preparePackage(
   run: Run,
   signal: AbortSignal | undefined,
 ): Promise<PreparedStep> {
-  const { functions } = run.input;
+  const connected = await connectPackage(step, run.input, signal);
+  return { run: (state, report) => runPackage(step, run, connected, state, report) };
+}
+
+/** The input of a run that calls function packages. */
+export interface PackageInput
+  extends Pick<PipelineInput, "functions" | "required" | "credentials" | "responses" | "signal"> {
+  readonly runner?: Pick<FunctionRunner, "maxOutputBytes"> | undefined;
+}
+
+/** The connection to the function of a step, and the step's credentials. */
+export interface Connected {
+  readonly caller: FunctionCaller;
+  readonly credentials: Credentials;
+}
+
+/** @throws {PipelineError} */
+export async function connectPackage(
+  step: PackageStep,
+  input: PackageInput,
+  signal: AbortSignal | undefined,
+): Promise<Connected> {
+  const { functions } = input;
   if (functions === undefined)
     throw stepError(failedStep(step), "Unsupported", "nothing here connects to function packages");
   const [caller, credentials] = await Promise.all([
     // A connector does not get the signal. Its owner stops servers that it is still starting.
     attempt(step, signal, () => untilAborted(functions.connect(step), signal), isTransient),
-    credentialsOf(step, run, signal),
+    credentialsOf(step, input, signal),
   ]);
-  return { run: (state, report) => runPackage(step, run, { caller, credentials }, state, report) };
-}
-
-/** The connection to the function of a step, and the step's credentials. */
-interface Connected {
-  readonly caller: FunctionCaller;
-  readonly credentials: Credentials;
+  return { caller, credentials };
 }
 
 async function runPackage(
@@ -66,19 +83,16 @@ async function runPackage(
   const { credentials } = connected;
   const request: FunctionRequest = { observed, desired, input: step.input, context: state.context, credentials };
   const started = performance.now();
-  const { response, rounded, ...sizes } = await callPackage(step, run, connected, request, report.signal).finally(() =>
-    report.recorder?.phase("run", performance.now() - started),
+  const { response, rounded, ...sizes } = await callPackage(step, run.input, connected, request, report.signal).finally(
+    () => report.recorder?.phase("run", performance.now() - started),
   );
   report.recorder?.given(sizes.requestBytes);
   report.recorder?.returned(sizes.responseBytes);
   report.recorder?.called(callsOf(response, sizes.calls));
   const warn = (message: string): void => report.say({ severity: "Warning", message, step: name }, true);
   reportRounded(name, rounded, facts(run).rounded, warn);
-  const results = response.results.map((result): StepResult => ({ ...result, step: name }));
-  const fatal = results.find(({ severity }) => severity === "Fatal");
-  // As in Crossplane, results after a fatal one are not reported.
-  for (const result of fatal === undefined ? results : results.slice(0, results.indexOf(fatal) + 1))
-    report.say(result, false);
+  const { results, fatal } = resultsOf(step, response);
+  for (const result of results) report.say(result, false);
   const conditions = [...state.conditions, ...stepConditions(name, response.conditions, warn)];
   if (fatal !== undefined) return { ...state, conditions, fatal };
   const taken = takeDesired(response, state.desired, state.hints, desired);
@@ -95,19 +109,30 @@ async function runPackage(
   };
 }
 
-async function callPackage(
+/** The results of a step up to the first fatal one. As in Crossplane, later ones are not reported. */
+export function resultsOf(
+  { name: step }: PackageStep,
+  response: FunctionResponse,
+): { readonly results: StepResult[]; readonly fatal: StepResult | undefined } {
+  const results = response.results.map((result): StepResult => ({ ...result, step }));
+  const fatal = results.find(({ severity }) => severity === "Fatal");
+  return { results: fatal === undefined ? results : results.slice(0, results.indexOf(fatal) + 1), fatal };
+}
+
+/** Calls the function of a step until its requirements are stable. @throws {PipelineError} */
+export async function callPackage(
   step: PackageStep,
-  run: Run,
+  input: PackageInput,
   { caller, credentials }: Connected,
   request: FunctionRequest,
   signal: AbortSignal | undefined,
 ): Promise<SatisfiedRun> {
-  const { runner, required = NOTHING_REQUIRED, responses } = run.input;
+  const { runner, required = NOTHING_REQUIRED, responses } = input;
   // A Function keeps its name when its package changes, and the responses of the old one must not be used then.
   const responseKey = JSON.stringify([step.functionRef, caller.version ?? ""]);
   const options: FunctionRunOptions = {
     timeoutMs: step.timeoutMs ?? TIMEOUT_MS,
-    maxResponseBytes: runner.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
+    maxResponseBytes: runner?.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES,
     signal,
     // A stored response could outlive a change of its credentials.
     ...(credentials.size === 0 && responses && { responses: responses.of(responseKey, traitsOf(step).target) }),
@@ -142,8 +167,8 @@ function stepConditions(
   });
 }
 
-/** @param known the fields that earlier steps have reported */
-function reportRounded(
+/** Warns of integers that a function received rounded. @param known the fields that earlier steps have reported */
+export function reportRounded(
   step: string,
   rounded: readonly string[],
   known: Set<string>,
@@ -204,10 +229,14 @@ const facts = memoized(({ observed }: Run): RunFacts => ({ observed: observedSta
 
 type Credentials = ReadonlyMap<string, ReadonlyMap<string, Uint8Array>>;
 
-async function credentialsOf(step: PackageStep, run: Run, signal: AbortSignal | undefined): Promise<Credentials> {
+async function credentialsOf(
+  step: PackageStep,
+  input: Pick<PackageInput, "credentials">,
+  signal: AbortSignal | undefined,
+): Promise<Credentials> {
   const found = await Promise.all(
     step.credentials.map(async ({ name, secretRef }): Promise<[string, ReadonlyMap<string, Uint8Array>]> => {
-      const data = await attempt(step, signal, async () => await run.input.credentials?.(secretRef), isTransient);
+      const data = await attempt(step, signal, async () => await input.credentials?.(secretRef), isTransient);
       if (data !== undefined) return [name, data];
       const secret = `${secretRef.namespace}/${secretRef.name}`;
       const problem = `there is no Secret ${secret}, which its credentials ${JSON.stringify(name)} name`;

@@ -1,0 +1,3 @@
+// Runs Operations, which function packages compose without a composite resource.
+
+export { type OperationInput, type OperationResult, runOperation, type StepOutput } from "./run-operation.ts";
