@@ -29,6 +29,7 @@ function when(spaces: number, condition: string, lines: string): string {
 const RUNNER = 'include "xfn.runner" .';
 const CONTAINERS = 'include "xfn.containers" .';
 const FUNCTIONS = 'ne .Values.profile "templates"';
+const OPERATIONS = `and .Values.operations (${FUNCTIONS})`;
 
 const LABELS = `  labels:
     {{- include "xfn.labels" . | nindent 4 }}
@@ -121,6 +122,8 @@ const USAGE_FLAGS = `            - --enable-usages
             - --admission-webhook=xfn-webhook
 `;
 
+const OPERATION_FLAGS = "            - --enable-operations\n";
+
 const CONTROLLER_ARGUMENTS: Edit = [
   `            - --enable-composition-functions
             - --runner=unix:/run/xfn/runner.sock
@@ -132,6 +135,7 @@ const CONTROLLER_ARGUMENTS: Edit = [
     when(12, FUNCTIONS, PACKAGE_FLAGS) +
     when(12, 'eq .Values.profile "all"', ALL_FLAGS) +
     when(12, ".Values.usages", USAGE_FLAGS) +
+    when(12, OPERATIONS, OPERATION_FLAGS) +
     argumentsAndEnvironment(""),
 ];
 
@@ -259,6 +263,7 @@ export function templatesOf(manifest: Manifests): Readonly<Record<string, string
     ),
     "rbac-resource-composition.yaml": when(0, 'eq .Values.profile "all"', of("resource-composition/rbac.yaml")),
     "usages.yaml": when(0, ".Values.usages", `${of("usages/rbac.yaml")}---\n${of("usages/service.yaml")}`),
+    "rbac-operations.yaml": when(0, OPERATIONS, of("operations/rbac.yaml")),
     "rbac-providers.yaml": when(0, ".Values.grantProviderRights", of("providers/rbac.yaml")),
     "user-roles.yaml": when(0, ".Values.userRoles.create", of("base/user-roles.yaml")),
   };

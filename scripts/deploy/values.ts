@@ -93,6 +93,11 @@ export function valuesOf(manifests: Defaults): Values {
       "Serve Usage and ClusterUsage, which protect objects from deletion. Grant the controller get, list and patch on the\n" +
         "kinds that they name: docs/tasks/usages.md.",
     ),
+    operations: flag(
+      false,
+      "Serve Operation, CronOperation and WatchOperation, which run functions once; not with the profile templates. Grant\n" +
+        "the controller rights on the objects that they read, apply and watch: docs/tasks/operations.md.",
+    ),
     grantProviderRights: flag(
       false,
       "Let the controller grant providers the rights that they ask for, as Crossplane's RBAC manager does. The\n" +

@@ -11,6 +11,7 @@ const CRDS = [
   "--enable-function-runtimes",
   "--enable-resource-composition",
   "--enable-usages",
+  "--enable-operations",
 ];
 
 // Deeper fields have pages of their own: `kubectl explain` and docs/reference/composition.md.

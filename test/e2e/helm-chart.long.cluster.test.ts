@@ -214,6 +214,7 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
     const roles = {
       "xfn-controller-resource-composition": { profile: "all" },
       "xfn-controller-usages": { usages: true },
+      "xfn-controller-operations": { operations: true },
     };
     for (const [role, values] of Object.entries(roles)) {
       expect(rolesOf({})).not.toContain(role);

@@ -16,6 +16,7 @@ export type { ComposedWatches, FunctionHost, PackageRegistry } from "./objects/c
 export { composedManager, FIELD_MANAGERS } from "./objects/field-managers.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";
+export { operationReconcilers } from "./operation/operation-reconcilers.ts";
 export { PACKAGES, type PackageKinds } from "./package/package-kinds.ts";
 export { type PackageOptions, type PackagePort, packagePort } from "./package/package-port.ts";
 export { compositionRevisionReconciler } from "./package/reconcile-composition-revision.ts";

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from "@xfn/json";
 import type { Kind } from "../kinds/define-kind.ts";
+import { OPERATION_KINDS } from "../kinds/operations.ts";
 import { USAGE_KINDS } from "../kinds/usages.ts";
 import {
   COMPOSITIONS,
@@ -23,6 +24,8 @@ export interface ServedKinds {
   readonly resourceComposition?: boolean | undefined;
   /** Usage and ClusterUsage (`--enable-usages`). */
   readonly usages?: boolean | undefined;
+  /** Operation, CronOperation and WatchOperation (`--enable-operations`). */
+  readonly operations?: boolean | undefined;
   /** The controller's version, for a label that `xfn version` reads. */
   readonly version?: string | undefined;
 }
@@ -38,7 +41,8 @@ export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
 
 /** The kinds of these CRDs. */
 export function kindsOf(served: ServedKinds): Kind<unknown>[] {
-  const { packages = false, functionRuntimes = false, resourceComposition = false, usages = false } = served;
+  const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
+  const { usages = false, operations = false } = served;
   return [
     DEFINITIONS,
     COMPOSITIONS,
@@ -49,5 +53,6 @@ export function kindsOf(served: ServedKinds): Kind<unknown>[] {
     ...(functionRuntimes && !packages ? [RUNTIME_CONFIGS] : []),
     ...(resourceComposition ? RESOURCE_COMPOSITION_KINDS : []),
     ...(usages ? USAGE_KINDS : []),
+    ...(operations ? OPERATION_KINDS : []),
   ];
 }

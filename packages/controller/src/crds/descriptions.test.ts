@@ -14,7 +14,13 @@ import { DEFINITION, FORMS } from "../kinds/definition-descriptions.ts";
 import { INSTANCES } from "../kinds/instance-descriptions.ts";
 import { controllerCrds } from "./controller-crds.ts";
 
-const OWN = controllerCrds({ packages: true, functionRuntimes: true, resourceComposition: true, usages: true });
+const OWN = controllerCrds({
+  packages: true,
+  functionRuntimes: true,
+  resourceComposition: true,
+  usages: true,
+  operations: true,
+});
 
 const schema = {
   openAPIV3Schema: {

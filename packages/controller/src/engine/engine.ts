@@ -35,6 +35,7 @@ import {
   type KindControllerOptions,
   type ReconcileObserver,
 } from "./kind-controller.ts";
+import { OperationControllers, type OperationReconcilers } from "./operation-controllers.ts";
 import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
 import { RequiredObjectWatches } from "./required-watches.ts";
 import { RuntimeWorkloadWatches } from "./workload-watches.ts";
@@ -55,6 +56,8 @@ export interface Reconcilers extends InstanceReconcilers {
   readonly revision: Reconcile;
   /** Absent: packages are disabled. */
   readonly packages?: PackageReconcilers | undefined;
+  /** Absent: Operations are disabled. */
+  readonly operations?: OperationReconcilers | undefined;
   /** Absent: usages are disabled. */
   readonly usages?: readonly Pick<KindControllerOptions, "kind" | "reconcile">[] | undefined;
 }
@@ -130,6 +133,7 @@ class ControllerEngine implements Engine {
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
   readonly #usages: readonly KindController[];
+  readonly #operations: OperationControllers | undefined;
   readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
     const { kind, name } = parseDefinitionKey(key);
     this.#definitions.get(kind)?.enqueue(name);
@@ -196,6 +200,13 @@ class ControllerEngine implements Engine {
       new PackageControllers({ ...shared, reconcilers: reconcilers.packages }, (revision) =>
         this.#instances.enqueueUsersOf(revision),
       );
+    this.#operations =
+      reconcilers.operations &&
+      new OperationControllers({
+        ...shared,
+        reconcilers: reconcilers.operations,
+        prepare: async (signal) => await this.#packages?.whenListed(signal),
+      });
     this.#usages = (reconcilers.usages ?? []).map((one) => new KindController({ ...shared, ...one }));
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
@@ -285,6 +296,7 @@ class ControllerEngine implements Engine {
       this.#compositions.stop(graceMs),
       this.#packages?.stop(graceMs),
       ...this.#usages.map((controller) => controller.stop(graceMs)),
+      this.#operations?.stop(graceMs),
       this.#instances.stop(graceMs),
     ]);
     this.#composed.stop();

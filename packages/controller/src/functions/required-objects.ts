@@ -23,7 +23,9 @@ type Selector = Parameters<RequirementsSource["resources"]>[0];
 type Found = Awaited<ReturnType<RequirementsSource["resources"]>>;
 
 /** Input of {@link RequiredObjects}. */
-export interface RequiredObjectsInput extends Pick<Access, "client" | "required"> {
+export interface RequiredObjectsInput extends Pick<Access, "client"> {
+  /** Absent: objects are read live. */
+  readonly required?: RequiredWatches | undefined;
   readonly allowComposedSecrets?: boolean | undefined;
   readonly signal: AbortSignal;
   readonly schemas: RequiredSchemas;
@@ -126,7 +128,7 @@ export class RequiredObjects implements RequirementsSource {
   }
 
   #watched(selection: Selection): ReturnType<RequiredWatches["cache"]> {
-    return this.#input.required.cache(selection);
+    return this.#input.required?.cache(selection);
   }
 }
 
@@ -159,21 +161,21 @@ function notGranted(
 
 function tooMany(selector: Selector): CompositeError {
   const message =
-    `the functions of this Composition require more than ${MAX_OBJECTS} objects, the last ones of kind ` +
+    `the functions of one run require more than ${MAX_OBJECTS} objects, the last ones of kind ` +
     `${selector.kind}; select fewer, by more labels or a namespace`;
   return new CompositeError("TooManyRequired", message);
 }
 
 function tooLarge(selector: Selector): CompositeError {
   const message =
-    `the functions of this Composition require more than ${MAX_REQUIRED_BYTES / 1024 / 1024} MiB of objects, the last ` +
+    `the functions of one run require more than ${MAX_REQUIRED_BYTES / 1024 / 1024} MiB of objects, the last ` +
     `ones of kind ${selector.kind}; select fewer, by more labels or a namespace, or make them smaller`;
   return new CompositeError("TooManyRequired", message);
 }
 
 function secretsRefused(): CompositeError {
   const message =
-    "a function requires Secrets, which authors of Compositions could read by it; name the Secret in the step's " +
+    "a function requires Secrets, which its author could read by it; name the Secret in the step's " +
     "credentials, or start the controller with --allow-composed-secrets";
   return new CompositeError("SecretsDisabled", message);
 }

@@ -164,12 +164,11 @@ const REQUIRED: Descriptions = {
   kind: "is the kind.",
 };
 
-const STEPS: Descriptions = {
-  ...FUNCTION,
+/** The fields of a step of an Operation. */
+export const PACKAGE_STEPS: Descriptions = {
   step: "is the name of the step.",
   functionRef: "names a function package of Crossplane.",
   "functionRef.name": "is the name of a Function.",
-  "functionRef.package": "is the image of a package, with a tag or digest.",
   input: "is an object that the package receives as its input.",
   credentials: "are Secrets that the package receives.",
   "credentials.name": "is the name by which the function knows the credentials.",
@@ -181,6 +180,12 @@ const STEPS: Descriptions = {
   "requirements.requiredResources.name": "is the name of the object.",
   "requirements.requiredResources.matchLabels": "are the labels of the objects.",
   ...within("requirements.requiredSchemas", "are the schemas of kinds.", REQUIRED),
+};
+
+const STEPS: Descriptions = {
+  ...FUNCTION,
+  ...PACKAGE_STEPS,
+  "functionRef.package": "is the image of a package, with a tag or digest.",
 };
 
 const TYPE_REFERENCE: Descriptions = {

@@ -26,6 +26,8 @@ export const FIELD_MANAGERS = {
   runtime: "pkg.crossplane.io/runtime",
   /** Usages, and the label of the objects that they protect. */
   usage: "protection.crossplane.io/usage",
+  /** The status of Operations, CronOperations and WatchOperations, and the Operations that these create. */
+  operation: "ops.crossplane.io/operation",
   connectionSecret: "apiextensions.crossplane.io/connection",
   /** The CRDs that the controller installs at start. */
   install: "apiextensions.crossplane.io/install",
@@ -43,4 +45,9 @@ export function composedManager({ apiVersion, kind, metadata }: LiveObject): str
   const [group] = apiVersion.split("/");
   const text = `${metadata.name}${kind}.${group}`;
   return `${FORMER_COMPOSED_MANAGER}/${createHash("sha256").update(text).digest("hex")}`;
+}
+
+/** The field manager of the objects that an Operation applies, as in Crossplane. */
+export function appliedManager({ metadata }: LiveObject): string {
+  return `${FIELD_MANAGERS.operation}/${metadata.uid}`;
 }

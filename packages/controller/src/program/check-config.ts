@@ -13,6 +13,8 @@ export function checkConfig(config: StartConfig): string[] {
     problems.push("--function-substrate requires --enable-function-runtimes: only FunctionRuntimes have a substrate");
   if (config.admissionWebhook !== undefined && !config.enableUsages)
     problems.push("--admission-webhook requires --enable-usages: the webhook only protects objects in use");
+  if (config.enableOperations && !config.enableCompositionFunctions)
+    problems.push("--enable-operations requires --enable-composition-functions: Operations run functions");
   if (config.kubeconfig !== undefined && !existsSync(config.kubeconfig))
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
   if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");

@@ -9,6 +9,9 @@ const CONTROLLERS: ReadonlyMap<string, string> = new Map([
   ["Composition.apiextensions.crossplane.io", "revisions"],
   ["Usage.protection.crossplane.io", "usage"],
   ["ClusterUsage.protection.crossplane.io", "usage"],
+  ["Operation.ops.crossplane.io", "ops"],
+  ["CronOperation.ops.crossplane.io", "ops"],
+  ["WatchOperation.ops.crossplane.io", "ops"],
 ]);
 
 const METHODS: ReadonlyMap<string, string> = new Map([

@@ -62,8 +62,9 @@ export async function main(args: readonly string[]): Promise<number> {
       const { config } = readSettings(CRDS_SETTINGS, givenFlags(crds));
       const { printCrds } = await import("./print-crds.ts");
       const { enablePackages: packages, enableFunctionRuntimes: functionRuntimes } = config;
-      const { enableResourceComposition: resourceComposition, enableUsages: usages } = config;
-      process.stdout.write(printCrds({ packages, functionRuntimes, resourceComposition, usages, version }));
+      const { enableResourceComposition: resourceComposition, enableUsages: usages, enableOperations } = config;
+      const optional = { packages, functionRuntimes, resourceComposition, usages, operations: enableOperations };
+      process.stdout.write(printCrds({ ...optional, version }));
     });
   program
     .command("roles")

@@ -162,9 +162,11 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     : undefined;
   const { enableResourceComposition, admissionWebhook } = config;
   const usages = config.enableUsages ? await import("../usage/reconcile-usage.ts") : undefined;
+  const operations = config.enableOperations ? await import("../operation/operation-reconcilers.ts") : undefined;
   const reconcilers = (watches: EngineWatches): Reconcilers => ({
     ...allReconcilers({ ...context, ...watches }, packages, rollouts, enableResourceComposition),
     usages: usages?.usageReconcilers(context, admissionWebhook !== undefined),
+    operations: operations?.operationReconcilers(context),
   });
   const engine = startEngine(context, reconcilers, {
     concurrency,
@@ -249,6 +251,7 @@ function servedKinds(config: StartConfig, version: string): ServedKinds {
     functionRuntimes: config.enableFunctionRuntimes,
     resourceComposition: config.enableResourceComposition,
     usages: config.enableUsages,
+    operations: config.enableOperations,
   };
 }
 

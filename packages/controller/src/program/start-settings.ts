@@ -40,6 +40,7 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly runtimeGrace: number;
   readonly enableResourceComposition: boolean;
   readonly enableUsages: boolean;
+  readonly enableOperations: boolean;
   readonly admissionWebhook: WebhookAddress | undefined;
   readonly admissionAddress: ListenAddress | undefined;
   /** The Functions that steps can name. */
@@ -213,6 +214,9 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
     enableUsages: toggle(
       "serve Usage and ClusterUsage, which protect objects from deletion; requires --admission-webhook to take effect",
     ),
+    enableOperations: toggle(
+      "serve Operation, CronOperation and WatchOperation, which run functions once; requires --enable-composition-functions",
+    ),
     admissionWebhook: optional(
       "<service|url>",
       "how the API server reaches the admission webhook of --enable-usages: a Service of the controller's namespace with " +
@@ -254,7 +258,10 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
 
 /** Settings of `xfn-controller crds`. */
 export const CRDS_SETTINGS: SettingsOf<
-  Pick<StartConfig, "enablePackages" | "enableFunctionRuntimes" | "enableResourceComposition" | "enableUsages">
+  Pick<
+    StartConfig,
+    "enablePackages" | "enableFunctionRuntimes" | "enableResourceComposition" | "enableUsages" | "enableOperations"
+  >
 > = settings({
   enablePackages: toggle("also those of packages and their revisions", { variable: false }),
   enableFunctionRuntimes: toggle("also those of FunctionRuntimes and ProviderRuntimes", { variable: false }),
@@ -263,6 +270,7 @@ export const CRDS_SETTINGS: SettingsOf<
     { variable: false },
   ),
   enableUsages: toggle("also those of Usage and ClusterUsage", { variable: false }),
+  enableOperations: toggle("also those of Operation, CronOperation and WatchOperation", { variable: false }),
 });
 
 function hostPattern(text: string): string {

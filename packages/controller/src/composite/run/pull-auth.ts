@@ -15,6 +15,12 @@ export interface PulledImage {
   readonly secrets: readonly ImagePullSecret[];
 }
 
+/** The part of a reconcile that finds pull secrets. */
+export interface PullPort extends Pick<CompositePort, "limits" | "shown"> {
+  readonly callers: Pick<CompositePort["callers"], "pullSecrets">;
+  readonly clock: Pick<CompositePort["clock"], "signal">;
+}
+
 /**
  * Finds the credentials for a step's image: first in the step's pull secrets, in order, then in the pull secrets of the
  * controller's service account. A missing secret is reported and skipped, as a kubelet does: the image may need none.
@@ -23,8 +29,8 @@ export interface PulledImage {
  *   Composition could send any Secret of the cluster to any registry
  */
 export async function pullAuth(
-  { callers, clock, limits, shown }: CompositePort,
-  inputs: NamedInputs,
+  { callers, clock, limits, shown }: PullPort,
+  inputs: Pick<NamedInputs, "known" | "note">,
   { step, image, secrets: named }: PulledImage,
 ): Promise<RegistryAuth | undefined> {
   // Flags of the controller name the namespaces from which every author may use pull secrets.

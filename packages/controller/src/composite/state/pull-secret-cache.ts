@@ -19,8 +19,12 @@ export class PullSecretCache {
     this.#reader = reader;
   }
 
-  /** @param inputs of the XR whose run needs the object */
-  async read(inputs: NamedInputs, reference: ObjectReference, signal: AbortSignal): Promise<LiveObject | undefined> {
+  /** @param inputs of the object whose run needs the Secret */
+  async read(
+    inputs: Pick<NamedInputs, "known" | "note">,
+    reference: ObjectReference,
+    signal: AbortSignal,
+  ): Promise<LiveObject | undefined> {
     inputs.note(reference);
     const known = inputs.known(reference);
     if (known !== undefined) return known.object;

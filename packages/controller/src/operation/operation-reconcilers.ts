@@ -1,0 +1,14 @@
+import type { EventRecorder } from "@xfn/kubernetes";
+import { callersOf } from "../composite/state/composite-callers.ts";
+import type { ComposingOptions } from "../composite/state/composite-shared.ts";
+import type { OperationReconcilers } from "../engine/operation-controllers.ts";
+import { operationReconciler } from "./reconcile-operation.ts";
+
+/** The reconcilers of Operations, and of the kinds that create them. */
+export function operationReconcilers(
+  options: ComposingOptions & { readonly events: EventRecorder },
+): OperationReconcilers {
+  const { events, now } = options;
+  const port = { access: options, callers: callersOf(options), limits: options, events, now };
+  return { operation: operationReconciler(port) };
+}
