@@ -4,7 +4,8 @@
 //
 // The version before is that of the Git reference, which it builds; by default, the current build twice. New XRs arrive
 // all the time, and each program is killed, also while it starts. XRs and composed resources from before must stay as
-// they are.
+// they are. Between versions, only the owner of an XR's `status.connectionDetails` may change: Crossplane's core must
+// not remove the field, so the current version does not own it as older ones did.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +13,8 @@ import { join, relative } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type ConnectedClient, connect, type LiveObject, loadKubeconfig } from "@xfn/kubernetes";
+import { firstDifference, formatPath, type JsonObject, objectAt, objectsAt } from "@xfn/json";
+import { connect, type LiveObject, loadKubeconfig } from "@xfn/kubernetes";
 import { startApiServer } from "../test/harness/api-server.ts";
 import { type RunningController, startController } from "../test/harness/controller-program.ts";
 import { CHECKOUT, CONTROLLER_MAIN } from "../test/harness/paths.ts";
@@ -104,23 +106,20 @@ async function create(name: string): Promise<void> {
   await client.create({ apiVersion: "example.org/v1", kind: "XThing", metadata: { name }, spec: {} });
 }
 
-async function list(from: ConnectedClient, apiVersion: string, kind: string): Promise<readonly LiveObject[]> {
-  return (await from.list(await from.kind(apiVersion, kind), { metadataOnly: true })).items;
-}
-
 /** Waits until each XR has its composed resources, and the controller has nothing left to do. */
 async function settled({ http }: RunningController, xrs: number): Promise<void> {
+  const widgetKind = await client.kind("things.example.org/v1", "Widget");
   for (const end = Date.now() + PHASE_TIMEOUT_MS; ; await sleep(IDLE_CHECK_MS)) {
     const metrics = await (await fetch(`${http}/metrics`)).text();
     const isIdle = ["running", "waiting"].every((name) => new RegExp(`^xfn_controller_${name} 0$`, "m").test(metrics));
-    const widgets = isIdle ? (await list(client, "things.example.org/v1", "Widget")).length : -1;
+    const widgets = isIdle ? (await client.list(widgetKind, { metadataOnly: true })).items.length : -1;
     if (widgets === xrs * WIDGETS) return;
     if (Date.now() > end) throw new Error(`${widgets} composed resources instead of ${xrs * WIDGETS}`);
   }
 }
 
-/** The UIDs and versions of all objects of the rehearsal. */
-async function snapshot(): Promise<Map<string, Pick<LiveObject["metadata"], "uid" | "resourceVersion">>> {
+/** All objects of the rehearsal. */
+async function snapshot(): Promise<Map<string, LiveObject>> {
   const kinds = [
     ["example.org/v1", "XThing"],
     ["things.example.org/v1", "Widget"],
@@ -128,30 +127,49 @@ async function snapshot(): Promise<Map<string, Pick<LiveObject["metadata"], "uid
     ["apiextensions.crossplane.io/v1", "Composition"],
     ["apiextensions.crossplane.io/v1", "CompositionRevision"],
   ] as const;
-  const objects = new Map<string, Pick<LiveObject["metadata"], "uid" | "resourceVersion">>();
+  const objects = new Map<string, LiveObject>();
   for (const [apiVersion, kind] of kinds)
-    for (const { metadata } of await list(client, apiVersion, kind)) objects.set(`${kind} ${metadata.name}`, metadata);
+    for (const object of (await client.list(await client.kind(apiVersion, kind))).items)
+      objects.set(`${kind} ${object.metadata.name}`, object);
   return objects;
 }
 
 /** @throws {Error} if an object from before was written, deleted or recreated, or if there are others than expected */
 function report(
   title: string,
-  before: ReadonlyMap<string, Pick<LiveObject["metadata"], "uid" | "resourceVersion">>,
-  after: ReadonlyMap<string, Pick<LiveObject["metadata"], "uid" | "resourceVersion">>,
+  before: ReadonlyMap<string, LiveObject>,
+  after: ReadonlyMap<string, LiveObject>,
   xrs: number,
 ): void {
   const problems = { lost: [] as string[], recreated: [] as string[], written: [] as string[] };
-  for (const [name, { uid, resourceVersion }] of before) {
+  let reowned = 0;
+  for (const [name, was] of before) {
     const now = after.get(name);
     if (now === undefined) problems.lost.push(name);
-    else if (now.uid !== uid) problems.recreated.push(name);
-    else if (now.resourceVersion !== resourceVersion) problems.written.push(name);
+    else if (now.metadata.uid !== was.metadata.uid) problems.recreated.push(name);
+    else if (now.metadata.resourceVersion !== was.metadata.resourceVersion) {
+      const path = firstDifference(content(was), content(now));
+      if (path === undefined && values.from !== undefined) reowned++;
+      else problems.written.push(`${name}: ${formatPath(path ?? ["metadata", "managedFields"])}`);
+    }
   }
   const figures = Object.entries(problems).map(([problem, names]) => `${names.length} ${problem}`);
-  say(`${title}: ${xrs} XRs, ${before.size} objects from before: ${figures.join(", ")}`);
+  say(
+    `${title}: ${xrs} XRs, ${before.size} objects from before: ${figures.join(", ")}` +
+      (reowned > 0 ? `, ${reowned} with another owner of status.connectionDetails` : ""),
+  );
   const [first] = Object.values(problems).flat();
   if (first !== undefined) throw new Error(`${title}: ${figures.join(", ")}, such as ${first}`);
+}
+
+/** An object with the owners of its fields, except the owner of `status.connectionDetails`. */
+function content({ metadata, ...object }: LiveObject): JsonObject {
+  const { resourceVersion: _, managedFields, ...rest } = metadata;
+  const owners = objectsAt(managedFields).map(({ manager, operation, subresource, fieldsV1 }) => {
+    const { "f:connectionDetails": __, ...status } = objectAt(fieldsV1, "f:status");
+    return [JSON.stringify([manager, operation, subresource]), { ...objectAt(fieldsV1), "f:status": status }] as const;
+  });
+  return { ...object, metadata: { ...rest, managedFields: Object.fromEntries(owners) } };
 }
 
 function say(text: string): void {

@@ -169,8 +169,12 @@ describe("the owners of fields", needs("api-server"), () => {
     const asCore = { fieldManager: OF_REFERENCES, subresource: "status", force: true } as const;
     await world.client.apply({ ...XR, metadata: { name }, status: { conditions } } as JsonObject, asCore);
     expect(await details()).toEqual(published);
-    // Older versions of this controller applied the time too.
-    await world.client.apply({ ...XR, metadata: { name }, status }, asCore);
+    // Older versions of this controller applied the time too, and were its only owner.
+    const older = await world.client.apply({ ...XR, metadata: { name }, status }, asCore);
+    const managedFields = (older.metadata["managedFields"] as JsonObject[]).filter(
+      ({ operation, subresource }) => operation === "Apply" || subresource !== "status",
+    );
+    await world.client.patch({ ...XR, name }, "merge", { metadata: { managedFields } });
     world.restart();
     await world.reconcile(name);
     await world.client.apply({ ...XR, metadata: { name }, status: { conditions } } as JsonObject, asCore);

@@ -39,12 +39,12 @@ export function giveUpPublishTime(xr: LiveObject, as: ActorName): TakeOver | und
   if (owner === undefined) return undefined;
   const { [DETAILS]: _, ...status } = objectAt(owner, "fieldsV1", STATUS);
   const kept = { ...owner, fieldsV1: { ...objectAt(owner, "fieldsV1"), [STATUS]: status } };
-  const { action, object } = withOwners(
+  // Not a write of the status: there, the API server ignores changed owners.
+  return withOwners(
     xr,
     entries.map((entry) => (entry === owner ? kept : entry)),
     { as, manager: FIELD_MANAGERS.xr, why: WHY },
   );
-  return { action: { ...action, part: "status" }, object };
 }
 
 const WHY = "an older version owns fields under Crossplane's name";
