@@ -89,4 +89,19 @@ describe("kstatus of a package", needs("kstatus"), () => {
     await world.settle();
     expect(kstatus(world.fn())).toBe("Current");
   });
+
+  test.each(["FunctionRevision", "FunctionRuntime"])(
+    "is InProgress until its %s is healthy, and Current then",
+    async (kind) => {
+      const world = packageWorld({}, { functionRuntimes: true });
+      const statuses = (): (string | undefined)[] =>
+        [...world.client.objects.values()].filter((object) => object.kind === kind).map(kstatus);
+      world.runnerDown = true;
+      await world.settle();
+      expect(statuses()).toEqual(["InProgress"]);
+      world.runnerDown = false;
+      await world.settle();
+      expect(statuses()).toEqual(["Current"]);
+    },
+  );
 });

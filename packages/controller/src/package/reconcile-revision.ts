@@ -5,6 +5,7 @@ import { isBeingDeleted } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { isEmpty } from "../plan/plan.ts";
 import { carryOut } from "./carry-out.ts";
+import { withReady } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import type { PackagePort } from "./package-port.ts";
 import { type Part, planStatus } from "./plan-status.ts";
@@ -108,7 +109,7 @@ function recall(
 /** The status of a revision from those of its content and of its runtime. */
 function whole(content: Part, runtime: Part): Part {
   return {
-    conditions: [...content.conditions, ...runtime.conditions],
+    conditions: withReady([...content.conditions, ...runtime.conditions]),
     fields: { ...content.fields, endpoint: null, ...runtime.fields },
   };
 }

@@ -7,6 +7,7 @@ import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, isPaused } from "../objects/read-objects.ts";
 import { carryOut } from "../package/carry-out.ts";
 import { hostEndpoint } from "../package/host-endpoint.ts";
+import { withReady } from "../package/package-conditions.ts";
 import type { PackagePort } from "../package/package-port.ts";
 import { type Part, planStatus } from "../package/plan-status.ts";
 import { asInstallError, PackageInstallError } from "../package/registry/install-error.ts";
@@ -129,12 +130,12 @@ async function serve(
 }
 
 function healthy(endpoint: string | undefined, fields: JsonObject = {}): Part {
-  return { conditions: [HEALTHY], fields: { ...fields, endpoint: endpoint ?? null } };
+  return { conditions: withReady([HEALTHY]), fields: { ...fields, endpoint: endpoint ?? null } };
 }
 
 function unhealthy(message: string, fields: JsonObject = {}): Part {
   const condition: Condition = { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message };
-  return { conditions: [condition], fields: { ...fields, endpoint: null } };
+  return { conditions: withReady([condition]), fields: { ...fields, endpoint: null } };
 }
 
 /** FunctionRevisions check whether a package is for this version of Crossplane: users can make them ignore that. */
