@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { controllerCrds } from "@xfn/controller";
 import { type JsonObject, listAt, objectsAt, textAt } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
@@ -85,12 +86,14 @@ spec:
       connectionDetails: [{ type: FromValue, name: endpoint, value: "${endpoint}" }]
 `;
 
-const INSTANCES = `
+const ENVIRONMENT = `
 apiVersion: apiextensions.crossplane.io/v1beta1
 kind: EnvironmentConfig
 metadata: { name: zone }
 data: {}
----
+`;
+
+const INSTANCES = `
 apiVersion: database.example.org/v1alpha1
 kind: PostgreSQLInstance
 metadata: { name: shop, namespace: default }
@@ -125,6 +128,20 @@ metadata: { name: apps, labels: { rbac.crossplane.io/aggregate-to-crossplane: "t
 rules: [{ apiGroups: [apps.example.org], resources: ["*"], verbs: [get, list, watch, create, update, patch, delete] }]
 `;
 
+test("name each CRD whose objects may be stored in another version", () => {
+  const all = controllerCrds({ packages: true, functionRuntimes: true, resourceComposition: true, usages: true });
+  const versioned = all
+    .filter((crd) => listAt(crd, "spec", "versions").length > 1)
+    .map(({ metadata }) => metadata?.name);
+  const named = ["base", "packages", "usages"].flatMap((folder) =>
+    objectsOf(readFileSync(join(CHECKOUT, "deploy", folder, "rbac.yaml"), "utf8"))
+      .flatMap((object) => objectsAt(object, "rules"))
+      .filter((rule) => listAt(rule, "resources").includes("customresourcedefinitions/status"))
+      .flatMap((rule) => listAt(rule, "resourceNames")),
+  );
+  expect(named.toSorted()).toEqual(versioned.toSorted());
+});
+
 describe("the rights of the controller", needs("api-server"), () => {
   let server: TestApiServer;
   let audit: AuditLog;
@@ -150,6 +167,13 @@ describe("the rights of the controller", needs("api-server"), () => {
     await kubectl("apply", "-f", join(CHECKOUT, "examples/controller/roles.yaml"));
     await kubectl("apply", "-f", join(CHECKOUT, "examples/provider-nop/crd.yaml"));
     await apply(APPS_ROLE);
+    // CRDs that store another version than the controller's, as after a change of it.
+    for (const crd of controllerCrds()) {
+      const { versions } = crd["spec"] as { versions: JsonObject[] };
+      for (const [index, version] of versions.entries()) version["storage"] = index === versions.length - 1;
+      if (versions.length > 1) await server.apply(crd);
+    }
+    await expect.poll(() => apply(ENVIRONMENT).catch(String), PATIENCE).toContain("applied");
     await kubectl("create", "clusterrolebinding", "test", "--clusterrole=xfn-controller", `--user=${USER}`);
     await kubectl("create", "rolebinding", "test", "-n", NAMESPACE, "--role=xfn-controller", `--user=${USER}`);
     // A controller of Kubernetes aggregates the roles with the label.
@@ -164,6 +188,8 @@ describe("the rights of the controller", needs("api-server"), () => {
       await kubectl("wait", "xrd", "--all", "--for=condition=Offered", "--timeout=60s");
       await apply(composition("first"));
       await apply(INSTANCES);
+      const stored = (): Promise<string> => kubectl("get", "crds", "-o", "jsonpath={..storedVersions}");
+      await expect.poll(stored, PATIENCE).not.toContain(",");
       await expect.poll(endpoint, PATIENCE).toBe("first");
       // A new revision, the first one again, and changed connection secrets.
       for (const next of ["second", "first"]) {

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { controllerCrds, InstallError, installCrds, restoreCrds } from "@xfn/controller";
+import { controllerCrds, InstallError, installCrds, migrateStorage, restoreCrds } from "@xfn/controller";
 import type { JsonObject, KubernetesObject } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { type ConnectedClient, connect, loadKubeconfig, type RequestOutcome, startInformers } from "@xfn/kubernetes";
@@ -102,6 +102,61 @@ describe("the controller's own CRDs", needs("api-server"), () => {
       await informers.stop();
     }
     await installCrds(client);
+  });
+
+  test("objects of a former storage version are stored again, so that a CRD can drop it", async () => {
+    const migrated = ["compositions", "environmentconfigs"].map((plural) => `${plural}.apiextensions.crossplane.io`);
+    const crdOf = (name: string) => ({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name });
+    const storing = async (former: boolean): Promise<void> => {
+      for (const name of migrated) {
+        const { versions } = (await client.get(crdOf(name)))["spec"] as { versions: JsonObject[] };
+        const own = versions.filter((version) => version["name"] !== "v0");
+        const all = [
+          ...own.map((one, index) => ({ ...one, storage: !former && index === 0 })),
+          { ...own[0], name: "v0", storage: former },
+        ];
+        await client.patch(crdOf(name), "merge", { spec: { versions: all } });
+      }
+    };
+    const storedVersions = async (): Promise<unknown[]> =>
+      Promise.all(
+        migrated.map(async (name) => ((await client.get(crdOf(name)))["status"] as JsonObject)["storedVersions"]),
+      );
+    const progress: string[] = [];
+    const migrate = (): Promise<void> =>
+      migrateStorage(client, {
+        served: {},
+        onProgress: ({ name, version, done, total }) => void progress.push(`${name} ${version} ${done}/${total}`),
+      });
+    await storing(true);
+    const objects = [
+      composition({ resources: [{ base: BASE }] }, "apiextensions.crossplane.io/v0"),
+      { apiVersion: "apiextensions.crossplane.io/v0", kind: "EnvironmentConfig", metadata: { name: "one" }, data: {} },
+    ];
+    client.forgetKinds();
+    for (const object of objects)
+      await expect.poll(() => client.create(object).then(() => "", String), { timeout: 60_000 }).toBe("");
+    await storing(false);
+    await expect(installCrds(client)).rejects.toThrow("storedVersions");
+    await migrate();
+    expect(progress).toEqual([
+      `${migrated[0]} v1 0/1`,
+      `${migrated[0]} v1 1/1`,
+      `${migrated[1]} v1beta1 0/1`,
+      `${migrated[1]} v1beta1 1/1`,
+    ]);
+    expect(await storedVersions()).toEqual([["v1"], ["v1beta1"]]);
+    sent.length = 0;
+    await migrate();
+    expect(sent.filter(({ verb }) => verb !== "get" && verb !== "discover")).toEqual([]);
+    await installCrds(client);
+    client.forgetKinds();
+    for (const [index, version] of ["v1", "v1beta1"].entries())
+      await client.delete({
+        apiVersion: `apiextensions.crossplane.io/${version}`,
+        kind: objects[index]?.kind ?? "",
+        name: "one",
+      });
   });
 
   test("a Composition is served as v1, v1alpha1 and v2alpha1", async () => {

@@ -5,6 +5,7 @@ export { claimReconciler } from "./claim/reconcile-claim.ts";
 export { type CompositeOptions, compositeReconciler } from "./composite/composite-reconciler.ts";
 export { controllerCrds } from "./crds/controller-crds.ts";
 export { InstallError, installCrds } from "./crds/install-crds.ts";
+export { migrateStorage, StorageError } from "./crds/migrate-storage.ts";
 export { restoreCrds } from "./crds/restore-crds.ts";
 export { readDefinition } from "./definition/read-definition.ts";
 export { definitionReconciler } from "./definition/reconcile-definition.ts";

@@ -18,6 +18,7 @@ import type { IdleMemory } from "@xfn/program/idle-memory";
 import type { Tracing } from "@xfn/program/tracing";
 import type { ServedKinds } from "../crds/controller-crds.ts";
 import { installCrds } from "../crds/install-crds.ts";
+import { migrateStorage, type StorageProgress } from "../crds/migrate-storage.ts";
 import { restoreCrds } from "../crds/restore-crds.ts";
 import { describeFailure } from "../engine/describe-failure.ts";
 import { type Engine, type EngineWatches, type Reconcilers, startEngine } from "../engine/engine.ts";
@@ -105,6 +106,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   readiness.set("starting");
   const served = servedKinds(config, input.version);
   if (!config.skipCrds) await installWithRetries(client, served, log, end);
+  const migrated = migrateWithRetries(client, served, log, end);
   // The informers exist before the engine that they report to.
   const running: { engine?: Engine } = {};
   const report = watchLog(log, Date.now);
@@ -185,6 +187,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   metrics.watch({ levels: () => engine.levels(), conditions: () => engine.conditions() }, () => !end.aborted);
   void reportStart(engine, readiness, log);
   await aborted(end);
+  await migrated;
   // Without the lease nothing may be written, so running reconciles get no time.
   await stopRestoring?.();
   await stopWebhook?.();
@@ -255,17 +258,33 @@ function servedKinds(config: StartConfig, version: string): ServedKinds {
   };
 }
 
-/**
- * Installs the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
- */
 async function installWithRetries(client: Client, served: ServedKinds, log: Log, signal: AbortSignal): Promise<void> {
-  await retrying(() => installCrds(client, { signal, ...served }), {
+  await withRetries(() => installCrds(client, { signal, ...served }), "cannot install the CRDs", log, signal);
+}
+
+/** Works beside the reconciles, which need no migrated object. Never rejects. */
+async function migrateWithRetries(client: Client, served: ServedKinds, log: Log, signal: AbortSignal): Promise<void> {
+  const onProgress = (progress: StorageProgress): void =>
+    log.info({ ...progress }, "storing objects in the version of their CRD");
+  const failed = "cannot migrate stored objects";
+  try {
+    await withRetries(() => migrateStorage(client, { served, onProgress, signal }), failed, log, signal);
+  } catch (error) {
+    if (!signal.aborted) log.error(describeFailure(error), failed);
+  }
+}
+
+/**
+ * Works on the CRDs. Retries while the API server does not answer or is not ready; other errors are for the operator.
+ */
+async function withRetries(work: () => Promise<void>, failed: string, log: Log, signal: AbortSignal): Promise<void> {
+  await retrying(work, {
     signal,
     pauseMs: (error, failures) => {
       signal.throwIfAborted();
       if (!isApiError(error, "Unreachable", "Timeout", "Busy", "Conflict", "ServerError")) return undefined;
       const retryMs = Math.round(pauseAfter(failures, INSTALL_BACKOFF));
-      log.warn({ retryMs, ...describeFailure(error) }, "cannot install the CRDs");
+      log.warn({ retryMs, ...describeFailure(error) }, failed);
       return retryMs;
     },
   });
