@@ -76,24 +76,22 @@ export function collectOnce(): void {
   collector()({ type: "major", execution: "sync" });
 }
 
-// V8's timer first fires eight seconds after a collection.
-const MINOR_COLLECTIONS_MS = [3_000, 6_000];
-
 /**
- * Starts V8's incremental collection, and makes its memory reducer run another one, which returns memory to the system.
- * The longest pause is at most half of that of {@link collectAll} for a heap of 350 MB, and grows less.
+ * Starts a collection in steps, after which V8 returns memory to the system. Its longest pause is at most half of that
+ * of {@link collectAll} for a heap of 350 MB, and grows less.
  */
 export function startCollecting(): void {
+  // Such a collection also empties sparse pages. V8's memory reducer, which does so too, may not run after a burst.
+  v8().setFlagsFromString("--optimize-for-size");
   v8().setFlagsFromString("--incremental-marking-hard-trigger=1");
-  // V8 looks at the flag when the young generation is full.
+  // V8 looks at the flags when the young generation is full.
   let filling: object[] = [];
   for (let round = 0; round < MARKING_ROUNDS; round++) {
     filling = [];
     for (let index = 0; index < OBJECTS_PER_ROUND; index++) filling.push({ round, index });
   }
   v8().setFlagsFromString("--incremental-marking-hard-trigger=0");
-  // The memory reducer waits for a low rate of allocation, which V8 measures from one collection to the next.
-  for (const ms of MINOR_COLLECTIONS_MS) setTimeout(() => collector()({ type: "minor" }), ms).unref();
+  v8().setFlagsFromString("--no-optimize-for-size");
 }
 
 // Fills some 8 MB.

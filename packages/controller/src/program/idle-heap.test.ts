@@ -10,18 +10,25 @@ afterEach(() => {
 
 const MB = 1024 * 1024;
 
-/** An idle heap whose collections leave `left` bytes, and its number of collections of each kind. */
-function idle(left: number) {
+/**
+ * An idle heap whose collections leave `left` bytes, and its number of collections of each kind.
+ *
+ * @param step the bytes that a collection in steps frees, until what is used remains
+ */
+function idle(left: number, step = Infinity) {
   vi.useFakeTimers();
-  let heap = 0;
-  const empty = (): void => void (heap = left);
-  const collect = { all: vi.fn<() => void>(empty), once: vi.fn<() => void>(empty), start: vi.fn<() => void>() };
-  const memory = idleHeap(() => heap, collect);
+  let total = 0;
+  let used = 0;
+  const empty = (): void => void (total = left);
+  const shrink = (): void => void (total = Math.max(used, total - step));
+  const collect = { all: vi.fn<() => void>(empty), once: vi.fn<() => void>(empty), start: vi.fn<() => void>(shrink) };
+  const memory = idleHeap(() => ({ total, used }), collect);
   return {
-    grow: (to: number): void => {
-      heap = to;
+    grow: (to: number, live = to, ms = 60_000): void => {
+      total = to;
+      used = live;
       memory.used();
-      vi.advanceTimersByTime(60_000);
+      vi.advanceTimersByTime(ms);
     },
     counts: () => [collect.all, collect.once, collect.start].map(({ mock }) => mock.calls.length),
   };
@@ -47,6 +54,22 @@ test("a large heap is collected in steps, and again when it grows from what that
   expect(counts()).toEqual([0, 0, 1]);
   grow(230 * MB);
   expect(counts()).toEqual([0, 0, 2]);
+});
+
+test("a sparse heap is collected in steps until it is dense, and no longer than it is idle", () => {
+  const { grow, counts } = idle(0, 50 * MB);
+  grow(400 * MB, 240 * MB);
+  expect(counts()).toEqual([0, 0, 3]);
+  grow(500 * MB, 240 * MB, 11_000);
+  expect(counts()).toEqual([0, 0, 5]);
+  grow(460 * MB, 240 * MB);
+  expect(counts()).toEqual([0, 0, 5]);
+});
+
+test("a heap that collections do not shrink is left to V8", () => {
+  const { grow, counts } = idle(0, 0);
+  grow(400 * MB, 100 * MB, 3_600_000);
+  expect(counts()).toEqual([0, 0, 12]);
 });
 
 test("the young generation has its size again at the first use after a collection", () => {

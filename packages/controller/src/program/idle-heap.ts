@@ -10,6 +10,11 @@ const BURST_GROWTH = 1.25;
 const SLOW_GROWTH = 1.1;
 /** A full collection of a larger heap at once takes too long: a second for 10,000 XRs. */
 const LARGE_HEAP_BYTES = 128 * 1024 * 1024;
+/** V8 moves at most 12 MB of objects in a collection in steps, so that a sparse heap needs several. */
+const MAX_COLLECTIONS = 12;
+const NEXT_COLLECTION_MS = 5_000;
+/** The part of a heap that nothing uses, above which another collection shrinks it. */
+const SPARSE = 0.15;
 const LEASES = "leases.coordination.k8s.io";
 
 /**
@@ -20,22 +25,39 @@ const LEASES = "leases.coordination.k8s.io";
  * collection each few milliseconds, and each would move their short-lived objects to the old generation. So the next
  * request grows it.
  */
-export function idleHeap(heapBytes: () => number = usedBytes, collect: Collections = COLLECTIONS): IdleMemory {
+export function idleHeap(sizes: () => HeapSizes = heapSizes, collect: Collections = COLLECTIONS): IdleMemory {
   let after = 0;
+  let next: NodeJS.Timeout | undefined;
+  const collectInSteps = (left: number): void => {
+    collect.start();
+    if (left === 1) return;
+    next = setTimeout(() => {
+      // The size is known only now.
+      const { total, used } = sizes();
+      after = Math.min(after, total);
+      if (used < total * (1 - SPARSE)) collectInSteps(left - 1);
+    }, NEXT_COLLECTION_MS).unref();
+  };
   const collectIdle = (): void => {
-    const before = heapBytes();
-    const growth = before / after;
+    const { total } = sizes();
+    const growth = total / after;
     if (growth < SLOW_GROWTH) {
-      // The size after an incremental collection is known only now.
-      after = Math.min(after, before);
+      after = Math.min(after, total);
       return;
     }
-    if (before > LARGE_HEAP_BYTES) collect.start();
-    else if (growth < BURST_GROWTH) collect.once();
+    if (total > LARGE_HEAP_BYTES) {
+      after = total;
+      collectInSteps(MAX_COLLECTIONS);
+      return;
+    }
+    if (growth < BURST_GROWTH) collect.once();
     else collect.all();
-    after = heapBytes();
+    after = sizes().total;
   };
-  return new IdleMemory(IDLE_MS, collectIdle, growYoungSpace);
+  return new IdleMemory(IDLE_MS, collectIdle, () => {
+    clearTimeout(next);
+    growYoungSpace();
+  });
 }
 
 /** Whether a request shows that the controller is busy. An idle leader renews its lease every few seconds, too. */
@@ -55,6 +77,14 @@ interface Collections {
 
 const COLLECTIONS: Collections = { all: collectAll, once: collectOnce, start: startCollecting };
 
-function usedBytes(): number {
-  return getHeapStatistics().total_heap_size;
+/** In bytes. */
+interface HeapSizes {
+  /** The memory of all pages. */
+  readonly total: number;
+  readonly used: number;
+}
+
+function heapSizes(): HeapSizes {
+  const { total_heap_size: total, used_heap_size: used } = getHeapStatistics();
+  return { total, used };
 }
