@@ -104,6 +104,89 @@ describe("operations", needs("api-server"), () => {
     });
   });
 
+  test("a CronOperation creates Operations, and collects old ones", async () => {
+    await create("CronOperation", "often", {
+      schedule: "@every 1s",
+      successfulHistoryLimit: 1,
+      operationTemplate: { spec: { pipeline: [dummy("a", {})] } },
+    });
+    await wait("cronoperation/often", "Scheduling");
+    const last = async (): Promise<string> => String((await status("cronoperation/often"))["lastScheduleTime"]);
+    await expect.poll(last, { timeout: 30_000 }).toMatch(/^2/);
+    const first = await last();
+    await expect.poll(last, { timeout: 30_000 }).not.toBe(first);
+    const selected = async (): Promise<number> =>
+      ((await get("operations", "-l", "ops.crossplane.io/cronoperation=often"))["items"] as JsonObject[]).length;
+    await expect.poll(async () => String((await status("cronoperation/often"))["lastSuccessfulTime"])).toMatch(/^2/);
+    await server.kubectl(["annotate", "cronoperation/often", "crossplane.io/paused=true"]);
+    await wait("cronoperation/often", "Scheduling=False");
+    expect(await selected()).toBeLessThanOrEqual(3);
+  });
+
+  test("a WatchOperation creates an Operation for each version of an object, and for its deletion", async () => {
+    const labelled = (name: string, data: string): Promise<string> =>
+      server.kubectl(["apply", "-f", "-"], {
+        input: JSON.stringify({
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name, namespace: "default", labels: { test: "watched" } },
+          data: { data },
+        }),
+      });
+    const created = async (): Promise<number> =>
+      ((await get("operations", "-l", "ops.crossplane.io/watchoperation=changes"))["items"] as JsonObject[]).length;
+    const count = async (): Promise<unknown> => (await status("watchoperation/changes"))["watchingResources"];
+    await labelled("watched-a", "1");
+    await create("WatchOperation", "changes", {
+      watch: { apiVersion: "v1", kind: "ConfigMap", namespace: "default", matchLabels: { test: "watched" } },
+      successfulHistoryLimit: 10,
+      operationTemplate: { spec: { pipeline: [dummy("a", {})] } },
+    });
+    await wait("watchoperation/changes", "Watching");
+    await expect.poll(created).toBe(1);
+    await labelled("watched-a", "2");
+    await expect.poll(created).toBe(2);
+    await labelled("watched-b", "1");
+    await expect.poll(created).toBe(3);
+    await expect.poll(count).toBe(2);
+    await server.kubectl(["delete", "configmap/watched-a"]);
+    await expect.poll(created).toBe(4);
+    await expect.poll(count).toBe(1);
+    await server.kubectl([
+      "wait",
+      "operations",
+      "-l",
+      "ops.crossplane.io/watchoperation=changes",
+      "--for=condition=Succeeded",
+    ]);
+    await expect.poll(async () => (await status("watchoperation/changes"))["runningOperationRefs"]).toEqual([]);
+    await server.kubectl(["delete", "watchoperation/changes", "--timeout=60s"]);
+  });
+
+  test("a WatchOperation of a kind that does not exist says so, and watches once it exists", async () => {
+    const template = { spec: { pipeline: [dummy("a", {})] } };
+    await create("WatchOperation", "early", {
+      watch: { apiVersion: "example.org/v1", kind: "Late" },
+      operationTemplate: template,
+    });
+    await wait("watchoperation/early", "Watching=False");
+    const names = { kind: "Late", plural: "lates" };
+    const schema = { openAPIV3Schema: { type: "object" } };
+    const crd = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "lates.example.org" },
+      spec: {
+        group: "example.org",
+        scope: "Cluster",
+        names,
+        versions: [{ name: "v1", served: true, storage: true, schema }],
+      },
+    };
+    await server.kubectl(["apply", "-f", "-"], { input: JSON.stringify(crd) });
+    await wait("watchoperation/early", "Watching");
+  });
+
   test.each([
     ["without steps", "Operation", { pipeline: [] }, "spec.pipeline"],
     [
@@ -125,6 +208,18 @@ describe("operations", needs("api-server"), () => {
         ],
       },
       "name and matchLabels exclude each other",
+    ],
+    [
+      "with a wrong schedule",
+      "CronOperation",
+      { schedule: "tomorrow", operationTemplate: { spec: { pipeline: [dummy("a", {})] } } },
+      "must have five fields",
+    ],
+    [
+      "with a wrong policy",
+      "CronOperation",
+      { schedule: "@daily", concurrencyPolicy: "Maybe", operationTemplate: { spec: { pipeline: [dummy("a", {})] } } },
+      "spec.concurrencyPolicy",
     ],
   ])("one %s is refused at its creation", async (_, kind, spec, why) => {
     await expect(create(kind, "refused", spec as JsonObject)).rejects.toThrow(why);

@@ -18,7 +18,11 @@ export interface OperationWorld {
   answer: (request: FunctionRequest) => OperationAnswer;
   /** The time of the controller, in milliseconds. */
   time: number;
-  readonly reconcilers: ReturnType<typeof operationReconcilers>;
+  readonly reconcilers: Omit<ReturnType<typeof operationReconcilers>, "watchOperation"> & {
+    readonly watchOperation: Reconcile;
+  };
+  /** The objects that WatchOperations watch, and their changes. */
+  readonly watched: { problem: string | undefined; count: number; changes: WatchedChange[]; ends: number };
   object(kind: string, name: string): LiveObject | undefined;
   status(kind: string, name: string): JsonObject;
   /** A condition as `Status/Reason: message`. */
@@ -64,25 +68,43 @@ export function operationWorld(
     byEndpoint: () => caller,
     closeUnused: () => undefined,
   };
+  const watched: OperationWorld["watched"] = { problem: undefined, count: 0, changes: [], ends: 0 };
+  const { watchOperation, ...reconcilers } = operationReconcilers({
+    client,
+    informers,
+    functions: directory,
+    namespace: "xfn-system",
+    pullSecretNamespaces: [],
+    events: {
+      record: (_, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),
+      flush: async () => {},
+    },
+    now: () => world.time,
+    ...limits,
+  });
+  const watch = {
+    get problem() {
+      return watched.problem;
+    },
+    get count() {
+      return watched.count;
+    },
+    changes: () => [...watched.changes],
+    handled: (change: WatchedChange) => {
+      watched.changes = watched.changes.filter((one) => one !== change);
+    },
+  };
   const world: OperationWorld = {
+    watched,
     client,
     events,
     requests,
     answer: () => ({}),
     time: Date.parse("2026-01-01T00:00:00Z"),
-    reconcilers: operationReconcilers({
-      client,
-      informers,
-      functions: directory,
-      namespace: "xfn-system",
-      pullSecretNamespaces: [],
-      events: {
-        record: (_, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),
-        flush: async () => {},
-      },
-      now: () => world.time,
-      ...limits,
-    }),
+    reconcilers: {
+      ...reconcilers,
+      watchOperation: watchOperation({ watch: () => watch, forget: () => void watched.ends++ }),
+    },
     object,
     status: (kind, name) => (object(kind, name)?.["status"] ?? {}) as JsonObject,
     condition(kind, name, type) {
@@ -95,6 +117,9 @@ export function operationWorld(
   };
   return world;
 }
+
+type WatchedChange = ReturnType<ReturnType<OperationWatches["watch"]>["changes"]>[number];
+type OperationWatches = Parameters<ReturnType<typeof operationReconcilers>["watchOperation"]>[0];
 
 /** An Operation whose steps call function-a. */
 export function operation(name: string, spec: JsonObject = {}, more: JsonObject = {}): LiveObject {

@@ -269,6 +269,7 @@ class ControllerEngine implements Engine {
 
   watchFailed(kind: ResourceKind): void {
     this.#composed.watchFailed(kind);
+    this.#operations?.watchFailed(kind);
     const affected = this.#instances.definitionOf(kind);
     if (affected === undefined) return;
     const { name = "" } = affected.metadata;

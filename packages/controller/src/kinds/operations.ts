@@ -137,7 +137,7 @@ const SCHEDULE_RULE = {
     "must have five fields, such as 0 3 * * 1-5, or be @every with a duration, or @daily and the like; TZ=ZONE may precede it",
 };
 
-const CRON_OPERATIONS: Kind<CronOperation> = defineKind({
+export const CRON_OPERATIONS: Kind<CronOperation> = defineKind({
   group: GROUP,
   kind: "CronOperation",
   shortNames: ["cronops"],
@@ -175,7 +175,7 @@ const immutable = (field: string): JsonObject => ({
   "x-kubernetes-validations": [{ rule: "self == oldSelf", message: `${field} is immutable` }],
 });
 
-const WATCH_OPERATIONS: Kind<WatchOperation> = defineKind({
+export const WATCH_OPERATIONS: Kind<WatchOperation> = defineKind({
   group: GROUP,
   kind: "WatchOperation",
   shortNames: ["watchops"],

@@ -180,6 +180,32 @@ export interface RequiredWatches {
   cache(selection: Selection): Cache | undefined;
 }
 
+/** A change of a watched object that no reconcile has handled. */
+export interface WatchedChange {
+  /** The object, perhaps only its identity and version. */
+  readonly object: LiveObject;
+  readonly isDeleted: boolean;
+}
+
+/** The watch of a WatchOperation. */
+export interface OperationWatch {
+  /** Why the API server refuses the watch. */
+  readonly problem: string | undefined;
+  /** The number of watched objects; undefined before they are listed. */
+  readonly count: number | undefined;
+  /** The last change of each changed object. Existing objects count as changed when the watch starts. */
+  changes(): readonly WatchedChange[];
+  /** Forgets a change, unless the object has changed again. */
+  handled(change: WatchedChange): void;
+}
+
+/** Watches on the objects that WatchOperations select. */
+export interface OperationWatches {
+  /** Watches a selection for a WatchOperation, instead of its earlier one. A change reconciles the WatchOperation. */
+  watch(operation: LiveObject, selection: Selection): OperationWatch;
+  forget(name: string): void;
+}
+
 /** The cache of a kind of composed resources. */
 export interface ComposedCache extends Pick<Cache, "get"> {
   /**

@@ -7,6 +7,7 @@ export const FINALIZER_CLAIM = "finalizer.apiextensions.crossplane.io";
 export const FINALIZER_OFFERED = "offered.apiextensions.crossplane.io";
 /** On every definition. */
 export const FINALIZER_DEFINED = "defined.apiextensions.crossplane.io";
+export const FINALIZER_WATCH_OPERATION = "watchoperation.ops.crossplane.io";
 export const FINALIZER_USAGE = "usage.apiextensions.crossplane.io";
 
 // Kubernetes records the deletion policy of an object as a finalizer ("Garbage Collection", cascading deletion).

@@ -20,7 +20,7 @@ export function isEnded(operation: LiveObject): boolean {
 }
 
 /** Whether an Operation has succeeded, or failed; undefined before its end. */
-function hasSucceeded(operation: LiveObject): boolean | undefined {
+export function hasSucceeded(operation: LiveObject): boolean | undefined {
   const status = conditionOf(operation, SUCCEEDED)?.["status"];
   return status === "True" ? true : status === "False" ? false : undefined;
 }

@@ -32,3 +32,4 @@ export function planStatus(
 }
 
 export const SYNCED: Condition = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
+export const PAUSED: Condition = { type: "Synced", status: "False", reason: "ReconcilePaused" };
