@@ -14,5 +14,6 @@ export type {
 export { RECORDING_VERSION } from "./recording.ts";
 export { RecordingError, type RecordingErrorCode, type RecordingErrorDetails } from "./recording-error.ts";
 export { Replay, type ReplayedCallers, type ReplayOptions } from "./replay.ts";
-export { type Callers, RunRecorder } from "./run-recorder.ts";
+export { RunRecorder } from "./run-recorder.ts";
+export type { Callers } from "./tapped-callers.ts";
 export { checkTarget, writeRecording } from "./write-recording.ts";

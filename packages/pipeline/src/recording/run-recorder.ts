@@ -1,17 +1,8 @@
-import type { FunctionCaller, FunctionRun } from "@xfn/function-grpc";
-import type { FunctionRunner } from "@xfn/runner-contract";
-import type { FunctionConnector, WebhookCaller } from "../steps/pipeline-input.ts";
 import { makeRecording, type RecordedRun } from "./make-recording.ts";
 import type { RawCall, RawStep } from "./raw-call.ts";
 import type { Recording, StepType } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
-
-/** The callers of a run's functions, one for each kind of call. */
-export interface Callers {
-  readonly runner: FunctionRunner;
-  readonly webhooks?: WebhookCaller;
-  readonly functions?: FunctionConnector;
-}
+import { type CallEnd, type Callers, tapped } from "./tapped-callers.ts";
 
 /** Enough for any run that a person can read. Everything is in memory until the run ends. */
 const DEFAULT_MAX_BYTES = 256 * 1024 * 1024;
@@ -34,13 +25,10 @@ export class RunRecorder {
 
   /** Wraps callers, to record their calls. */
   callers<T extends Callers>(callers: T): T {
-    const { runner, webhooks, functions } = callers;
-    return {
-      ...callers,
-      runner: this.#runner(runner),
-      ...(webhooks && { webhooks: this.#webhooks(webhooks) }),
-      ...(functions && { functions: this.#functions(functions) }),
-    };
+    return tapped(callers, {
+      began: (step, type, input) => this.#began(step, type, input),
+      sentToken: (token) => this.#tokens.add(token),
+    });
   }
 
   /**
@@ -58,62 +46,24 @@ export class RunRecorder {
     return makeRecording([...this.#steps.values()], run, this.#tokens);
   }
 
-  #runner(runner: FunctionRunner): FunctionRunner {
+  #began(step: string, type: StepType, input: RawCall["input"]): CallEnd {
+    if (input instanceof Uint8Array) this.#count(input.length);
+    const call = this.#begin(step, type, this.#kept(input));
     return {
-      maxOutputBytes: runner.maxOutputBytes,
-      run: async (image, input, options = {}) =>
-        await this.#bytesCall(options.step ?? image, input, () => runner.run(image, input, options)),
-    };
-  }
-
-  #webhooks(webhooks: WebhookCaller): WebhookCaller {
-    return {
-      maxOutputBytes: webhooks.maxOutputBytes,
-      call: async (url, input, options) => {
-        if (options.token !== undefined) this.#tokens.add(options.token);
-        return await this.#bytesCall(options.step, input, () => webhooks.call(url, input, options));
+      returned: (output) => {
+        this.#count(output instanceof Uint8Array ? output.length : output.requestBytes + output.responseBytes);
+        call.output = this.#kept(output);
       },
-    };
-  }
-
-  #functions(functions: FunctionConnector): FunctionConnector {
-    return {
-      connect: async (step) => {
-        const caller = await functions.connect(step);
-        const run: FunctionCaller["run"] = async (request, options) => {
-          const call = this.#begin(step.name, "Package", request);
-          return await this.#end(call, caller.run(request, options), ({ requestBytes, responseBytes }) =>
-            this.#count(requestBytes + responseBytes),
-          );
-        };
-        return { version: caller.version, run };
+      failed: (error) => {
+        call.error = error;
       },
     };
   }
 
   /** Copies bytes, because their owner can hand them to a worker. */
-  async #bytesCall(step: string, input: Uint8Array, run: () => Promise<Uint8Array>): Promise<Uint8Array> {
-    this.#count(input.length);
-    const call = this.#begin(step, "Function", this.#isFull ? new Uint8Array() : input.slice());
-    const output = await this.#end(call, run(), ({ length }) => this.#count(length));
-    call.output = this.#isFull ? new Uint8Array() : output.slice();
-    return output;
-  }
-
-  async #end<T extends Uint8Array | FunctionRun>(
-    call: RawCall,
-    running: Promise<T>,
-    count: (output: T) => void,
-  ): Promise<T> {
-    try {
-      const output = await running;
-      count(output);
-      call.output = output;
-      return output;
-    } catch (error) {
-      call.error = error;
-      throw error;
-    }
+  #kept<T>(value: T | Uint8Array): T | Uint8Array {
+    if (!(value instanceof Uint8Array)) return value;
+    return this.#isFull ? new Uint8Array() : value.slice();
   }
 
   #begin(name: string, type: StepType, input: RawCall["input"]): RawCall {

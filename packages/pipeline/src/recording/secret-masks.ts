@@ -21,15 +21,23 @@ export class SecretMasks {
   readonly #places: ReadonlyMap<JsonObject, Masked>;
   /** The numbers of the masks, by the JSON of their values. */
   readonly #numbers: Map<string, number> = new Map();
+  readonly #fixed: string | undefined;
 
   /**
    * @param documents all documents of the recording, because a secret of one can be in another one
    * @param publicNames names of fields, connection details and keys of Secrets whose values are not secret
    * @param tokens secrets that no document shows at a position of its own
+   * @param fixed the mask of every value, in place of numbered ones
    */
-  constructor(documents: readonly JsonObject[], publicNames: readonly string[] = [], tokens: Iterable<string> = []) {
+  constructor(
+    documents: readonly JsonObject[],
+    publicNames: readonly string[] = [],
+    tokens: Iterable<string | Uint8Array> = [],
+    fixed?: string,
+  ) {
+    this.#fixed = fixed;
     this.#secrets = new SecretValues(documentNames(documents));
-    for (const token of tokens) this.#secrets.addKnown(Buffer.from(token));
+    for (const token of tokens) this.#secrets.addKnown(typeof token === "string" ? Buffer.from(token) : token);
     const onHidden = (text: string, base64: boolean): void => this.#secrets.add(text, base64);
     const options = { onHidden, publicNames: new Set(publicNames) };
     this.#places = new Map(documents.map((document) => [document, maskPlaces(document, options)]));
@@ -61,6 +69,7 @@ export class SecretMasks {
   }
 
   #maskOf(value: JsonValue): string {
+    if (this.#fixed !== undefined) return this.#fixed;
     const key = printJson(value);
     const number = this.#numbers.get(key) ?? this.#numbers.size + 1;
     this.#numbers.set(key, number);
