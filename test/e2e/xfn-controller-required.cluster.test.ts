@@ -91,6 +91,9 @@ describe("required resources, with the roles of deploy/", needs("api-server"), (
         "10m",
         "--function",
         `function-look=http://${fn.address}`,
+        "--enable-pipeline-inspector",
+        "--pipeline-inspector-socket",
+        "/run/no-inspector.sock",
       ],
     });
     await apply(DEFINITION);
@@ -145,6 +148,14 @@ describe("required resources, with the roles of deploy/", needs("api-server"), (
     await expect.poll(() => size("named"), { timeout: 60_000 }).toBe("small");
     expect(await synced("named", "status")).toBe("True");
     expect(await synced("labelled", "message")).toMatch(/^Forbidden: /);
+  });
+
+  test("is read while the pipeline inspector of the flags is absent, which a metric counts", async () => {
+    const metrics = await (await fetch(`${controller.http}/metrics`)).text();
+    for (const type of ["request", "response"])
+      expect(metrics).toMatch(
+        new RegExp(`^xfn_controller_inspector_dropped_total\\{type="${type}",reason="Unreachable"\\} [1-9]`, "m"),
+      );
   });
 
   test("is watched with list and watch: a change reaches the XR at once", async () => {

@@ -1,3 +1,4 @@
+import type { Composition } from "@xfn/composition";
 import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Severity } from "@xfn/functionio";
 import type { Cache, LiveObject, ResourceKind } from "@xfn/kubernetes";
@@ -58,6 +59,28 @@ export interface RunRecordings {
     callers: Callers,
     work: (callers: Callers) => Promise<T>,
   ): Promise<T>;
+}
+
+/** A run whose calls an inspector receives. */
+export interface InspectedRun {
+  readonly xr: LiveObject;
+  readonly composition: Composition;
+  /** The values of the Secrets that the run has read. */
+  readonly secrets: () => Iterable<Uint8Array>;
+}
+
+/** Tells a pipeline inspector of the calls of functions. */
+export interface PipelineInspector {
+  /** Wraps the callers of one run. */
+  inspect(run: InspectedRun, callers: Callers): Callers;
+}
+
+/** A message that the inspector did not get. */
+export interface DroppedMessage {
+  readonly functionName: string;
+  readonly type: "request" | "response";
+  /** `Overloaded`, `TooLarge`, `Unreachable`, or the code of a `FunctionCallError`. */
+  readonly reason: string;
 }
 
 /** A function that runs in a Deployment. */

@@ -58,6 +58,12 @@ test("recordings require functions", () => {
   expect(problemsOf("--debug-recordings", folder, "--enable-composition-functions")).toEqual([]);
 });
 
+test("a pipeline inspector requires functions", () => {
+  expect(problemsOf("--enable-pipeline-inspector")).toEqual([
+    expect.stringContaining("--enable-pipeline-inspector requires --enable-composition-functions"),
+  ]);
+});
+
 test("a runner in the process has the flags of xfn-runner, which another runner does not", () => {
   const inProcess = ["--enable-composition-functions", "--runner", "in-process"];
   const flags = [

@@ -24,6 +24,8 @@ export function checkConfig(config: StartConfig): string[] {
       problems.push("--runner-* settings require --enable-composition-functions");
     if (config.debugRecordings !== undefined)
       problems.push("--debug-recordings requires --enable-composition-functions: it records what functions do");
+    if (config.enablePipelineInspector)
+      problems.push("--enable-pipeline-inspector requires --enable-composition-functions: it shows what functions do");
     if (config.function.length > 0) problems.push("--function requires --enable-composition-functions");
   } else if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined))
     problems.push("--runner-tls-cert and --runner-tls-key must be set together");

@@ -51,6 +51,11 @@ export class CrossplaneMetrics {
     "Calls for which no response was stored",
     ["function_name"],
   );
+  readonly #inspections = this.#counter(
+    "function_run_function_pipeline_inspector_errors_total",
+    "Messages that the pipeline inspector did not get",
+    ["function_name", "type"],
+  );
   readonly #opens = this.#counter("circuit_breaker_opens_total", "Circuit breakers that opened", ["controller"]);
   readonly #closes = this.#counter("circuit_breaker_closes_total", "Circuit breakers that closed", ["controller"]);
   /** By kind. */
@@ -81,6 +86,10 @@ export class CrossplaneMetrics {
 
   lookedUp(isHit: boolean, name: string): void {
     (isHit ? this.#hits : this.#misses).inc({ function_name: nameOf(name) });
+  }
+
+  inspectionDropped(name: string, type: string): void {
+    this.#inspections.inc({ function_name: nameOf(name), type });
   }
 
   circuitChanged(kind: string, isOpen: boolean): void {

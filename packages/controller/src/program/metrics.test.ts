@@ -53,6 +53,7 @@ test("Crossplane's names are there on request, with its labels, and go with thei
   metrics.lookedUp(true, "ghcr.io/team/fn:v1");
   metrics.functionEnded({ name: "ghcr.io/team/fn@sha256:1", code: "OK", severity: "Warning", milliseconds: 5 });
   metrics.functionEnded({ name: "fn-auto", code: "RunFailed", severity: "Normal", milliseconds: 5 });
+  metrics.inspectionDropped({ functionName: "ghcr.io/team/fn:v1", type: "request", reason: "TooLarge" });
   const request = { what: "apply XApp a", verb: "apply", resource: "xapps.example.org", milliseconds: 1, retries: 0 };
   metrics.requested({ ...request, status: 200 });
   const { text } = await metrics.text();
@@ -68,6 +69,8 @@ test("Crossplane's names are there on request, with its labels, and go with thei
     'xfn_controller_queue_wait_seconds_count{kind="XApp.example.org"} 1',
     'xfn_controller_circuit_breaker_changes_total{kind="XApp.example.org",to="open"} 1',
     'xfn_controller_function_seconds_count{code="RunFailed"} 1',
+    'xfn_controller_inspector_dropped_total{type="request",reason="TooLarge"} 1',
+    'function_run_function_pipeline_inspector_errors_total{function_name="ghcr.io/team/fn",type="request"} 1',
   ])
     expect(text).toContain(line);
   expect(text).toMatch(

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { ConditionCount } from "../engine/count-conditions.ts";
 import type { EngineLevels } from "../engine/engine.ts";
 import type { EndedReconcile } from "../engine/kind-controller.ts";
-import type { EndedFunction } from "../objects/context.ts";
+import type { DroppedMessage, EndedFunction } from "../objects/context.ts";
 import { CrossplaneMetrics } from "./crossplane-metrics.ts";
 
 // From a reconcile that only reads caches to one whose functions take a minute.
@@ -83,6 +83,18 @@ export class ControllerMetrics {
     labelNames: ["source"],
     registers: this.#registers,
   });
+
+  readonly #inspections = new Counter({
+    name: `${PREFIX}inspector_dropped_total`,
+    help: "Messages that the pipeline inspector did not get, by type (request or response) and reason",
+    labelNames: ["type", "reason"],
+    registers: this.#registers,
+  });
+
+  readonly inspectionDropped = ({ functionName, type, reason }: DroppedMessage): void => {
+    this.#inspections.inc({ type, reason });
+    this.#crossplane?.inspectionDropped(functionName, type);
+  };
 
   /** Counts a response of a function. */
   readonly lookedUp = (isHit: boolean, name: string): void => {

@@ -25,6 +25,7 @@ import { type Engine, type EngineWatches, type Reconcilers, startEngine } from "
 import type { EngineContext } from "../engine/kind-controller.ts";
 import { BurstOrder } from "../engine/run-order.ts";
 import type { CallableRunner } from "../functions/allowed-runners.ts";
+import type { pipelineInspector } from "../inspector/pipeline-inspector.ts";
 import type { FunctionDirectory, PackageRegistry, RunnerDirectory, RunRecordings } from "../objects/context.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import type { Logger } from "../objects/logger.ts";
@@ -120,6 +121,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
   });
+  const inspector = config.enablePipelineInspector ? await openInspector(input) : undefined;
   const context: ReconcilerOptions & EngineContext = {
     client,
     informers,
@@ -141,6 +143,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
     claimConditions: new Map(),
     recordings: config.debugRecordings === undefined ? undefined : await recordingsIn(config.debugRecordings, log),
+    inspector,
     responses: input.functions && new ResponseCache({ maxBytes: config.responseCache, onLookup: metrics.lookedUp }),
     runOrder: new BurstOrder(Date.now),
     namespace: input.namespace,
@@ -192,6 +195,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   await stopRestoring?.();
   await stopWebhook?.();
   await engine.stop(signal.aborted ? config.shutdownGrace : 0);
+  inspector?.close();
   await events.flush();
   await informers.stop();
 }
@@ -201,6 +205,18 @@ async function recordingsIn(folder: string, log: Log): Promise<RunRecordings> {
   const { debugRecordings } = await import("../recordings/debug-recordings.ts");
   log.warn({ folder }, "recording inputs and outputs of the functions of annotated composite resources");
   return debugRecordings({ folder, log: loggerOf(log), now: Date.now });
+}
+
+/** Loaded on demand, like recordings. */
+async function openInspector({
+  config,
+  log,
+  metrics,
+}: ControllersInput): Promise<ReturnType<typeof pipelineInspector>> {
+  const opened = await import("../inspector/pipeline-inspector.ts");
+  const socket = config.pipelineInspectorSocket;
+  log.info({ socket }, "telling the pipeline inspector what functions receive and return");
+  return opened.pipelineInspector({ socket, log: loggerOf(log), now: Date.now, onDrop: metrics.inspectionDropped });
 }
 
 function loggerOf(log: Log): Logger {

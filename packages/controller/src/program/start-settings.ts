@@ -66,6 +66,8 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   /** Bytes. */
   readonly responseCache: number;
   readonly debugRecordings: string | undefined;
+  readonly enablePipelineInspector: boolean;
+  readonly pipelineInspectorSocket: string;
   readonly skipCrds: boolean;
   readonly leaderElection: boolean;
   readonly crossplaneMetrics: boolean;
@@ -235,6 +237,16 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
       "<dir>",
       "keep what functions receive and return, secrets masked, for XRs with the annotation " +
         "apiextensions.crossplane.io/record-runs: true; requires --enable-composition-functions",
+    ),
+    enablePipelineInspector: toggle(
+      "tell a pipeline inspector, such as xfn inspect, what functions receive and return, secrets masked; requires " +
+        "--enable-composition-functions",
+    ),
+    pipelineInspectorSocket: one(
+      "<path>",
+      "the Unix socket of that inspector",
+      (path) => path,
+      "/var/run/pipeline-inspector/socket",
     ),
     skipCrds: toggle("do not install the CRDs of Composition and others, which exist already (xfn-controller crds)"),
     leaderElection: toggle("only the replica with the lease reconciles; the others wait for it"),

@@ -35,8 +35,10 @@ export async function shadowRun(
   base: ComposingOptions,
   { definition, revision, composition, xr, signal }: ShadowRun,
 ): Promise<Difference[]> {
-  // A response of an earlier run would hide the function's current answer, and a recording has the XR's own revision.
-  const options: ComposingOptions = { ...base, required: undefined, responses: undefined, recordings: undefined };
+  // A response of an earlier run would hide the function's current answer. Recordings and inspectors show the XR's own
+  // revision.
+  const none = { required: undefined, responses: undefined, recordings: undefined, inspector: undefined };
+  const options: ComposingOptions = { ...base, ...none };
   const memory = emptyMemory(xr.metadata.uid, base.now);
   const port = portOf(sharedBy(options, definition), memory, NO_CALLBACKS, signal);
   const subject: Subject = { definition, layout: layoutOfDefinition(definition), memory, xr };

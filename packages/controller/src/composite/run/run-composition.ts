@@ -62,13 +62,15 @@ export async function runComposition(
   );
   const schemas = new StrictSchemas({ client: actors.own.client, informers: actors.own.informers, signal });
   const auth = async (image: PulledImage): ReturnType<typeof pullAuth> => await pullAuth(port, memory.inputs, image);
-  const used: Callers = {
+  const callersOfRun: Callers = {
     runner,
     ...(callers.webhooks && { webhooks: callers.webhooks }),
     functions: callers.connector(revision, async (step, image, names) =>
       auth({ step, image, secrets: names.map((name) => ({ name })) }),
     ),
   };
+  const inspected = { xr, composition, secrets: () => secrets.values };
+  const used = callers.inspector?.inspect(inspected, callersOfRun) ?? callersOfRun;
   const recordings = callers.recordings?.wants(xr) ? callers.recordings : undefined;
   // A recorded run calls every function: a stored output has no input to record.
   const responses = recordings === undefined && callers.responses;

@@ -3,7 +3,13 @@ import type { FunctionConnector, FunctionRunner, ResponseCache, WebhookCaller } 
 import type { Tracing } from "@xfn/program/tracing";
 import { RequiredSchemas } from "../../functions/required-schemas.ts";
 import { type FunctionsInput, stepFunctions } from "../../functions/step-functions.ts";
-import type { EndedFunction, PackageUse, RunnerDirectory, RunRecordings } from "../../objects/context.ts";
+import type {
+  EndedFunction,
+  PackageUse,
+  PipelineInspector,
+  RunnerDirectory,
+  RunRecordings,
+} from "../../objects/context.ts";
 import { PullSecretCache } from "./pull-secret-cache.ts";
 
 /** Finds the credentials for the registry of a step's package, first in pull secrets with these names. */
@@ -21,6 +27,8 @@ interface SharedCallers {
   readonly responses?: ResponseCache | undefined;
   /** Recordings of runs (`--debug-recordings`). Absent: no runs are recorded. */
   readonly recordings?: RunRecordings | undefined;
+  /** Receives the calls of functions (`--enable-pipeline-inspector`). Absent: no inspector. */
+  readonly inspector?: PipelineInspector | undefined;
   /** Called after each call of a function. */
   readonly onFunction?: ((ended: EndedFunction) => void) | undefined;
   /** Exports spans of steps. Absent: no traces. */
@@ -43,8 +51,9 @@ export interface CompositeCallers extends SharedCallers {
 
 /** The functions of a controller without state of earlier runs. */
 export function callersOf(options: CallersOptions): CompositeCallers {
-  const { onFunction, recordings, responses, runner, runners, tracing, webhooks } = options;
+  const { inspector, onFunction, recordings, responses, runner, runners, tracing, webhooks } = options;
   return {
+    inspector,
     onFunction,
     recordings,
     responses,

@@ -35,6 +35,10 @@ export class RunSecrets {
     for (const name of names) if (name !== undefined) this.#names.add(name);
   }
 
+  get values(): Uint8Array[] {
+    return [...this.#values].map((value) => Buffer.from(value, "base64"));
+  }
+
   /** A text with `(hidden)` in place of each value. */
   scrub(text: string): string {
     return this.#made.scrub(text);
@@ -69,7 +73,7 @@ export class RunSecrets {
   get #made(): SecretValues {
     if (this.#masks !== undefined) return this.#masks;
     const masks = new SecretValues(this.#names);
-    for (const value of this.#values) masks.addKnown(Buffer.from(value, "base64"));
+    for (const value of this.values) masks.addKnown(value);
     return (this.#masks = masks);
   }
 }
