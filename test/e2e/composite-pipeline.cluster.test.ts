@@ -1,8 +1,12 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import process from "node:process";
+import { pipelineInspector } from "@xfn/controller";
 import { ConnectedFunctions, type NamedFunction, type PackageHost } from "@xfn/controller/functions";
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { ResponseCache } from "@xfn/pipeline";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type FunctionServer,
   schemaOf,
@@ -15,6 +19,8 @@ import { installKinds } from "../harness/composite-kinds.ts";
 import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
 import { condition } from "../harness/conditions.ts";
 import { needs } from "../harness/needs.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
+import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 // Composite resources of mode: Pipeline on a real API server. Their functions are gRPC servers in this process.
 
@@ -80,6 +86,39 @@ describe("mode: Pipeline of a composite resource", needs("api-server"), () => {
     expect(await conditionOf("composes", "Ready")).toMatchObject({ status: "True" });
     await world.reconcile("composes");
     expect(world.writes()).toEqual([]);
+  });
+
+  test("xfn inspect shows what the steps of a run change, without secrets", async () => {
+    const socket = join(temporaryFolder(), "inspector.sock");
+    const program = spawn(process.execPath, [XFN_MAIN, "inspect", "--socket", socket]);
+    const written = { stdout: "", stderr: "" };
+    onTestFinished(() => void program.kill());
+    program.stdout.on("data", (text: Buffer) => (written.stdout += text.toString()));
+    program.stderr.on("data", (text: Buffer) => (written.stderr += text.toString()));
+    await vi.waitFor(() => expect(written.stderr).toContain("waiting"), { timeout: 60_000 });
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const dropped: unknown[] = [];
+    const onDrop = (one: unknown): void => void dropped.push(one);
+    const inspector = pipelineInspector({ socket, log, now: Date.now, onDrop, deadlineMs: 30_000 });
+    onTestFinished(() => inspector.close());
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "inspected", namespace: "default" } };
+    await world.client.create({ ...secret, stringData: { token: "open-sesame" } });
+    pipeline({
+      step: "only",
+      functionRef: { name: "function-test" },
+      credentials: [{ name: "own", source: "Secret", secretRef: { namespace: "default", name: "inspected" } }],
+    });
+    const metadata = { name: "inspected", annotations: { note: "uses open-sesame" } };
+    answer = () => ({ resources: { a: { resource: { ...widget("inspected", { size: 1 }), metadata } } } });
+    await world.create("inspected");
+    await world.reconcile("inspected", { inspector, credentialsSecretNamespaces: ["default"] });
+    await vi.waitFor(() => expect(written.stdout).toContain("size: 1"), { timeout: 30_000 });
+    expect(written.stdout).toMatch(/^XDatabase inspected, composed by \S+, run [0-9a-f]{8}\n1\. only function-test /);
+    expect(written.stdout).toContain("   + a (Widget): added, does not exist yet\n");
+    expect(written.stdout).toContain("note: '**REDACTED**'");
+    expect(written.stdout).not.toContain("open-sesame");
+    expect(await find("inspected")).toMatchObject({ metadata });
+    expect(dropped).toEqual([]);
   });
 
   test("a package is pulled with the pull secrets of the controller's service account", async () => {

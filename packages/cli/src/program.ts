@@ -6,6 +6,7 @@ import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addImages } from "./commands/images.ts";
 import { addInit } from "./commands/init.ts";
+import { addInspect } from "./commands/inspect.ts";
 import { addLogin, addLogout } from "./commands/login.ts";
 import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
@@ -37,6 +38,7 @@ const COMMANDS = [
   addValidate,
   addConvert,
   addTrace,
+  addInspect,
   addDoctor,
   addDev,
   addVersion,

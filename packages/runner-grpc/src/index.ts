@@ -28,6 +28,7 @@ export type { Authentication } from "./server/listener-policy.ts";
 export type { LocalRunner, LocalRunnerOptions } from "./server/local-runner.ts";
 export { createLocalRunner } from "./server/local-runner.ts";
 export type { RunnerServerOptions } from "./server/options.ts";
+export { listenOnPath, type SocketFile } from "./server/path-socket.ts";
 export type { Caller, CallOutcome, ForwardCall, ServedRunOptions } from "./server/perform-call.ts";
 export { PACKAGE_KEY } from "./wire/function-service.ts";
 export { SERVICE_NAME } from "./wire/service-definition.ts";
