@@ -16,7 +16,7 @@ test("a reader that is stopped makes texts wait up to a bound, and learns how ma
   });
   for (let at = 0; at < 1_005; at++) line.print(`${at} `);
   proceed();
-  await vi.waitFor(() => expect(notes).toEqual([expect.stringContaining("5 messages were not printed")]));
+  await vi.waitFor(() => expect(notes).toEqual([expect.stringContaining("5 messages were not printed")]), 30_000);
   expect(written).toHaveLength(1_000);
   expect(written.slice(0, 3)).toEqual(["0 ", "1 ", "2 "]);
 });

@@ -120,7 +120,7 @@ const json = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toStr
 test("an inspector gets the request and the response of a call, with the step, the run and the XR", async () => {
   await serve();
   await run();
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await vi.waitFor(() => expect(received).toHaveLength(2), 30_000);
   const [request, response] = received as [EmitRequestRequest, EmitResponseRequest];
   expect(request.meta).toMatchObject({
     timestamp: { seconds: 1n, nanos: 500_000_000 },
@@ -176,11 +176,11 @@ test("secrets are redacted at their positions, where a function copied them, and
     },
     answer: async () => ({ ...RESPONSE, desired: { resources: new Map([["two", copy]]) } }),
   });
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await vi.waitFor(() => expect(received).toHaveLength(2), 30_000);
   await expect(
     run({ secrets: ["only-in-memory"], answer: () => Promise.reject(new Error("only-in-memory refused")) }),
   ).rejects.toThrow();
-  await vi.waitFor(() => expect(received).toHaveLength(4));
+  await vi.waitFor(() => expect(received).toHaveLength(4), 30_000);
   const [, failure] = received.splice(2) as [EmitRequestRequest, EmitResponseRequest];
   const [request, response] = received as [EmitRequestRequest, EmitResponseRequest];
   const hidden = {
@@ -215,7 +215,7 @@ test("a response has the names of protobuf's JSON form", async () => {
       ttlMs: 1_500,
     }),
   });
-  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await vi.waitFor(() => expect(received).toHaveLength(2), 30_000);
   expect(json((received[1] as EmitResponseRequest).response)).toEqual({
     meta: { ttl: "1.5s" },
     desired: {},
@@ -233,8 +233,8 @@ test("messages beyond the bound are dropped, and the next ones are sent", async 
   const text = "x".repeat(5 * 1024 * 1024);
   await run({ request: { ...REQUEST, input: { text } } });
   await run({ answer: async () => ({ ...RESPONSE, context: { text } }) });
-  await vi.waitFor(() => expect(dropped).toHaveLength(3));
-  await vi.waitFor(() => expect(received).toHaveLength(1));
+  await vi.waitFor(() => expect(dropped).toHaveLength(3), 30_000);
+  await vi.waitFor(() => expect(received).toHaveLength(1), 30_000);
   expect(dropped.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
     "request TooLarge",
     "response TooLarge",
@@ -251,7 +251,7 @@ test.each<[string, string, () => Promise<void>]>([
   if (reason === "DeadlineExceeded") deadlineMs = 1;
   await start();
   expect(await run()).toEqual([RESPONSE]);
-  await vi.waitFor(() => expect(dropped).toHaveLength(2));
+  await vi.waitFor(() => expect(dropped).toHaveLength(2), 30_000);
   expect(dropped[0]).toEqual({ functionName: "function-second", type: "request", reason });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toMatchObject({ socket, reason, dropped: 1 });

@@ -1,5 +1,6 @@
 import { FunctionConnection } from "../client/connection.ts";
 import { dial, type FunctionTarget } from "../client/dial.ts";
+import { FunctionCallError } from "../errors/function-call-error.ts";
 import { EMIT_REQUEST, EMIT_RESPONSE, EmitRequestRequest, EmitResponseRequest } from "./messages.ts";
 
 /** Crossplane's deadline of one message, with the connection to the socket. */
@@ -23,11 +24,16 @@ export class InspectorClient {
   /**
    * Connects, unless it is connected.
    *
+   * @throws {FunctionCallError} `DeadlineExceeded`
    * @throws {Error} that of the socket
    */
   async connect(): Promise<FunctionConnection> {
     if (this.#connection?.open === true) return this.#connection;
-    const socket = await dial(this.#target, AbortSignal.timeout(this.#deadlineMs));
+    const deadline = AbortSignal.timeout(this.#deadlineMs);
+    const socket = await dial(this.#target, deadline).catch((cause: Error) => {
+      if (!deadline.aborted) throw cause;
+      throw new FunctionCallError("DeadlineExceeded", cause.message, { cause });
+    });
     return (this.#connection = new FunctionConnection(socket));
   }
 
