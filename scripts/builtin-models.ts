@@ -1,10 +1,11 @@
 // Writes the fields of Kubernetes' own kinds, as Kubernetes' official client knows them, into a table of
 // packages/kubernetes. The client itself is not a dependency: it has 60 MB. With --check: compares the table.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { writeGenerated } from "./generated-file.ts";
 
 /** One field of a model of the official client. */
 interface Attribute {
+  readonly name: string;
   readonly baseName: string;
   /** Such as `string`, `V1PodSpec`, `Array<V1Container>` and `{ [key: string]: string; }`. */
   readonly type: string;
@@ -55,6 +56,12 @@ async function attributesOf(model: string): Promise<readonly Attribute[]> {
   return module[model]?.getAttributeTypeMap?.() ?? [];
 }
 
+/** The fields that the declaration of a model requires. The models themselves do not have that. */
+function requiredFields(model: string): ReadonlySet<string> {
+  const declaration = readFileSync(new URL(`${model}.d.ts`, MODULES), "utf8");
+  return new Set([...declaration.matchAll(/^ {4}'(\w+)': /gm)].map((match) => match[1] ?? ""));
+}
+
 /** Whether objects of this kind can be created by name: neither lists nor parts of objects. */
 function isKind(attributes: readonly Attribute[]): boolean {
   const has = (name: string, type: string): boolean =>
@@ -66,8 +73,12 @@ async function add(model: string): Promise<void> {
   if (table.has(model)) return;
   table.set(model, "");
   const fields: string[] = [];
-  for (const { baseName, type, format } of await attributesOf(model))
-    fields.push(`${baseName}:${QUANTITIES.has(`${model}.${baseName}`) ? "*" : await code(type, format)}`);
+  const required = requiredFields(model);
+  for (const { name, baseName, type, format } of await attributesOf(model)) {
+    const quantity = QUANTITIES.has(`${model}.${baseName}`);
+    const text = quantity ? type.replace("string; }", "Quantity; }").replace(/^string$/, "Quantity") : type;
+    fields.push(`${baseName}${required.has(name) ? "!" : ""}:${await code(text, format)}`);
+  }
   table.set(model, fields.join(" "));
 }
 
@@ -80,7 +91,7 @@ async function code(type: string, format: string): Promise<string> {
   if (type === "number") return format.startsWith("int") ? "integer" : "number";
   if (type === "string" || type === "boolean") return type;
   if (type === "Date" || type === "V1MicroTime") return "string";
-  if (type === "IntOrString") return "IntOrString";
+  if (type === "IntOrString" || type === "Quantity") return type;
   if (!names.has(type)) return "*";
   await add(type);
   return type;

@@ -190,7 +190,7 @@ source_paths='package.json package-lock.json tsconfig.json tsconfig.base.json sc
   scripts/lazy-builtins.ts packages/*/package.json packages/*/tsconfig.json packages/*/src'
 product_paths='node_modules/.package-lock.json packages/*/dist/.tsbuildinfo packages/cli/dist/xfn.js
   packages/cli/dist/xfn-program.js packages/cli/dist/xfn-*.cjs packages/runner/dist/host/main-bundle.js
-  packages/runner/dist/program/program-bundle.cjs'
+  packages/runner/dist/program/program-bundle.cjs packages/kinds/dist/index.d.ts'
 
 source_files() {
   cd "$root" && list $source_paths ! -name '*.test.ts'

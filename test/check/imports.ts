@@ -15,7 +15,7 @@ export interface Import {
 /** The fields of a package.json that these tests read. */
 export interface Manifest {
   readonly name: string;
-  readonly exports?: Readonly<Record<string, { readonly default: string } | string>>;
+  readonly exports?: Readonly<Record<string, { readonly types?: string; readonly default?: string } | string>>;
   readonly files?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;

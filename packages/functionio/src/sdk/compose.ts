@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, KubernetesObject } from "@xfn/json";
 import type { FunctionIO, Result } from "../function-io/functionio.ts";
 import { freezeJson } from "./json.ts";
+import type { ResourceInput } from "./kinds.ts";
 import type { PipelineRun } from "./pipeline-run.ts";
 import {
   type Conditions,
@@ -56,6 +57,16 @@ export interface ComposeFunction<Composite extends object = KubernetesObject, Co
 export interface ComposeOptions<Composite extends object, ConfigInput, Config> {
   readonly composite?: StandardSchema<unknown, Composite>;
   readonly config?: StandardSchema<ConfigInput, Config>;
+}
+
+/**
+ * Returns a resource as it is. A literal is checked here as `desired.apply` would check it, so that a helper can build
+ * resources.
+ */
+export function resource<const A extends string, const K extends string>(
+  literal: ResourceInput<A, K>,
+): ResourceInput<A, K> {
+  return literal;
 }
 
 /** A type instead of a schema. Only checks that there is a value. */

@@ -14,9 +14,20 @@ export {
   type Context,
   compose,
   type Handler,
+  resource,
   type,
 } from "./compose.ts";
-export type { Applicable, Kinds, KindsOf, KnownKind, MetadataInput, OpenResource, ResourceOf } from "./kinds.ts";
+export type {
+  Applicable,
+  KindIn,
+  Kinds,
+  KindsOf,
+  KnownKind,
+  MetadataInput,
+  OpenResource,
+  ResourceInput,
+  ResourceOf,
+} from "./kinds.ts";
 export type {
   Condition,
   PipelineResponse,

@@ -2,8 +2,8 @@ import type { KubernetesObject } from "@xfn/json";
 import type { Input } from "./readonly.ts";
 
 /**
- * The kinds with known types, by `apiVersion/kind`. Empty here: `xfn types` writes one line for each CRD, which
- * declaration merging adds to this interface. `desired.apply` then checks resources of that kind.
+ * The kinds with known types, by `apiVersion/kind`. Empty here: declaration merging adds the kinds of `@xfn/kinds`, and
+ * the line that `xfn types` writes for each CRD. `desired.apply` then checks resources of that kind.
  *
  * ```ts
  * declare module "@xfn/functionio/sdk" {
@@ -43,16 +43,27 @@ export type KindsOf<ApiVersion extends string> = {
 }[keyof Kinds];
 
 /**
- * The fields that `apply` accepts for an apiVersion and kind. If `xfn types` wrote the types of an apiVersion, another
- * kind of it is a mistake.
+ * The `kind` that a literal can have: any, unless the types know kinds of its apiVersion. The error of another kind is
+ * then at this field, with the nearest name.
  */
+export type KindIn<ApiVersion extends string, Kind extends string> = string extends ApiVersion | Kind
+  ? Kind
+  : [KindsOf<ApiVersion>] extends [never]
+    ? Kind
+    : Kind extends KindsOf<ApiVersion>
+      ? Kind
+      : KindsOf<ApiVersion>;
+
+/** The fields that `apply` accepts for an apiVersion and kind. */
 export type ResourceOf<ApiVersion extends string, Kind extends string> = `${ApiVersion}/${Kind}` extends keyof Kinds
   ? Applicable<Kinds[`${ApiVersion}/${Kind}`]>
-  : string extends ApiVersion | Kind
-    ? OpenResource
-    : [KindsOf<ApiVersion>] extends [never]
-      ? OpenResource
-      : OpenResource & { readonly kind: KindsOf<ApiVersion> };
+  : OpenResource;
+
+/** A resource whose fields are checked by its apiVersion and kind, if {@link Kinds} has them. */
+export type ResourceInput<ApiVersion extends string, Kind extends string> = {
+  readonly apiVersion: ApiVersion;
+  readonly kind: KindIn<ApiVersion, Kind>;
+} & ResourceOf<ApiVersion, Kind>;
 
 /** The type of resources of an apiVersion and kind; `KubernetesObject` if `Kinds` does not have it. */
 export type KnownKind<ApiVersion extends string, Kind extends string> = `${ApiVersion}/${Kind}` extends keyof Kinds

@@ -10,7 +10,7 @@ import type {
   Result,
 } from "../function-io/functionio.ts";
 import { copyJson, freezeJson, newObject, overlayJson } from "./json.ts";
-import type { ResourceOf } from "./kinds.ts";
+import type { ResourceInput } from "./kinds.ts";
 import type { Target } from "./pipeline-run.ts";
 import type { DeepReadonly, PartialInput } from "./readonly.ts";
 
@@ -74,13 +74,13 @@ export interface DesiredState<Composite extends object = KubernetesObject> {
    */
   apply<const A extends string, const K extends string>(
     name: string,
-    resource: { readonly apiVersion: A; readonly kind: K } & ResourceOf<A, K>,
+    resource: ResourceInput<A, K>,
     options?: EntryOptions,
   ): void;
   /** Desires a resource instead of the one that an earlier step desired under this name. */
   set<const A extends string, const K extends string>(
     name: string,
-    resource: { readonly apiVersion: A; readonly kind: K } & ResourceOf<A, K>,
+    resource: ResourceInput<A, K>,
     options?: EntryOptions,
   ): void;
   /** Overlays fields on a resource that an earlier step desired. The resource must exist. */

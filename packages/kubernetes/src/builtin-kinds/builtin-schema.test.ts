@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@xfn/json";
 import { expect, test } from "vitest";
-import { builtinSchema } from "./index.ts";
+import { builtinModels, builtinSchema } from "./index.ts";
 
 const at = (schema: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((found, step) => (found as JsonObject | undefined)?.[step], schema);
@@ -13,12 +13,28 @@ test("a schema has nested fields with their types", async () => {
   expect(at(pod, "containers")).toMatchObject({ type: "array", items: { type: "object" } });
   const container = at(pod, "containers", "items", "properties");
   expect(at(container, "resources", "properties", "limits")).toMatchObject({
-    "x-kubernetes-preserve-unknown-fields": true,
+    additionalProperties: { "x-kubernetes-preserve-unknown-fields": true },
   });
   expect(at(container, "livenessProbe", "properties", "httpGet", "properties", "port")).toMatchObject({
     "x-kubernetes-int-or-string": true,
   });
   expect(at(schema, "properties", "metadata")).toEqual({ type: "object" });
+});
+
+test("models have required fields and the values of fields", async () => {
+  const { kinds, models } = await builtinModels();
+  expect(kinds).toContainEqual({ apiVersion: "apps/v1", kind: "Deployment", model: "V1Deployment" });
+  expect(kinds).toContainEqual({ apiVersion: "v1", kind: "Service", model: "V1Service" });
+  expect(models.get("V1DeploymentSpec")).toContainEqual(
+    expect.objectContaining({ name: "selector", required: true, type: "V1LabelSelector" }),
+  );
+  expect(models.get("V1ServicePort")).toContainEqual({
+    name: "protocol",
+    required: false,
+    type: "string",
+    values: ["SCTP", "TCP", "UDP"],
+  });
+  expect(models.has("V1CustomResourceDefinition")).toBe(false);
 });
 
 test.each([

@@ -1,2 +1,3 @@
 // Schemas of Kubernetes' own kinds.
-export { builtinSchema } from "./builtin-schema.ts";
+export type { BuiltinKind } from "./builtin-kinds.ts";
+export { type BuiltinModels, builtinModels, builtinSchema, type ModelField } from "./builtin-schema.ts";
