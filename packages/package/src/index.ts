@@ -14,7 +14,14 @@ export { versionTags } from "./dependencies/choose-version.ts";
 export { type Dependency, packageSource } from "./dependencies/dependency.ts";
 export { type DependencyStatus, dependencyStatus } from "./dependencies/dependency-status.ts";
 export { type LockedPackage, lockEntry, readLock } from "./dependencies/lock.ts";
-export { type Installation, type Resolution, resolveDependencies } from "./dependencies/resolve.ts";
+export {
+  type Installation,
+  type KnownPackages,
+  type PackageObject,
+  type Resolution,
+  resolveDependencies,
+  type VersionChanges,
+} from "./dependencies/resolve.ts";
 export { DependencyError, type DependencyErrorCode, type DependencyErrorParts } from "./errors/dependency-error.ts";
 export { PackageError, type PackageErrorCode, type PackageErrorParts } from "./errors/package-error.ts";
 export { SignatureError, type SignatureErrorCode } from "./errors/signature-error.ts";

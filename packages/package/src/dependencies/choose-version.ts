@@ -3,9 +3,16 @@ import { DependencyError } from "../errors/dependency-error.ts";
 import { compareVersions, parseTag, type Version } from "../version/version.ts";
 import { describeWants, sourcesOf, unreadableWants, type Want } from "./wants.ts";
 
+/** An installed version that must be replaced. */
+export interface ReplacedVersion {
+  readonly version: Version;
+  readonly mayDowngrade: boolean;
+}
+
 /**
- * Chooses the version of a package that is not installed: the newest tag that all wants admit, or the digest that all
- * name. The tags are undefined if they are not known yet.
+ * Chooses a version of a package: the digest that all wants name, or a tag that all of them admit. That is the newest
+ * tag for a package that is not installed. An installed one gets the oldest tag that is not older, or the newest of the
+ * older ones. The tags are undefined if they are not known yet.
  *
  * @returns the tag or digest; an error if none fits; undefined if the tags are needed first
  */
@@ -13,6 +20,7 @@ export function chooseVersion(
   source: string,
   wants: readonly Want[],
   tags: readonly string[] | undefined,
+  replaced?: ReplacedVersion,
 ): string | DependencyError | undefined {
   const fail = (code: "Conflict" | "Missing", problem: string, remedy: string): DependencyError =>
     new DependencyError(code, problem, { package: source, remedy, packages: sourcesOf(wants) });
@@ -30,8 +38,15 @@ export function chooseVersion(
   const versions = versionsIn(tags);
   const fits = (version: Version, want: Want): boolean =>
     want.read.kind === "constraint" && want.read.constraint.allows(version);
-  const chosen = versions.find(({ version }) => wants.every((want) => fits(version, want)));
+  const fitsAll = ({ version }: TaggedVersion): boolean => wants.every((want) => fits(version, want));
+  const newestFit = versions.find(fitsAll);
+  const chosen = replaced === undefined ? newestFit : replacementIn(versions.filter(fitsAll), replaced);
   if (chosen !== undefined) return chosen.tag;
+  if (newestFit !== undefined) {
+    const problem = `all packages want an older version of ${source} than is installed: ${describeWants(wants)}`;
+    const remedy = `set spec.package to ${source}:${newestFit.tag}, or allow downgrades of dependencies`;
+    return fail("Conflict", problem, remedy);
+  }
   const unmet = wants.filter((want) => !versions.some(({ version }) => fits(version, want)));
   if (unmet.length === 0) {
     const problem = `no version of ${source} is one that all packages want: ${describeWants(wants)}`;
@@ -41,6 +56,15 @@ export function chooseVersion(
   const problem = `no version of ${source} is one that a package wants: ${describeWants(unmet)}`;
   const state = newest === undefined ? "the repository has no tag that is a version" : `the newest is ${newest}`;
   return fail("Missing", `${problem}; ${state}`, "push such a version, or use another version of that package");
+}
+
+/** @param fitting the newest first */
+function replacementIn(
+  fitting: readonly TaggedVersion[],
+  { version, mayDowngrade }: ReplacedVersion,
+): TaggedVersion | undefined {
+  const notOlder = fitting.findLast((one) => compareVersions(one.version, version) >= 0);
+  return notOlder ?? (mayDowngrade ? fitting[0] : undefined);
 }
 
 /** A tag that names one version. */

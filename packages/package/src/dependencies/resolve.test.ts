@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Dependency } from "./dependency.ts";
 import { dependencyStatus } from "./dependency-status.ts";
 import type { LockedPackage } from "./lock.ts";
-import { resolveDependencies } from "./resolve.ts";
+import { type KnownPackages, resolveDependencies, type VersionChanges } from "./resolve.ts";
 
 const A = `sha256:${"a".repeat(64)}`;
 const B = `sha256:${"b".repeat(64)}`;
@@ -23,10 +23,11 @@ function locked(name: string, version: string, ...dependencies: Dependency[]): L
   };
 }
 
-function resolve(packages: LockedPackage[], tags: Record<string, string[]> = {}) {
+function resolve(packages: LockedPackage[], tags: Record<string, string[]> = {}, more?: KnownPackages) {
   const known = new Map(Object.entries(tags).map(([name, of]) => [`r.example/acme/${name}`, of]));
-  const { install, unlisted, problems } = resolveDependencies(packages, known);
+  const { install, update, unlisted, problems } = resolveDependencies(packages, known, more);
   return {
+    update: update.map((one) => `${one.name} ${one.package.replace("r.example/acme/", "")}`),
     install: install.map((one) => one.package.replace("r.example/acme/", "")),
     unlisted: unlisted.map((one) => one.replace("r.example/acme/", "")),
     problems: problems.map(({ code }) => code),
@@ -146,6 +147,80 @@ describe("what is installed", () => {
         /^p is installed at v1\.0\.0: c wants >=v1\.2; set spec\.package of that Provider to p:v2\.1\.0$/,
       ),
     ]);
+  });
+});
+
+describe("what is installed, if it may change,", () => {
+  const update = (changes: VersionChanges, wants: readonly string[], version: string, tags: string[]) => {
+    const packages = wants.map((want, at) => locked(`c${at}`, "v1.0.0", on("p", want)));
+    const objects = new Map([["r.example/acme/p", { kind: "Provider" as const, name: "cool", version }]]);
+    return resolve([...packages, locked("p", version)], { p: tags }, { objects, changes });
+  };
+  const TAGS = ["v0.2.0", "v0.3.0", "v0.3.1", "v0.4.0", "v1", "latest"];
+
+  test.each<[what: string, changes: VersionChanges, wants: string[], version: string, target: string]>([
+    ["goes to the lowest version that all want", "upgrades", [">=v0.3.0", ">v0.2.0"], "v0.2.0", ":v0.3.0"],
+    ["is upgraded although an older version fits", "downgrades", ["!=v0.3.1"], "v0.3.1", ":v0.4.0"],
+    ["goes down to the highest version that all want", "downgrades", ["<=v0.4.0", "<v0.4.0"], "v0.4.0", ":v0.3.1"],
+    ["goes to another digest", "upgrades", [B, B], A, `@${B}`],
+    ["goes from a version to a digest", "upgrades", [B], "v0.3.0", `@${B}`],
+  ])("%s", (_, changes, wants, version, target) => {
+    expect(update(changes, wants, version, TAGS)).toMatchObject({ update: [`cool p${target}`], problems: [] });
+  });
+
+  test.each<[what: string, changes: VersionChanges, wants: string[], version: string, message: RegExp]>([
+    ["not without leave", "none", [">=v0.3.0"], "v0.2.0", /^p is installed at v0\.2\.0/],
+    ["no older version without leave", "upgrades", ["<v0.4.0"], "v0.4.0", /older.* spec\.package to p:v0\.3\.1/],
+    ["no version that only some want", "downgrades", ["v0.2.0", "v0.3.0"], "v0.2.0", /no version of p is one that all/],
+    ["no version that does not exist", "downgrades", ["^2"], "v0.2.0", /the newest is v0\.4\.0/],
+    ["no digest that only some want", "downgrades", [A, B], A, /not all by the same/],
+    ["no digest if others want a range", "downgrades", [B, "*"], A, /not all by the same/],
+    ["no range in place of a digest", "downgrades", ["*"], A, /by its digest, which tells no version.*name a tag/],
+    ["no range in place of a tag without a version", "downgrades", ["*"], "latest", /at the tag latest.*name a tag/],
+  ])("gets %s", (_, changes, wants, version, message) => {
+    const { update: updates, problems, messages } = update(changes, wants, version, TAGS);
+    expect({ updates, problems }).toEqual({ updates: [], problems: [expect.any(String)] });
+    expect(messages[0]).toMatch(message);
+  });
+
+  test("asks for tags only if a package wants another version", () => {
+    const packages = [locked("c", "v1.0.0", on("p", "v2.0.0")), locked("p", "v1.0.0")];
+    const at = (version: string) => ({
+      objects: new Map([["r.example/acme/p", { kind: "Provider" as const, name: "p", version }]]),
+      changes: "upgrades" as const,
+    });
+    expect(resolve(packages, {}, at("v1.0.0"))).toMatchObject({ unlisted: ["p"], update: [], problems: [] });
+    // The object is newer than the Lock.
+    expect(resolve(packages, {}, at("v2.0.0"))).toMatchObject({ unlisted: [], update: [], problems: [] });
+  });
+
+  test("does not count the wants of a package that is replaced itself", () => {
+    // https://github.com/crossplane/crossplane: two Configurations whose dependencies share one.
+    const state = (a: string, b: string, dep1: string, dep2: string, shared: string) => {
+      const versions = { dep1, dep2, shared };
+      const objects = new Map(
+        Object.entries(versions).map(
+          ([name, version]) => [`r.example/acme/${name}`, { kind: "Provider" as const, name, version }] as const,
+        ),
+      );
+      const packages = [
+        locked("c1", a, on("dep1", a)),
+        locked("c2", b, on("dep2", b)),
+        locked("dep1", dep1, on("shared", dep1)),
+        locked("dep2", dep2, on("shared", dep2)),
+        locked("shared", shared),
+      ];
+      const tags = { dep1: ["v1.0.0", "v2.0.0"], dep2: ["v1.0.0", "v2.0.0"], shared: ["v1.0.0", "v2.0.0"] };
+      return resolve(packages, tags, { objects, changes: "upgrades" });
+    };
+    const [old, next] = ["v1.0.0", "v2.0.0"];
+    expect(state(next, old, old, old, old)).toMatchObject({ update: [`dep1 dep1:${next}`], problems: [] });
+    expect(state(next, old, next, old, old)).toMatchObject({ update: [], problems: ["Conflict"] });
+    expect(state(next, next, next, old, old)).toMatchObject({
+      update: [`dep2 dep2:${next}`, `shared shared:${next}`],
+      problems: [],
+    });
+    expect(state(next, next, next, next, next)).toMatchObject({ update: [], problems: [] });
   });
 });
 

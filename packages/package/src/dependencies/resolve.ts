@@ -5,7 +5,16 @@ import { isDigest } from "../version/version.ts";
 import { chooseVersion, versionsIn } from "./choose-version.ts";
 import { cyclesIn } from "./cycles.ts";
 import type { LockedPackage } from "./lock.ts";
-import { admits, describeWants, installedVersion, sourcesOf, unreadableWants, type Want, wantsOf } from "./wants.ts";
+import {
+  admits,
+  describeWants,
+  installedVersion,
+  sourcesOf,
+  unreadableWants,
+  type Want,
+  wantsOf,
+  withoutOutdated,
+} from "./wants.ts";
 
 /** A package to install. */
 export interface Installation {
@@ -17,47 +26,95 @@ export interface Installation {
   readonly source: string;
 }
 
+/** A package as its user installed it. */
+export interface PackageObject {
+  readonly kind: PackageKind;
+  readonly name: string;
+  /** The tag or digest in `spec.package`. */
+  readonly version: string;
+}
+
+/** Which changes of installed packages are allowed. Downgrades include upgrades. */
+export type VersionChanges = "none" | "upgrades" | "downgrades";
+
+/** The state of the server beside the Lock. */
+export interface KnownPackages {
+  /** By source. */
+  readonly objects?: ReadonlyMap<string, PackageObject> | undefined;
+  /** Default: none. */
+  readonly changes?: VersionChanges | undefined;
+}
+
 /** The result of {@link resolveDependencies}. */
 export interface Resolution {
   /** In the order of their sources. */
   readonly install: readonly Installation[];
+  /** Packages whose object needs another `spec.package`. */
+  readonly update: readonly Installation[];
   /** Sources of which the tags are needed: list them, and resolve again. */
   readonly unlisted: readonly string[];
   readonly problems: readonly DependencyError[];
 }
 
 /**
- * Decides which packages to install so that the dependencies of the installed packages are satisfied. It does not look
- * ahead: the dependencies of a new package are known once it is installed, and the next call resolves them. Installed
- * packages are never replaced.
+ * Decides which packages to install so that the dependencies of the installed packages are satisfied, and which to
+ * update as far as changes are allowed. It does not look ahead: the dependencies of a new package are known once it is
+ * installed, and the next call resolves them. A package whose object exists is being installed.
  *
- * @param tags - of each source that is not installed, as far as they are known
+ * @param tags - by source, as far as they are known
  */
 export function resolveDependencies(
   packages: readonly LockedPackage[],
   tags: ReadonlyMap<string, readonly string[]>,
+  { objects, changes = "none" }: KnownPackages = {},
 ): Resolution {
   const problems: DependencyError[] = [];
-  const cycles = cycleErrors(packages);
+  const counted = changes === "none" ? packages : withoutOutdated(packages);
+  const cycles = cycleErrors(counted);
   problems.push(...cycles);
   const inCycle = new Set(cycles.flatMap((cycle) => cycle.packages));
   const installed = Map.groupBy(packages, ({ source }) => source);
   const install: Installation[] = [];
+  const update: Installation[] = [];
   const unlisted: string[] = [];
-  for (const [source, wants] of inOrder(wantsOf(packages))) {
+  for (const [source, wants] of inOrder(wantsOf(counted))) {
     const kind = commonKind(source, wants);
     const present = installed.get(source);
+    const object = objects?.get(source);
+    // A package of a cycle never gets healthy, so nothing is installed or updated for it alone.
+    const isCyclic = wants.every(({ by }) => inCycle.has(by.source));
+    const isReplaceable = changes !== "none" && object?.kind === kind && !isCyclic && (present?.length ?? 0) < 2;
     if (kind instanceof DependencyError) problems.push(kind);
-    else if (present !== undefined) problems.push(...installedProblems(present, wants, tags.get(source)));
-    // A package of a cycle never gets healthy, so nothing is installed for it alone.
-    else if (wants.some(({ by }) => !inCycle.has(by.source))) {
+    else if (object !== undefined && isReplaceable) {
+      const version = replacementOf(source, wants, tags.get(source), object, changes === "downgrades");
+      if (version === undefined) unlisted.push(source);
+      else if (typeof version !== "string") problems.push(version);
+      else if (version !== object.version) update.push({ ...installation(kind, source, version), name: object.name });
+    } else if (present !== undefined) problems.push(...installedProblems(present, wants, tags.get(source)));
+    else if (object === undefined && !isCyclic) {
       const version = chooseVersion(source, wants, tags.get(source));
       if (version === undefined) unlisted.push(source);
       else if (typeof version === "string") install.push(installation(kind, source, version));
       else problems.push(version);
     }
   }
-  return { ...onePerName(install, problems), unlisted };
+  return { ...onePerName(install, problems), update, unlisted };
+}
+
+/** The version that a package object must have: its own if all wants admit it. */
+function replacementOf(
+  source: string,
+  wants: readonly Want[],
+  tags: readonly string[] | undefined,
+  object: PackageObject,
+  mayDowngrade: boolean,
+): string | DependencyError | undefined {
+  if (wants.every((want) => admits(want, object.version))) return object.version;
+  const version = installedVersion(object.version);
+  if (version !== undefined || wants.some(({ read }) => read.kind === "digest"))
+    return chooseVersion(source, wants, tags, version && { version, mayDowngrade });
+  // Without a version, nothing shows which of the wanted ones are upgrades.
+  return installedProblems([{ ...object, source, dependencies: [] }], wants, undefined)[0];
 }
 
 /** Errors of the dependencies of packages on each other. */

@@ -24,6 +24,15 @@ export function wantsOf(packages: readonly LockedPackage[]): ReadonlyMap<string,
   return Map.groupBy(wants, (want) => want.package);
 }
 
+/**
+ * The packages without those that other packages want, but none in the installed version. These are replaced, so their
+ * own wants do not count.
+ */
+export function withoutOutdated(packages: readonly LockedPackage[]): LockedPackage[] {
+  const wants = wantsOf(packages);
+  return packages.filter(({ source, version }) => wants.get(source)?.some((want) => admits(want, version)) ?? true);
+}
+
 function readWanted(text: string): WantedVersion {
   const digest = text.trim();
   if (isDigest(digest)) return { kind: "digest", digest };
