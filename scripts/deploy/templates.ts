@@ -113,6 +113,7 @@ ${when(12, RUNNER, "            - --runner=unix:/run/xfn/runner.sock\n")}\
 const PACKAGE_FLAGS = `            - --enable-packages
 ${when(12, 'ne .Values.substrate "none"', "            - --enable-function-runtimes\n")}\
 ${when(12, 'eq .Values.substrate "Deployment"', "            - --function-substrate=Deployment\n")}\
+${["upgrades", "downgrades"].map((one) => when(12, `eq .Values.dependencyUpdates "${one}"`, `            - --enable-dependency-version-${one}\n`)).join("")}\
 ${CA_FLAG}${ROOT_FLAG}`;
 const ALL_FLAGS = `            - --enable-rollouts
             - --enable-resource-composition
@@ -261,6 +262,7 @@ export function templatesOf(manifest: Manifests): Readonly<Record<string, string
       FUNCTIONS,
       edited(packages, [[runtimes, when(0, 'ne .Values.substrate "none"', runtimes)]]),
     ),
+    "rbac-dependency-updates.yaml": when(0, 'ne .Values.dependencyUpdates "none"', of("dependency-updates/rbac.yaml")),
     "rbac-resource-composition.yaml": when(0, 'eq .Values.profile "all"', of("resource-composition/rbac.yaml")),
     "usages.yaml": when(0, ".Values.usages", `${of("usages/rbac.yaml")}---\n${of("usages/service.yaml")}`),
     "rbac-operations.yaml": when(0, OPERATIONS, of("operations/rbac.yaml")),

@@ -98,6 +98,11 @@ export function valuesOf(manifests: Defaults): Values {
       "Serve Operation, CronOperation and WatchOperation, which run functions once; not with the profile templates. Grant\n" +
         "the controller rights on the objects that they read, apply and watch: docs/tasks/operations.md.",
     ),
+    dependencyUpdates: choice(
+      ["none", "upgrades", "downgrades"],
+      "Whether a package that other packages need in another version is updated: never, to newer versions, or also to\n" +
+        "older ones.",
+    ),
     grantProviderRights: flag(
       false,
       "Let the controller grant providers the rights that they ask for, as Crossplane's RBAC manager does. The\n" +

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LiveObject } from "@xfn/kubernetes";
 import { copyImage } from "@xfn/oci-rootfs/registry";
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 import { REGISTRY_PASSWORD, REGISTRY_USER, startRegistry, type TestRegistry } from "../harness/registry.ts";
 import { storeOf } from "../harness/shell-function.ts";
 import { attachSignatures, simpleSignature } from "../harness/signatures.ts";
@@ -463,6 +465,54 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     await poll(() => get("compositions,configurationrevisions", "-o", "name")).toBe("");
     for (const one of [next, beside]) expect(one.log().filter(({ level }) => level === "error")).toEqual([]);
   }, 400_000);
+
+  // https://github.com/crossplane/crossplane, test/e2e/pkg_test.go: the packages of these tests in one chain.
+  test("and updates what they depend on, if the operator allows it", async () => {
+    const { host } = cluster.registry;
+    const source = `${host}/acme/nop`;
+    const wanting = (...wants: readonly string[]): string =>
+      meta("Configuration", `{ dependsOn: [${wants.join(", ")}] }`);
+    const nop = (version: string): string => `{ function: ${source}, version: "${version}" }`;
+    for (const tag of ["v0.2.0", "v0.2.1", "v0.3.0", "v0.4.0"]) await publish(`acme/nop:${tag}`, meta("Function"));
+    await publish("acme/above:v1.0.0", wanting(nop(">v0.2.0")));
+    await publish("acme/inner:v1.0.0", wanting(nop("=v0.3.0")));
+    await publish(
+      "acme/outer:v1.0.0",
+      wanting(nop(">=v0.2.0"), `{ configuration: ${host}/acme/inner, version: v1.0.0 }`),
+    );
+    await publish("acme/outer:v1.1.0", wanting(nop("=v0.2.0")));
+    const role = join(CHECKOUT, "deploy/dependency-updates/rbac.yaml");
+    await kubectl("apply", "--server-side", "-f", role);
+    const resolved = (): Promise<string> =>
+      get("lock", "lock", "-o", "jsonpath={.status.conditions[?(@.type=='Resolved')].reason}");
+    const version = async (): Promise<string> =>
+      (await get("function", "cool", "-o", "jsonpath={.spec.package}")).replace(source, "");
+    await using upgrading = await cluster.another(["--enable-dependency-version-upgrades"]);
+    await install("Function", "cool", "acme/nop:v0.2.0");
+    await healthy("function/cool");
+    await install("Configuration", "above", "acme/above:v1.0.0");
+    await healthy("configuration/above");
+    expect(await version()).toBe(":v0.2.1");
+    await install("Function", "cool", "acme/nop:v0.4.0");
+    await install("Configuration", "outer", "acme/outer:v1.0.0");
+    await poll(() => message("configuration/acme-inner")).toContain(`set spec.package to ${source}:v0.3.0`);
+    await poll(resolved).toBe("DependencyResolutionFailed");
+    expect(await version()).toBe(":v0.4.0");
+    await upgrading.end("SIGTERM");
+    await using downgrading = await cluster.another(["--enable-dependency-version-downgrades"]);
+    for (const name of ["acme-inner", "outer"]) await healthy(`configuration/${name}`);
+    expect(await version()).toBe(":v0.3.0");
+    await poll(resolved).toBe("DependencyResolutionSucceeded");
+    await install("Configuration", "outer", "acme/outer:v1.1.0");
+    await poll(resolved).toBe("DependencyResolutionFailed");
+    await kubectl("delete", "configurations/above", "configurations/acme-inner", "--timeout=60s");
+    await healthy("configuration/outer");
+    expect(await version()).toBe(":v0.2.0");
+    await kubectl("delete", "configuration/outer", "function/cool", "--timeout=60s");
+    await poll(() => get("lock", "lock", "-o", "jsonpath={.packages}{.status.conditions}")).toBe("[][]");
+    for (const one of [upgrading, downgrading])
+      expect(one.log().filter((line) => /forbidden/i.test(JSON.stringify(line)))).toEqual([]);
+  }, 200_000);
 
   const authsOf = (host: string, password: string): string =>
     JSON.stringify({ auths: { [host]: { auth: Buffer.from(`${REGISTRY_USER}:${password}`).toString("base64") } } });

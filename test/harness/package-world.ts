@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   compositionRevisionReconciler,
   functionRuntimeReconciler,
+  lockReconciler,
   PACKAGES,
   type PackageRegistry,
   packagePort,
@@ -159,6 +160,11 @@ export function packageWorld(spec: JsonObject = {}, more: Partial<ReconcilerOpti
   const reconcile = packageReconciler(port, PACKAGES.Function);
   const others: Readonly<Record<string, ReturnType<typeof packageReconciler>>> = {
     FunctionRevision: packageRevisionReconciler(port, PACKAGES.Function),
+    Configuration: packageReconciler(port, PACKAGES.Configuration),
+    ConfigurationRevision: packageRevisionReconciler(port, PACKAGES.Configuration),
+    Provider: packageReconciler(port, PACKAGES.Provider),
+    ProviderRevision: packageRevisionReconciler(port, PACKAGES.Provider),
+    Lock: lockReconciler(port),
     FunctionRuntime: functionRuntimeReconciler(port),
     CompositionRevision: compositionRevisionReconciler(port),
   };

@@ -6,6 +6,7 @@ import { type SteppedInformers, steppedInformers } from "../harness/stepped-info
 import { wholeCache } from "../harness/whole-cache.ts";
 import { COMPOSITIONS, DEFINITIONS, IMAGE_CONFIGS, INFRASTRUCTURE, PUBLICATIONS } from "./kinds.ts";
 import { textAt } from "./objects.ts";
+import { withOwnLock } from "./own-lock.ts";
 import { packageContext } from "./packages.ts";
 import { type Random, shuffled } from "./random.ts";
 import { reconcilers } from "./reconcilers.ts";
@@ -37,6 +38,8 @@ export interface LifeOptions {
   readonly known: (kind: ResourceKind) => readonly LiveObject[] | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The name of its Lock. */
+  readonly lock: string;
   /** Selects the objects that this controller reconciles: several runs share a server. */
   readonly isOurs: (object: LiveObject) => boolean;
 }
@@ -57,8 +60,7 @@ export function startLife(options: LifeOptions): Life {
   const { signal } = new AbortController();
   const watched = new Map<string, () => void>();
   const context: ReconcilerOptions = {
-    client: faulty.client,
-    informers,
+    ...withOwnLock(faulty.client, informers, options.lock),
     events: { record: () => undefined, flush: () => Promise.resolve() },
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     composed: {

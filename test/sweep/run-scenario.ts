@@ -84,6 +84,7 @@ export async function runScenario(
       client,
       runner,
       isOurs,
+      lock: `${id}-lock`,
       known: history.objects,
       now: () => Date.now() + skewMs,
       faultAt: (write) => {

@@ -69,6 +69,7 @@ async function defined(client: Client): Promise<void> {
     runner: functions(),
     faultAt: () => undefined,
     isOurs: () => true,
+    lock: "lock",
     known: () => undefined,
     now: Date.now,
   });

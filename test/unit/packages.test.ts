@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { ReconcilerOptions } from "@xfn/controller";
-import type { JsonObject } from "@xfn/json";
+import { type JsonObject, objectAt } from "@xfn/json";
 import { ApiError } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import { condition } from "../harness/conditions.ts";
@@ -499,6 +499,109 @@ test("a dependency that a user deletes after its Function does not return while 
   await settle();
   expect(remaining()).toContain("FunctionRevision");
   expect(remaining()).not.toContain("Provider");
+});
+
+const PROVIDER = "registry.example.org/acme/provider-a";
+const NEXT = "registry.example.org/fns/greeting:v2";
+
+/** A Function whose versions v1 and v2 need a Provider, which has the versions 1.0.0 to 1.2.0. */
+function dependencyWorld(wants: readonly [v1: string, v2: string], more: Partial<ReconcilerOptions>) {
+  const world = packageWorld({}, more);
+  const { registry, client } = world;
+  registry.tags[NEXT] = digestOf("b");
+  for (const [at, letter] of ["a", "b"].entries())
+    registry.contents[digestOf(letter)] = META(
+      "Function",
+      `, dependsOn: [{ provider: ${PROVIDER}, version: "${wants[at]}" }]`,
+    );
+  registry.versions = { [PROVIDER]: ["v1.0.0", "v1.1.0", "v1.2.0", "v1"] };
+  for (const [at, letter] of ["d", "e", "f"].entries()) {
+    registry.tags[`${PROVIDER}:v1.${at}.0`] = digestOf(letter);
+    registry.contents[digestOf(letter)] = META("Provider");
+  }
+  const only = (kind: string) => [...client.objects.values()].find((one) => one.kind === kind);
+  return Object.assign(world, {
+    provider: () => objectAt(only("Provider") ?? {}, "spec")["package"],
+    resolved: () => condition(only("Lock"), "Resolved"),
+    lock: () => only("Lock"),
+  });
+}
+
+test("without leave, a dependency keeps its version, and the Lock says which one is wanted", async () => {
+  const { settle, change, provider, resolved, lock, client } = dependencyWorld(["<v1.2.0", "v1.2.0"], {});
+  await settle();
+  expect(provider()).toBe(`${PROVIDER}:v1.1.0`);
+  expect(resolved()).toMatchObject({ status: "True", reason: "DependencyResolutionSucceeded" });
+  expect(lock()?.["packages"]).toHaveLength(2);
+  const { resourceVersion } = lock()?.metadata ?? {};
+  await settle();
+  expect(lock()?.metadata.resourceVersion).toBe(resourceVersion);
+  change({ package: NEXT });
+  await settle();
+  expect(provider()).toBe(`${PROVIDER}:v1.1.0`);
+  expect(resolved()).toMatchObject({ status: "False", reason: "DependencyResolutionFailed" });
+  expect(resolved()["message"]).toContain("is installed at v1.1.0");
+  for (const [key, { kind }] of client.objects) if (/^(Function|Provider)/.test(kind)) client.objects.delete(key);
+  await settle();
+  expect(lock()).toMatchObject({ packages: [], status: { conditions: [] } });
+});
+
+test.each<[what: string, changes: "upgrades" | "downgrades", wants: [string, string], from: string, to: string]>([
+  ["upgraded", "upgrades", ["v1.0.0", ">v1.0.0"], ":v1.0.0", ":v1.1.0"],
+  ["upgraded to a digest", "upgrades", ["v1.0.0", digestOf("f")], ":v1.0.0", `@${digestOf("f")}`],
+  ["replaced by another digest", "upgrades", [digestOf("e"), digestOf("f")], `@${digestOf("e")}`, `@${digestOf("f")}`],
+  ["downgraded", "downgrades", ["*", "<v1.2.0"], ":v1.2.0", ":v1.1.0"],
+])("a dependency is %s under the name that it has", async (_, changes, wants, from, to) => {
+  const { settle, change, fn, provider, resolved, client, events } = dependencyWorld(wants, {
+    dependencyChanges: changes,
+  });
+  await client.create({
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "Provider",
+    metadata: { name: "cool-provider" },
+    spec: { package: `${PROVIDER}${from}`, packagePullPolicy: "IfNotPresent" },
+  });
+  await settle();
+  expect(provider()).toBe(`${PROVIDER}${from}`);
+  change({ package: NEXT });
+  await settle();
+  expect(provider()).toBe(`${PROVIDER}${to}`);
+  expect(resolved()).toMatchObject({ status: "True" });
+  expect(condition(fn(), "Healthy")).toMatchObject({ status: "True" });
+  expect(events).toContainEqual(expect.stringContaining(`changes the Provider cool-provider to ${PROVIDER}${to}`));
+  expect([...client.objects.values()].filter(({ kind }) => kind === "Provider")).toHaveLength(1);
+});
+
+test("an update that is not possible leaves the dependency alone, and is retried once that helps", async () => {
+  const world = dependencyWorld(["v1.2.0", "<v1.2.0"], { dependencyChanges: "upgrades" });
+  const { settle, change, fn, provider, resolved, client, registry } = world;
+  await settle();
+  change({ package: NEXT });
+  expect(await settle()).toEqual([]);
+  expect(provider()).toBe(`${PROVIDER}:v1.2.0`);
+  const older = `set spec.package to ${PROVIDER}:v1.1.0, or allow downgrades`;
+  for (const { message } of [resolved(), condition(fn(), "Healthy")]) expect(message).toContain(older);
+  registry.down = true;
+  world.time += 60_000;
+  expect((await settle())[0]).toContain(`cannot list the versions of the dependency ${PROVIDER}: connection refused`);
+  expect(resolved()["message"]).toContain("connection refused");
+  registry.down = false;
+  registry.versions[PROVIDER] = ["v1.2.0", "v1.3.0"];
+  registry.contents[digestOf("b")] = META("Function", `, dependsOn: [{ provider: ${PROVIDER}, version: ">v1.2.0" }]`);
+  registry.tags[`${PROVIDER}:v1.3.0`] = digestOf("f");
+  registry.tags["registry.example.org/fns/greeting:v3"] = digestOf("c");
+  registry.contents[digestOf("c")] = registry.contents[digestOf("b")];
+  client.beforeWrite = ({ verb, object, subresource }) => {
+    if (verb === "patch" && object.startsWith("Provider/") && subresource === undefined)
+      throw new ApiError("Forbidden", `no right to ${object}`);
+  };
+  change({ package: "registry.example.org/fns/greeting:v3" });
+  expect((await settle())[0]).toContain("no right to Provider");
+  expect(resolved()["message"]).toMatch(/no right to .*; extend the controller's role/);
+  client.beforeWrite = () => {};
+  await settle();
+  expect(provider()).toBe(`${PROVIDER}:v1.3.0`);
+  expect(resolved()).toMatchObject({ status: "True" });
 });
 
 test.each<[object: string, type: string]>([

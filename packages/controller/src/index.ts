@@ -22,6 +22,7 @@ export { operationReconcilers } from "./operation/operation-reconcilers.ts";
 export { PACKAGES, type PackageKinds } from "./package/package-kinds.ts";
 export { type PackageOptions, type PackagePort, packagePort } from "./package/package-port.ts";
 export { compositionRevisionReconciler } from "./package/reconcile-composition-revision.ts";
+export { lockReconciler } from "./package/reconcile-lock.ts";
 export { packageReconciler } from "./package/reconcile-package.ts";
 export { packageRevisionReconciler } from "./package/reconcile-revision.ts";
 export { PackageInstallError, type PackageInstallErrorCode } from "./package/registry/install-error.ts";

@@ -62,6 +62,8 @@ export class PackageControllers {
     for (const { kind, revisionKind, package: reconcile, revision: reconcileRevision } of reconcilers.packages ?? []) {
       const isFunction = kind.kind === FUNCTIONS.kind;
       this.#start(kind, reconcile, ({ metadata }) => {
+        // A deleted package leaves its name to a dependency.
+        this.#controllers.get(LOCKS.kind)?.enqueue(LOCK_NAME);
         if (isFunction) this.#enqueueCallers(metadata.name);
       });
       this.#start(revisionKind, reconcileRevision, (revision) => {
@@ -154,6 +156,7 @@ export class PackageControllers {
   #watchSettings(packages: readonly PackageKindReconcilers[]): void {
     const configs = (): void => {
       this.#enqueueAll(packages, true);
+      this.#controllers.get(LOCKS.kind)?.enqueue(LOCK_NAME);
       // ImageConfigs also set where the runner pulls the packages of steps, and with which Secret.
       for (const revision of this.#options.context.informers.peek(REVISIONS)?.list() ?? [])
         if (callsPackages(revision)) this.#enqueueUsers(revision);

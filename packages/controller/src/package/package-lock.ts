@@ -28,7 +28,7 @@ export function entryOf(
  */
 export function lockedPackages(cluster: Cluster): LockedPackage[] {
   const lock = cluster.informers.peek(LOCKS)?.get(LOCK_NAME);
-  return lock === undefined ? [] : asResolved(cluster, packagesIn(cluster, lock));
+  return lock === undefined ? [] : lockedIn(cluster, lock);
 }
 
 /**
@@ -54,17 +54,15 @@ export async function lockPackage(
   return asResolved(cluster, packages);
 }
 
-/**
- * Removes entries from the Lock whose revision is gone or inactive.
- *
- * @throws {ApiError} `Conflict` if another reconcile was faster
- */
-export async function pruneLock(cluster: Cluster, signal: AbortSignal): Promise<void> {
-  const cached = cluster.informers.peek(LOCKS)?.get(LOCK_NAME);
-  if (cached === undefined || packagesIn(cluster, cached).length === readLock(cached["packages"]).length) return;
-  const lock = await findLive(cluster, referenceOf(LOCKS, LOCK_NAME), signal);
-  if (lock === undefined) return;
-  await executeOrThrow(planLock(lock, packagesIn(cluster, lock)), { actors: { own: cluster }, signal });
+/** The installed packages in a Lock, as {@link lockedPackages} has them. */
+export function lockedIn(cluster: Cluster, lock: LiveObject): LockedPackage[] {
+  return asResolved(cluster, packagesIn(cluster, lock));
+}
+
+/** Plans to remove entries from the Lock whose revision is gone or inactive. */
+export function planPrune(cluster: Cluster, lock: LiveObject): Plan {
+  const packages = packagesIn(cluster, lock);
+  return packages.length === readLock(lock["packages"]).length ? { stages: [] } : planLock(lock, packages);
 }
 
 function asResolved({ informers }: Cluster, packages: readonly LockedPackage[]): LockedPackage[] {

@@ -1,4 +1,5 @@
 import type { Client, EventRecorder, Informers } from "@xfn/kubernetes";
+import type { VersionChanges } from "@xfn/package";
 import type { FunctionHost, FunctionSubstrate, WorkloadWatches } from "../objects/context.ts";
 import { PackageImages } from "./registry/package-images.ts";
 import type { RegistryAccess } from "./registry/registry-access.ts";
@@ -30,6 +31,8 @@ export interface PackagePort {
   readonly images: PackageImages;
   readonly hosting: Hosting;
   readonly workloads: WorkloadWatches;
+  /** The changes of packages that other packages need in another version (`--enable-dependency-version-upgrades`). */
+  readonly dependencyChanges: VersionChanges;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -39,6 +42,8 @@ export interface PackageOptions extends RegistryAccess, Cluster {
   readonly functionRuntimes?: boolean | undefined;
   readonly functionSubstrate?: FunctionSubstrate | undefined;
   readonly functionHost?: FunctionHost | undefined;
+  /** Default: none. */
+  readonly dependencyChanges?: VersionChanges | undefined;
   /** Default: 10 minutes. */
   readonly runtimeGraceMs?: number | undefined;
   /** Default: none, so that changes are noticed at the next poll. */
@@ -60,6 +65,7 @@ export function packagePort(options: PackageOptions): PackagePort {
     images: new PackageImages(options),
     hosting: { hasRuntimes, substrate, host, graceMs: options.runtimeGraceMs ?? DEFAULT_GRACE_MS },
     workloads,
+    dependencyChanges: options.dependencyChanges ?? "none",
     now,
   };
 }

@@ -1,23 +1,24 @@
 import { textAt } from "@xfn/json";
-import { isApiError, type LiveObject } from "@xfn/kubernetes";
+import type { LiveObject } from "@xfn/kubernetes";
 import { parseReference } from "@xfn/oci-rootfs";
 import {
+  DependencyError,
   type DependencyStatus,
   dependencyStatus,
   type Installation,
   type LockedPackage,
+  type PackageKind,
+  type PackageObject,
+  type Resolution,
   resolveDependencies,
 } from "@xfn/package";
 import { conditionOf } from "../objects/conditions.ts";
-import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { FUNCTIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
-import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
+import { FUNCTION_REVISIONS, FUNCTIONS, LOCK_NAME, LOCKS, referenceOf } from "../objects/kinds.ts";
+import { type ControllerReference, controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
-import type { Action } from "../plan/action.ts";
-import { planInOrder } from "../plan/plan.ts";
-import { carryOut } from "./carry-out.ts";
 import { PACKAGES } from "./package-kinds.ts";
 import type { PackagePort } from "./package-port.ts";
+import { asInstallError, type PackageInstallError } from "./registry/install-error.ts";
 
 /** The dependencies of a revision, and the problems of their installation. */
 export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "installed" | "invalid"> {
@@ -25,123 +26,185 @@ export interface ResolvedDependencies extends Pick<DependencyStatus, "found" | "
   readonly problems: readonly string[];
 }
 
-/** Installs the dependencies of packages. */
-export class DependencyResolver {
-  readonly #port: Pick<PackagePort, "cluster" | "images">;
+/** The packages to install and to update, and the problems of the others. */
+export interface ResolvedLock extends Pick<Resolution, "install" | "update" | "problems"> {
+  /** By the source of which the registry lists no versions. */
+  readonly failures: ReadonlyMap<string, PackageInstallError>;
+}
 
-  constructor(port: Pick<PackagePort, "cluster" | "images">) {
+/** Decides which packages the installed ones need. The reconcile of the Lock writes them. */
+export class DependencyResolver {
+  readonly #port: Pick<PackagePort, "cluster" | "images" | "dependencyChanges">;
+
+  constructor(port: Pick<PackagePort, "cluster" | "images" | "dependencyChanges">) {
     this.#port = port;
   }
 
   /**
-   * Creates the packages of missing dependencies, in the newest version that all dependents accept. Never changes
-   * installed packages.
+   * Resolves the dependencies of all installed packages, except of those that are being deleted. Asks a registry only
+   * for the versions of a package that must be installed or updated.
+   *
+   * @throws {ApiError}
+   */
+  async resolve(installed: readonly LockedPackage[], signal: AbortSignal): Promise<ResolvedLock> {
+    const packages = installed.map((one) => (this.#isLeaving(one) ? { ...one, dependencies: [] } : one));
+    const known = { objects: this.#objects(), changes: this.#port.dependencyChanges };
+    const tags = new Map<string, readonly string[]>();
+    const failures = new Map<string, PackageInstallError>();
+    let resolution = resolveDependencies(packages, tags, known);
+    for (const source of resolution.unlisted) {
+      try {
+        tags.set(source, await this.#versionsOf(packages, source, signal));
+      } catch (caught) {
+        const error = asInstallError(caught);
+        if (signal.aborted || error === undefined) throw caught;
+        failures.set(source, error);
+      }
+    }
+    if (tags.size > 0) resolution = resolveDependencies(packages, tags, known);
+    const isTaken = ({ kind, name }: Installation): boolean => this.#package(kind, name) !== undefined;
+    const { install, update, problems } = resolution;
+    return {
+      install: install.filter((one) => !isTaken(one)),
+      update,
+      problems: [...problems, ...install.filter(isTaken).map(nameTaken)],
+      failures,
+    };
+  }
+
+  /**
+   * The dependencies of a revision. Resolves only if the Lock has problems, so that a registry is not asked twice.
    *
    * @param packages all installed packages
    * @param source the package of the revision
-   * @throws {PackageInstallError} `Unavailable` if a registry cannot list versions
    * @throws {ApiError}
    */
-  async resolve(
-    revision: LiveObject,
+  async statusOf(
     packages: readonly LockedPackage[],
     source: string,
     signal: AbortSignal,
   ): Promise<ResolvedDependencies> {
-    const status = dependencyStatus(packages, source);
-    const { found, installed, invalid } = status;
-    if (status.problems.length === 0) return { found, installed, invalid, problems: [] };
-    const isOwn = (sources: readonly string[]): boolean => sources.includes(source);
-    const missing = new Set(status.problems.flatMap((one) => (one.code === "Missing" ? [one.package] : [])));
-    const problems = status.problems.filter(({ package: one }) => !missing.has(one)).map(({ message }) => message);
-    // Dependencies that another package needs are installed by the reconcile of its revision.
-    const own = [...missing].filter((one) => isOwn(wantersOf(packages, one)));
-    const present = new Map(own.map((one) => [one, this.#pendingPackage(one)]));
-    const tags = new Map<string, readonly string[]>();
-    let resolution = resolveDependencies(packages, tags);
-    const unlisted = resolution.unlisted.filter((one) => own.includes(one) && present.get(one) === undefined);
-    for (const one of unlisted) tags.set(one, await this.#port.images.versionsOf(revision, one, signal));
-    if (unlisted.length > 0) resolution = resolveDependencies(packages, tags);
-    for (const one of missing) {
-      const pending = present.get(one) ?? this.#pendingPackage(one);
-      const install = resolution.install.find((found) => found.source === one);
-      const problem = resolution.problems.find((found) => found.package === one);
-      if (pending !== undefined) problems.push(pendingMessage(one, pending));
-      else if (own.includes(one) && install !== undefined)
-        problems.push(await this.#install(revision, install, signal));
-      else problems.push(problem?.message ?? `${one} is being installed`);
-    }
-    return { found, installed, invalid, problems };
+    const { problems, ...counts } = dependencyStatus(packages, source);
+    if (problems.length === 0) return { ...counts, problems: [] };
+    const lock = this.#port.cluster.informers.peek(LOCKS)?.get(LOCK_NAME);
+    const isFailed = textAt(lock && conditionOf(lock, "Resolved"), "status") === "False";
+    const resolved = isFailed ? await this.resolve(packages, signal) : undefined;
+    const objects = this.#objects();
+    const messageOf = (problem: DependencyError): string => {
+      const { code, package: wanted } = problem;
+      if (code === "Cycle") return problem.message;
+      const object = objects.get(wanted);
+      if (object !== undefined && !packages.some((one) => one.source === wanted && one.version === object.version))
+        return pendingMessage(wanted, object, this.#package(object.kind, object.name));
+      const cause = resolved?.failures.get(wanted) ?? resolved?.problems.find((one) => one.package === wanted);
+      return (cause ?? problem).message;
+    };
+    return { ...counts, problems: problems.map(messageOf) };
   }
 
-  /** The object of a package that is not in the Lock yet. */
-  #pendingPackage(source: string): LiveObject | undefined {
-    for (const { kind } of Object.values(PACKAGES)) {
-      const found = this.#port.cluster.informers
-        .peek(kind)
-        ?.list()
-        .find((one) => sourceOf(one) === source);
-      if (found !== undefined) return found;
+  /** Whether a package needs the source and is not being deleted, according to the server. */
+  async isWanted(packages: readonly LockedPackage[], source: string, signal: AbortSignal): Promise<boolean> {
+    for (const one of wantersOf(packages, source)) {
+      const owner = this.#ownerOf(one);
+      if (owner === undefined) return true;
+      const found = await findLive(this.#port.cluster, referenceOf(PACKAGES[one.kind].kind, owner.name), signal);
+      if (found?.metadata.uid === owner.uid && !isBeingDeleted(found)) return true;
     }
-    return undefined;
+    return false;
   }
 
   /**
-   * Whether the package of a revision is gone or being deleted. The garbage collector deletes the revision later. A
-   * dependency that a user deletes in the meantime must not return.
+   * Asks with the pull secrets of each package that needs the source, until the registry answers.
+   *
+   * @throws {PackageInstallError} `Unavailable`
    */
-  async #isLeaving(revision: LiveObject, signal: AbortSignal): Promise<boolean> {
-    const owner = controllerOf(revision);
-    const kinds = Object.values(PACKAGES).find(({ kind }) => kind.kind === owner?.kind);
-    if (owner === undefined || kinds === undefined) return false;
-    const found = await findLive(this.#port.cluster, referenceOf(kinds.kind, owner.name), signal);
-    return found?.metadata.uid !== owner.uid || isBeingDeleted(found);
-  }
-
-  /** @returns the state of the dependency */
-  async #install(
-    revision: LiveObject,
-    { kind, name, package: image }: Installation,
+  async #versionsOf(
+    packages: readonly LockedPackage[],
+    source: string,
     signal: AbortSignal,
-  ): Promise<string> {
-    if (await this.#isLeaving(revision, signal))
-      return `${image} is not installed, because the package of ${revision.metadata.name} is being deleted`;
-    const why = `created the ${kind} ${name} for the dependency ${image}`;
-    const object = { ...typeMeta(PACKAGES[kind].kind), metadata: { name }, spec: { package: image } };
-    const on = referenceOf(PACKAGES[kind].kind, name);
-    const action: Action = { as: "own", manager: FIELD_MANAGERS.package, on, why, do: "create", object };
-    const notes = new Map([[action, [{ type: "Normal", reason: "ResolveDependencies", message: why } as const]]]);
+  ): Promise<readonly string[]> {
+    const revisions = wantersOf(packages, source).flatMap((one) => this.#revision(one) ?? []);
+    const secretsOf = (revision: LiveObject): string =>
+      JSON.stringify(FUNCTION_REVISIONS.of(revision).spec.packagePullSecrets);
+    const [first, ...others] = new Map(revisions.map((one) => [secretsOf(one), one])).values();
+    // The entries of the Lock are of revisions in the cache.
+    if (first === undefined) return [];
     try {
-      await carryOut(this.#port.cluster, revision, { ...planInOrder("dependency", [action]), notes }, signal);
+      return await this.#port.images.versionsOf(first, source, signal);
     } catch (error) {
-      if (!isApiError(error, "AlreadyExists")) throw error;
-      const reason = `the ${kind} ${name} exists with another package`;
-      return `cannot install ${image}: ${reason}; delete it, or install ${image} yourself with another name`;
+      for (const other of others) {
+        const tags = await this.#port.images.versionsOf(other, source, signal).catch(() => undefined);
+        if (tags !== undefined) return tags;
+      }
+      throw error;
     }
-    return `${image} is being installed as the ${kind} ${name}`;
+  }
+
+  /**
+   * Whether the package of a revision is gone or being deleted, according to the cache. The garbage collector deletes
+   * the revision later. A dependency that a user deletes in the meantime must not return.
+   */
+  #isLeaving(one: LockedPackage): boolean {
+    const owner = this.#ownerOf(one);
+    if (owner === undefined || this.#port.cluster.informers.peek(PACKAGES[one.kind].kind) === undefined) return false;
+    const object = this.#package(one.kind, owner.name);
+    return object?.metadata.uid !== owner.uid || isBeingDeleted(object);
+  }
+
+  #ownerOf(one: LockedPackage): ControllerReference | undefined {
+    const revision = this.#revision(one);
+    const owner = revision && controllerOf(revision);
+    return owner?.kind === one.kind ? owner : undefined;
+  }
+
+  #revision({ kind, name }: LockedPackage): LiveObject | undefined {
+    return this.#port.cluster.informers.peek(PACKAGES[kind].revisionKind)?.get(name);
+  }
+
+  #package(kind: PackageKind, name: string): LiveObject | undefined {
+    return this.#port.cluster.informers.peek(PACKAGES[kind].kind)?.get(name);
+  }
+
+  /** The objects of packages, by source. */
+  #objects(): ReadonlyMap<string, PackageObject> {
+    const objects = new Map<string, PackageObject>();
+    for (const { kind: watched, packageKind: kind } of Object.values(PACKAGES)) {
+      for (const object of this.#port.cluster.informers.peek(watched)?.list() ?? []) {
+        const reference = referenceIn(object);
+        if (reference === undefined || objects.has(reference.location)) continue;
+        const { location, tag, digest = "" } = reference;
+        objects.set(location, { kind, name: object.metadata.name, version: tag ?? digest });
+      }
+    }
+    return objects;
   }
 }
 
-function wantersOf(packages: readonly LockedPackage[], source: string): string[] {
-  return packages
-    .filter(({ dependencies }) => dependencies.some((one) => one.package === source))
-    .map((one) => one.source);
+function wantersOf(packages: readonly LockedPackage[], source: string): LockedPackage[] {
+  return packages.filter(({ dependencies }) => dependencies.some((one) => one.package === source));
 }
 
-function sourceOf(object: LiveObject): string | undefined {
+function referenceIn(object: LiveObject): ReturnType<typeof parseReference> | undefined {
   try {
-    return parseReference(FUNCTIONS.of(object).spec.package ?? "").location;
+    return parseReference(FUNCTIONS.of(object).spec.package ?? "");
   } catch {
     // The condition of that object reports it.
     return undefined;
   }
 }
 
-function pendingMessage(source: string, object: LiveObject): string {
-  const { kind, metadata } = object;
-  const why =
-    textAt(conditionOf(object, "Installed"), "status") === "False"
-      ? textAt(conditionOf(object, "Installed"), "message")
-      : textAt(conditionOf(object, "Healthy"), "message");
-  return `${source} is being installed as the ${kind} ${metadata.name}${why === undefined ? "" : `: ${why}`}`;
+function nameTaken({ kind, name, package: image, source }: Installation): DependencyError {
+  const remedy = `delete it, or install ${image} yourself with another name`;
+  const problem = `cannot install ${image}: the ${kind} ${name} exists with another package`;
+  return new DependencyError("Conflict", problem, { package: source, packages: [], remedy });
+}
+
+function pendingMessage(
+  source: string,
+  { kind, name, version }: PackageObject,
+  object: LiveObject | undefined,
+): string {
+  const text = (type: string, field: string): string | undefined => textAt(object && conditionOf(object, type), field);
+  const why = text(text("Installed", "status") === "False" ? "Installed" : "Healthy", "message");
+  return `${source} is being installed at ${version} as the ${kind} ${name}${why === undefined ? "" : `: ${why}`}`;
 }

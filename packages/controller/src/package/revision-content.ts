@@ -26,16 +26,16 @@ const VALID: Condition = { type: "RevisionHealthy", status: "True", reason: "Hea
 /** The number of problems that an event names. */
 const MAX_NAMED = 5;
 
-/** Checks the packages of revisions of one kind, resolves their dependencies, and establishes their objects. */
+/** Checks the packages of revisions of one kind, enters them into the Lock, and establishes their objects. */
 export class RevisionContents {
-  readonly #port: Pick<PackagePort, "cluster" | "hosting" | "images">;
+  readonly #port: Pick<PackagePort, "cluster" | "dependencyChanges" | "hosting" | "images">;
   readonly #kinds: PackageKinds;
   readonly #resolver: DependencyResolver;
   readonly #webhooks: WebhookServices | undefined;
   readonly #applies: ApplyCache = new ApplyCache();
 
   constructor(
-    port: Pick<PackagePort, "cluster" | "hosting" | "images">,
+    port: Pick<PackagePort, "cluster" | "dependencyChanges" | "hosting" | "images">,
     kinds: PackageKinds,
     webhooks: WebhookServices | undefined,
   ) {
@@ -90,7 +90,7 @@ export class RevisionContents {
       const names = siblings.map(({ metadata }) => metadata.name);
       packages = await lockPackage(cluster, entry, names, signal);
     }
-    const dependencies = await this.#resolver.resolve(revision, packages, entry.source, signal);
+    const dependencies = await this.#resolver.statusOf(packages, entry.source, signal);
     const counts = countsOf(dependencies);
     if (dependencies.problems.length > 0 && !isValid(revision)) return waiting(dependencies, counts);
     this.#warnOf(revision, dependencies, counts);

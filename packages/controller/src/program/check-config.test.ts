@@ -101,6 +101,8 @@ test("packages require functions, and settings of registries require packages", 
   expect(problemsOf("--function-substrate", "Deployment")).toEqual([
     expect.stringContaining("--function-substrate requires --enable-function-runtimes"),
   ]);
+  for (const flag of ["--enable-dependency-version-upgrades", "--enable-dependency-version-downgrades"])
+    expect(problemsOf(flag)).toEqual([expect.stringContaining(`${flag} requires --enable-packages`)]);
   expect(problemsOf("--enable-packages")).toEqual(["--enable-packages requires --enable-composition-functions"]);
   const enabled = ["--enable-packages", "--enable-composition-functions"];
   const registries = ["--insecure-registry", "localhost:5000", "--mirror", "docker.io=mirror.example.org"];

@@ -11,6 +11,11 @@ export function checkConfig(config: StartConfig): string[] {
   const problems: string[] = [];
   if (config.functionSubstrate !== "Runner" && !config.enableFunctionRuntimes)
     problems.push("--function-substrate requires --enable-function-runtimes: only FunctionRuntimes have a substrate");
+  for (const one of ["Upgrades", "Downgrades"] as const)
+    if (config[`enableDependencyVersion${one}`] && !config.enablePackages)
+      problems.push(
+        `--enable-dependency-version-${one.toLowerCase()} requires --enable-packages: it updates their dependencies`,
+      );
   if (config.admissionWebhook !== undefined && !config.enableUsages)
     problems.push("--admission-webhook requires --enable-usages: the webhook only protects objects in use");
   if (config.enableOperations && !config.enableCompositionFunctions)

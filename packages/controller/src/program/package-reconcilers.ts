@@ -1,8 +1,8 @@
 import type { PackageReconcilers } from "../engine/package-controllers.ts";
 import { PACKAGES } from "../package/package-kinds.ts";
-import { pruneLock } from "../package/package-lock.ts";
 import { type PackageOptions, packagePort } from "../package/package-port.ts";
 import { compositionRevisionReconciler } from "../package/reconcile-composition-revision.ts";
+import { lockReconciler } from "../package/reconcile-lock.ts";
 import { packageReconciler } from "../package/reconcile-package.ts";
 import { packageRevisionReconciler } from "../package/reconcile-revision.ts";
 import { functionRuntimeReconciler, providerRuntimeReconciler } from "../runtime/reconcile-runtime.ts";
@@ -20,10 +20,7 @@ export function packageReconcilers(options: PackageOptions): PackageReconcilers 
         package: packageReconciler(port, kinds),
         revision: packageRevisionReconciler(port, kinds, webhooks),
       })),
-      lock: async (_, signal) => {
-        await pruneLock(port.cluster, signal);
-        return undefined;
-      },
+      lock: lockReconciler(port),
     }),
     ...(functionRuntimes && {
       functionRuntime: functionRuntimeReconciler(port),

@@ -136,6 +136,11 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
     onCircuit: metrics.circuitChanged,
     onFunction: metrics.functionEnded,
     functionPackages: config.enablePackages,
+    dependencyChanges: config.enableDependencyVersionDowngrades
+      ? "downgrades"
+      : config.enableDependencyVersionUpgrades
+        ? "upgrades"
+        : "none",
     functionRuntimes: config.enableFunctionRuntimes,
     functionSubstrate: config.functionSubstrate,
     runtimeGraceMs: config.runtimeGrace,

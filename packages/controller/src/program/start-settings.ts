@@ -33,6 +33,8 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly apiBurst: number;
   readonly enableCompositionFunctions: boolean;
   readonly enablePackages: boolean;
+  readonly enableDependencyVersionUpgrades: boolean;
+  readonly enableDependencyVersionDowngrades: boolean;
   readonly enableFunctionRuntimes: boolean;
   readonly functionSubstrate: FunctionSubstrate;
   readonly enableRollouts: boolean;
@@ -145,6 +147,12 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
   ...group("Packages", {
     enablePackages: toggle(
       "install Functions, Configurations and Providers of pkg.crossplane.io; requires --enable-composition-functions",
+    ),
+    enableDependencyVersionUpgrades: toggle(
+      "update a package to the oldest newer version that all packages that need it accept; requires --enable-packages",
+    ),
+    enableDependencyVersionDowngrades: toggle(
+      "also update it to an older version if no newer one is accepted; requires --enable-packages",
     ),
     trustedRoot: text(
       "<file>",
