@@ -1,9 +1,8 @@
 import { layoutOfDefinition } from "@xfn/composition/definition";
 import { textAt } from "@xfn/json";
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
-import { findCrd } from "../definition/definition-crd.ts";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
-import { definitionKindOf, referenceOf, SECRETS } from "../objects/kinds.ts";
+import { CRDS, definitionKindOf, referenceOf, SECRETS } from "../objects/kinds.ts";
 import { isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { parseQueueKey } from "../objects/references.ts";
@@ -110,7 +109,8 @@ export async function findLiveComposite(
   } catch (error) {
     if (!isApiError(error, "KindNotServed")) throw error;
     // Without a CRD, no composites exist. With a CRD, discovery may lag, and the composite may exist.
-    if ((await findCrd(actors.own, `${composites.plural}.${composites.group}`, signal)) === undefined) return undefined;
+    const crd = referenceOf(CRDS, `${composites.plural}.${composites.group}`);
+    if ((await findLive(actors.own, crd, signal)) === undefined) return undefined;
     throw error;
   }
 }

@@ -1,20 +1,14 @@
-import { claimCrd, compositeCrd, type Definition } from "@xfn/composition/definition";
 import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
-import { type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
-import { INSTANCES } from "../kinds/instance-descriptions.ts";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { appliedFields } from "../objects/applied-fields.ts";
-import type { ApplyCache } from "../objects/apply-cache.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { CRDS, DEFINITIONS, referenceOf } from "../objects/kinds.ts";
+import { DEFINITIONS } from "../objects/kinds.ts";
 import { LABEL_DEFINED } from "../objects/labels.ts";
 import { type ControllerReference, controllerOf, isBeingDeleted } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
-import { servedVersions } from "../objects/served-versions.ts";
 import type { Action } from "../plan/action.ts";
-import { executeOne } from "../plan/execute.ts";
-import type { DefinitionPort } from "./definition-port.ts";
+import type { Subject } from "./definition-port.ts";
 
 /** The state of a definition's CRD. */
 export type CrdState =
@@ -26,19 +20,12 @@ export type CrdState =
   /** It cannot become the desired CRD. `isKept`: the definition controls it, and it stays unchanged. */
   | { readonly is: "refused"; readonly reason: string; readonly message: string; readonly isKept?: boolean };
 
-/** Whether the API server serves a kind for a definition's CRD; undefined if that is unchanged or not known yet. */
-export function servedFor(state: CrdState | undefined): boolean | undefined {
-  if (state?.is === "refused") return state.isKept === true ? undefined : false;
-  return state?.is === "established" ? true : undefined;
-}
-
-/** Reads a CRD from the API server; undefined if it does not exist. */
-export function findCrd(
-  reader: Pick<DefinitionPort, "client">,
-  name: string,
-  signal: AbortSignal,
-): Promise<LiveObject | undefined> {
-  return findLive(reader, referenceOf(CRDS, name), signal);
+/** A CRD that a definition must have, as found. */
+export interface SeenCrd {
+  readonly desired: KubernetesObject;
+  readonly observed: LiveObject | undefined;
+  /** The answer of the API server to its write: the CRD, or why it is refused. Absent without a write. */
+  readonly answer?: ApiError | LiveObject | undefined;
 }
 
 /** The write of a definition's CRD, or the state that needs none. */
@@ -49,11 +36,12 @@ export type PlannedCrd = (Action & { do: "apply" }) | CrdState;
  * a new schema could break its instances.
  */
 export function planCrd(
-  definition: LiveObject,
-  desired: KubernetesObject,
-  observed: LiveObject | undefined,
-  applies: ApplyCache,
+  { object: definition, memory }: Pick<Subject, "memory" | "object">,
+  { desired, observed, answer }: SeenCrd,
 ): PlannedCrd {
+  if (answer instanceof ApiError)
+    return { is: "refused", reason: "CannotApplyCRD", message: answer.message, isKept: observed !== undefined };
+  if (answer !== undefined) return stateOf(answer);
   if (observed !== undefined) {
     const owner = controllerOf(observed);
     if (!canControl(definition, observed, owner)) return { is: "refused", ...describeOwner(observed, owner) };
@@ -62,58 +50,10 @@ export function planCrd(
   }
   const intent = withLabel(desired);
   const manager = FIELD_MANAGERS.definition;
-  if (observed !== undefined && applies.isApplied(intent, observed, { fieldManager: manager }))
+  if (observed !== undefined && memory.applies.isApplied(intent, observed, { fieldManager: manager }))
     return stateOf(observed);
   const change = { do: "apply", intent, seen: observed, guard: "uid" } as const;
   return { as: "own", on: referenceTo(intent), manager, why: "the definition differs", ...change };
-}
-
-/** The CRDs of a definition: of its composites, and of its claims if it offers them. */
-export function desiredCrds(object: LiveObject, { spec }: Definition): KubernetesObject[] {
-  return [compositeCrd(object, INSTANCES), ...(spec.claimNames === undefined ? [] : [claimCrd(object, INSTANCES)])];
-}
-
-/** Reads the CRDs of a definition, and writes those that differ. */
-export async function ensureCrds(
-  { client }: Pick<DefinitionPort, "client">,
-  applies: ApplyCache,
-  definition: LiveObject,
-  crds: readonly KubernetesObject[],
-  signal: AbortSignal,
-): Promise<CrdState[]> {
-  const states: CrdState[] = [];
-  for (const desired of crds) {
-    const observed = await findCrd({ client }, textAt(desired, "metadata", "name") ?? "", signal);
-    const planned = planCrd(definition, desired, observed, applies);
-    if ("is" in planned) {
-      states.push(planned);
-      continue;
-    }
-    try {
-      const object = await executeOne({ client }, planned, signal, applies);
-      states.push(object === undefined ? { is: "pending" } : stateOf(object));
-      forgetKindsOf(
-        client,
-        [observed, object].filter((crd) => crd !== undefined),
-      );
-    } catch (error) {
-      if (!isApiError(error, "Invalid", "Forbidden")) throw error;
-      const isKept = observed !== undefined;
-      states.push({ is: "refused", reason: "CannotApplyCRD", message: error.message, isKept });
-    }
-  }
-  return states;
-}
-
-/**
- * Forgets only the versions of these CRDs. With many definitions, other kinds would be looked up again for each of
- * them.
- */
-function forgetKindsOf(client: Client, crds: readonly LiveObject[]): void {
-  for (const crd of crds) {
-    const group = textAt(crd, "spec", "group") ?? "";
-    for (const version of servedVersions(crd)) client.forgetKinds(`${group}/${textAt(version, "name") ?? ""}`);
-  }
 }
 
 /** The scope and the layout of a CRD's instances: a change of layout would prune the fields of the other one. */

@@ -1,5 +1,6 @@
-import type { JsonValue } from "@xfn/json";
-import type { Client, EventRecorder, Informers } from "@xfn/kubernetes";
+import type { Definition } from "@xfn/composition/definition";
+import type { JsonValue, KubernetesObject } from "@xfn/json";
+import type { Client, EventRecorder, Informers, LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
 import type { DefinitionBursts, InstanceProblems } from "../objects/context.ts";
 
@@ -33,6 +34,28 @@ export function definitionPort({
   now,
 }: DefinitionNeeds): DefinitionPort {
   return { client, informers, events, instanceProblems, bursts, now };
+}
+
+/** A value for each kind of instances. A publication has only claims. */
+export interface ByInstances<T> {
+  readonly composites?: T | undefined;
+  readonly claims?: T | undefined;
+}
+
+/** A definition or a publication, with the objects that it must have. */
+export interface Subject {
+  readonly object: LiveObject;
+  /** The checked definition: of a publication, that of its InfrastructureDefinition. */
+  readonly definition: Definition;
+  /** The `definitionKey` of the definition. */
+  readonly key: string;
+  readonly crds: ByInstances<KubernetesObject>;
+  readonly memory: DefinitionMemory;
+}
+
+/** The service account that composes for a definition. A publication composes nothing. */
+export function accountOf({ crds, definition }: Subject): Definition["spec"]["serviceAccountRef"] {
+  return crds.composites && definition.spec.serviceAccountRef;
 }
 
 /** The state of one definition that the process retains between reconciles. It only saves requests and events. */

@@ -1,16 +1,14 @@
-import { type Definition, isNamespaced } from "@xfn/composition/definition";
+import { isNamespaced } from "@xfn/composition/definition";
 import type { KubernetesObject } from "@xfn/json";
-import { isApiError, type LiveObject } from "@xfn/kubernetes";
-import type { ApplyCache } from "../objects/apply-cache.ts";
+import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
-import { CLUSTER_ROLES, PUBLICATIONS, referenceOf, typeMeta } from "../objects/kinds.ts";
+import { CLUSTER_ROLES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_DEFINED } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
-import { executeOne } from "../plan/execute.ts";
-import type { DefinitionMemory, DefinitionPort } from "./definition-port.ts";
+import type { CrdState } from "./definition-crd.ts";
+import type { ByInstances, Subject } from "./definition-port.ts";
 
 /** The verbs for readers of a kind. */
 export const VIEW: readonly string[] = ["get", "list", "watch"];
@@ -24,13 +22,14 @@ export const EDIT: readonly string[] = [...VIEW, "create", "update", "patch", "d
 const CROSSPLANE = "rbac.crossplane.io/aggregate-to";
 const KUBERNETES = "rbac.authorization.k8s.io/aggregate-to";
 
-/** The kinds of a definition that the API server serves for its CRDs. Undefined: the roles stay as they are. */
-export interface ServedKinds {
-  readonly composites: boolean | undefined;
-  readonly claims: boolean | undefined;
+/**
+ * Whether the API server serves the kind of a CRD. Undefined: the roles stay as they are, because nothing changes or
+ * the answer is not known yet.
+ */
+function isServed(state: CrdState | undefined): boolean | undefined {
+  if (state?.is === "refused") return state.isKept === true ? undefined : false;
+  return state?.is === "established" ? true : undefined;
 }
-
-const ALL_SERVED: ServedKinds = { composites: true, claims: true };
 
 /**
  * The ClusterRoles of a definition or a publication, for users. Roles for a kind that is not served have no rules: a
@@ -39,19 +38,23 @@ const ALL_SERVED: ServedKinds = { composites: true, claims: true };
  * The controller's own roles come from its deployment: in Kubernetes, no client can grant more rights than it has
  * ("Using RBAC Authorization").
  */
-function definitionRoles(object: LiveObject, definition: Definition, served: ServedKinds): KubernetesObject[] {
+export function definitionRoles(
+  { object, definition }: Pick<Subject, "definition" | "object">,
+  states: ByInstances<CrdState>,
+): KubernetesObject[] {
+  const served = { composites: isServed(states.composites), claims: isServed(states.claims) };
   const { group, names, claimNames, scope } = definition.spec;
   const local = (...roles: string[]): string[] =>
     isNamespaced(scope) ? roles.map((name) => `${KUBERNETES}-${name}`) : [];
   const role = (suffix: string, labels: readonly string[], plural: string, verbs: readonly string[]) => {
-    const isServed = served[plural === names.plural ? "composites" : "claims"];
-    if (isServed === undefined) return [];
+    const grants = served[plural === names.plural ? "composites" : "claims"];
+    if (grants === undefined) return [];
     const metadata = {
       name: `crossplane:composite:${object.metadata.name}:${suffix}`,
       labels: Object.fromEntries([...labels, LABEL_DEFINED].map((label) => [label, "true"])),
       ownerReferences: [controllerReferenceTo(object)],
     };
-    const rules = isServed ? [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }] : [];
+    const rules = grants ? [{ apiGroups: [group], resources: [plural], verbs: [...verbs] }] : [];
     return [{ ...typeMeta(CLUSTER_ROLES), metadata, rules }];
   };
   const offered =
@@ -61,7 +64,6 @@ function definitionRoles(object: LiveObject, definition: Definition, served: Ser
           ...role("claims-aggregate-to-edit", [`${KUBERNETES}-admin`, `${KUBERNETES}-edit`], claimNames.plural, EDIT),
           ...role("claims-aggregate-to-view", [`${KUBERNETES}-view`], claimNames.plural, VIEW),
         ];
-  if (object.kind === PUBLICATIONS.kind) return offered;
   return [
     ...role(
       "aggregate-to-edit",
@@ -78,65 +80,47 @@ function grants({ rules }: KubernetesObject): boolean {
   return Array.isArray(rules) && rules.length > 0;
 }
 
-/** The write of a role; undefined if it needs none. `another`: the role does not belong to the definition. */
-type PlannedRole = (Action & { do: "apply" }) | "another" | undefined;
+/** A role as found, or the error of the server that does not let the controller read it. */
+export interface SeenRole {
+  readonly role: KubernetesObject;
+  readonly found: ApiError | LiveObject | undefined;
+}
 
-function planRole(
-  object: LiveObject,
-  role: KubernetesObject,
-  existing: LiveObject | undefined,
-  applies: ApplyCache,
-): PlannedRole {
-  if (existing === undefined && !grants(role)) return undefined;
-  if (existing !== undefined && !isControlledBy(existing, object)) return "another";
+export interface PlannedRoles {
+  readonly actions: readonly Action[];
+  /** The roles that the controller cannot write. */
+  readonly warnings: readonly Warning[];
+}
+
+/** A warning about a role, for an event. */
+export interface Warning {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Plans to apply the roles of a definition that differ. */
+export function planRoles({ object, memory }: Subject, seen: readonly SeenRole[]): PlannedRoles {
+  const actions: Action[] = [];
+  const warnings: Warning[] = [];
   const manager = FIELD_MANAGERS.definition;
-  if (existing !== undefined && applies.isApplied(role, existing, { fieldManager: manager })) return undefined;
-  const change = { do: "apply", intent: role, seen: existing, guard: "uid" } as const;
-  return { as: "own", on: referenceTo(role), manager, why: "the definition differs", ...change };
-}
-
-/** Whether the roles of a definition are as planned. @param find finds a role by its name */
-export function areRolesAsPlanned(
-  object: LiveObject,
-  definition: Definition,
-  find: (name: string) => LiveObject | undefined,
-  applies: ApplyCache,
-): boolean {
-  return definitionRoles(object, definition, ALL_SERVED).every(
-    (role) => planRole(object, role, find(role.metadata?.name ?? ""), applies) === undefined,
-  );
-}
-
-/**
- * Applies the roles of a definition. A role that cannot be applied only causes an event: users with other roles can
- * still use the definition.
- */
-export async function ensureRoles(
-  port: Pick<DefinitionPort, "client" | "events">,
-  { applies, emitted }: DefinitionMemory,
-  object: LiveObject,
-  definition: Definition,
-  signal: AbortSignal,
-  served: ServedKinds = ALL_SERVED,
-): Promise<void> {
-  const warnings: { reason: string; message: string }[] = [];
-  for (const role of definitionRoles(object, definition, served)) {
-    const { name = "" } = role.metadata ?? {};
-    try {
-      const planned = planRole(object, role, await findLive(port, referenceOf(CLUSTER_ROLES, name), signal), applies);
-      if (planned === "another") {
-        const message =
-          `the ClusterRole ${name} does not belong to this definition and is left alone; ` +
-          "delete it to have it created again";
-        warnings.push({ reason: "RoleOfAnother", message });
-      } else if (planned !== undefined) await executeOne(port, planned, signal, applies);
-    } catch (error) {
-      if (!isApiError(error, "Forbidden")) throw error;
-      warnings.push({ reason: "CannotGrant", message: `cannot create the ClusterRole ${name}: ${error.message}` });
+  for (const { role, found } of seen) {
+    if (found instanceof ApiError) warnings.push(cannotGrant(role.metadata?.name ?? "", found));
+    else if (found !== undefined && !isControlledBy(found, object)) warnings.push(roleOfAnother(found));
+    else if (found === undefined ? grants(role) : !memory.applies.isApplied(role, found, { fieldManager: manager })) {
+      const change = { do: "apply", intent: role, seen: found, guard: "uid" } as const;
+      actions.push({ as: "own", on: referenceTo(role), manager, why: "the definition differs", ...change });
     }
   }
-  for (const { reason, message } of warnings) {
-    if (!emitted.has(message)) port.events.record(object, { type: "Warning", reason, message });
-    emitted.add(message);
-  }
+  return { actions, warnings };
+}
+
+function roleOfAnother({ metadata }: LiveObject): Warning {
+  const message =
+    `the ClusterRole ${metadata.name} does not belong to this definition and is left alone; ` +
+    "delete it to have it created again";
+  return { reason: "RoleOfAnother", message };
+}
+
+export function cannotGrant(name: string, { message }: Error): Warning {
+  return { reason: "CannotGrant", message: `cannot create the ClusterRole ${name}: ${message}` };
 }

@@ -2,11 +2,16 @@ import { documentOf } from "@xfn/composition";
 import { type Definition, parseDefinition } from "@xfn/composition/definition";
 import type { JsonObject } from "@xfn/json";
 import { expect, test } from "vitest";
+import { ApplyCache } from "../objects/apply-cache.ts";
 import type { CrdState } from "./definition-crd.ts";
-import type { DefinitionPort } from "./definition-port.ts";
 import { definitionStatus, planFinalizers } from "./definition-status.ts";
-import { requeueFor } from "./reconcile-definition.ts";
+import { planDefinition, requeueFor } from "./plan-definition.ts";
 
+const OBJECT = {
+  apiVersion: "apiextensions.crossplane.io/v1",
+  kind: "CompositeResourceDefinition",
+  metadata: { name: "xapps.example.org", uid: "1", resourceVersion: "1" },
+};
 const PENDING: CrdState = { is: "pending" };
 const DELETING: CrdState = { is: "deleting" };
 const ESTABLISHED: CrdState = { is: "established" };
@@ -31,7 +36,7 @@ function definition(spec: JsonObject = { claimNames: { kind: "App", plural: "app
 }
 
 function statusOf(composites: CrdState, claims: CrdState | undefined, problems = {}): unknown {
-  const { conditions, controllers } = definitionStatus(definition(), composites, claims, problems);
+  const { conditions, controllers } = definitionStatus(definition(), { composites, claims }, problems);
   return [conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`), controllers];
 }
 
@@ -74,28 +79,38 @@ test("a definition needs a finalizer for its composites, and another one if it o
   const defined = "defined.apiextensions.crossplane.io";
   const offered = "offered.apiextensions.crossplane.io";
   const object = (finalizers?: string[]) => ({
-    apiVersion: "apiextensions.crossplane.io/v1",
-    kind: "CompositeResourceDefinition",
-    metadata: { name: "xapps.example.org", uid: "1", resourceVersion: "1", ...(finalizers && { finalizers }) },
+    ...OBJECT,
+    metadata: { ...OBJECT.metadata, ...(finalizers && { finalizers }) },
   });
-  const planned = (finalizers: string[] | undefined, spec?: JsonObject): unknown =>
-    planFinalizers(object(finalizers), definition(spec));
+  const both = { composites: {}, claims: {} };
+  const planned = (finalizers: string[] | undefined, crds: object = both): unknown =>
+    planFinalizers({ object: object(finalizers), crds });
   const patch = (...finalizers: string[]): object => ({ do: "patch", body: { metadata: { finalizers } } });
   expect(planned(undefined)).toMatchObject(patch(defined, offered));
   expect(planned(["other", defined])).toMatchObject(patch("other", defined, offered));
-  expect(planned(undefined, {})).toMatchObject(patch(defined));
+  expect(planned(undefined, { composites: {} })).toMatchObject(patch(defined));
+  expect(planned(undefined, { claims: {} })).toMatchObject(patch(offered));
   expect(planned([offered, defined])).toBeUndefined();
 });
 
+test("a definition that no longer names a service account reports that", () => {
+  const earlier = { type: "ServiceAccountFound", status: "False", reason: "ServiceAccountNotFound" };
+  const object = { ...OBJECT, status: { conditions: [earlier] } };
+  const memory = { applies: new ApplyCache(), emitted: new Set<string>() };
+  const subject = { object, definition: definition({}), key: "xapps.example.org", crds: { composites: {} }, memory };
+  const seen = { subject, crds: {}, account: undefined, problems: {}, isWatched: true, now: 0 };
+  const { action } = planDefinition(seen).status;
+  const conditions = [{ type: "ServiceAccountFound", status: "True", reason: "NoServiceAccount" }];
+  expect(action).toMatchObject({ body: { status: { conditions } } });
+});
+
 test("a CRD that changes its state soon is looked at first, and a watched one later", () => {
-  const context = (isWatched: boolean): DefinitionPort =>
-    ({ informers: { peek: () => (isWatched ? {} : undefined) } }) as unknown as DefinitionPort;
-  const after = (...states: Parameters<typeof requeueFor>[1]): number | undefined =>
-    requeueFor(context(false), states)?.requeueAfterMs;
-  expect(after("established", undefined)).toBeUndefined();
+  const after = (...states: Parameters<typeof requeueFor>[0]): number | undefined =>
+    requeueFor(states, false)?.requeueAfterMs;
+  expect(after("established")).toBeUndefined();
   expect(after("refused", "pending")).toBe(50);
   expect(after("deleting", "pending")).toBe(50);
   expect(after("refused", "deleting")).toBe(1_000);
   expect(after("established", "refused")).toBe(10_000);
-  expect(requeueFor(context(true), ["deleting", "pending"])).toEqual({ requeueAfterMs: 5_000 });
+  expect(requeueFor(["deleting", "pending"], true)).toEqual({ requeueAfterMs: 5_000 });
 });

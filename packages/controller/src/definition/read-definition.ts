@@ -1,7 +1,16 @@
 import { documentOf } from "@xfn/composition";
-import { checkDefinition, type Definition, type LowerOptions } from "@xfn/composition/definition";
+import {
+  checkDefinition,
+  claimCrd,
+  compositeCrd,
+  type Definition,
+  type LowerOptions,
+} from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
+import { INSTANCES } from "../kinds/instance-descriptions.ts";
+import { definitionKey } from "../objects/kinds.ts";
+import type { DefinitionMemory, Subject } from "./definition-port.ts";
 
 /** Parses a definition of any kind, and checks its group. The problem has a line for each invalid field. */
 export function checkLiveDefinition(
@@ -20,4 +29,17 @@ export function checkLiveDefinition(
 export function readDefinition(object: LiveObject, options: LowerOptions = {}): Definition | undefined {
   const checked = checkLiveDefinition(object, options);
   return "definition" in checked ? checked.definition : undefined;
+}
+
+/** A definition with the CRDs of its composites, and of its claims if it offers them; the problem if it has errors. */
+export function subjectOf(object: LiveObject, memory: DefinitionMemory): Subject | { readonly problem: string } {
+  const checked = checkLiveDefinition(object);
+  if (!("definition" in checked)) return checked;
+  const { definition } = checked;
+  const offersClaims = definition.spec.claimNames !== undefined;
+  const crds = {
+    composites: compositeCrd(object, INSTANCES),
+    ...(offersClaims && { claims: claimCrd(object, INSTANCES) }),
+  };
+  return { object, definition, key: definitionKey(definition, object.metadata.name), crds, memory };
 }

@@ -1,14 +1,6 @@
 import { lowerDefinition } from "@xfn/composition/definition";
-import { textAt } from "@xfn/json";
-import {
-  type ApiError,
-  type Client,
-  isApiError,
-  type LiveObject,
-  type Outcome,
-  type ResourceKind,
-} from "@xfn/kubernetes";
-import { conditionOf, isTrue } from "../objects/conditions.ts";
+import { type ApiError, isApiError, type LiveObject, type Outcome, type ResourceKind } from "@xfn/kubernetes";
+import { conditionOf } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import {
   FINALIZER_DEFINED,
@@ -17,21 +9,19 @@ import {
   FINALIZER_ORPHAN,
   finalizersOf,
 } from "../objects/finalizers.ts";
-import { CRDS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
-import { isBeingDeleted, isControlledBy } from "../objects/owner.ts";
-import { findLive } from "../objects/read-objects.ts";
+import { CRDS, referenceOf } from "../objects/kinds.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
 import { referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
-import { servedVersions } from "../objects/served-versions.ts";
 import type { Action } from "../plan/action.ts";
-import { executeOne } from "../plan/execute.ts";
+import { type Plan, planInOrder, type Stage } from "../plan/plan.ts";
+import { carryOut } from "./carry-out.ts";
 import type { DefinitionPort } from "./definition-port.ts";
-import { PATCH, planStatus } from "./definition-status.ts";
+import { PATCH, planTerminating, TERMINATING } from "./definition-status.ts";
+import { hasPublication, observeRemoval, type SeenRemoval } from "./observe-removal.ts";
 
 /** The number of concurrent deletes: a definition may have thousands of instances. */
 const DELETE_CONCURRENCY = 16;
-
-const TERMINATING = "TerminatingCompositeResource";
 
 /**
  * Deletes the objects of a definition: its claims, which delete their composites, then the other composites, then the
@@ -49,152 +39,89 @@ export async function terminateDefinition(
   const definition: LiveObject = { ...written, ...lowerDefinition(written) };
   const finalizers = finalizersOf(definition);
   if (!finalizers.includes(FINALIZER_DEFINED) && !finalizers.includes(FINALIZER_OFFERED)) return undefined;
-  let wait: Wait | undefined;
-  let failure: ApiError | undefined;
-  if (!finalizers.includes(FINALIZER_ORPHAN)) {
-    wait = await publicationWait(port, definition, signal);
-    for (const names of ["claimNames", "names"] as const) {
-      try {
-        const step = wait === undefined ? await removalOf(port, definition, names, signal) : undefined;
-        if (step === undefined) continue;
-        await deleteAll(port, step.deletions, signal);
-        wait = step;
-      } catch (error) {
-        if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
-        failure = error;
-        const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
-        if (conditionOf(definition, "Established")?.["message"] !== message)
-          port.events.record(definition, { type: "Warning", reason: TERMINATING, message });
-        wait = { message, ms: REQUEUE_AFTER_MS.instancesDeletion };
-      }
-    }
-  }
-  if (wait !== undefined) {
-    await executeOne(port, planTerminating(definition, wait.message, port.now()), signal);
-    if (failure !== undefined) throw failure;
-    return { requeueAfterMs: wait.ms };
-  }
-  const others = finalizers.filter((one) => one !== FINALIZER_DEFINED && one !== FINALIZER_OFFERED);
-  const change = { why: "its objects are deleted", body: { metadata: { finalizers: others } }, seen: definition };
-  await executeOne(port, { ...PATCH, on: referenceTo(definition), ...change }, signal);
-  port.client.forgetKinds();
-  return undefined;
+  const wait = finalizers.includes(FINALIZER_ORPHAN) ? undefined : await removeNext(port, definition, signal);
+  const report = wait === undefined ? planEnd(definition) : planTerminating(definition, wait.message, port.now());
+  await carryOut(port, planInOrder("definition", report === undefined ? [] : [report]), signal);
+  if (wait?.failure !== undefined) throw wait.failure;
+  if (wait === undefined) port.client.forgetKinds();
+  return wait && { requeueAfterMs: wait.ms };
 }
 
 /** The reason and the duration of a wait during the termination. */
 interface Wait {
   readonly message: string;
   readonly ms: number;
+  /** The failed deletion. */
+  readonly failure?: ApiError;
 }
 
-/** Requirements may still depend on composites, so the publication deletes them first. */
-async function publicationWait(
-  { client }: DefinitionPort,
-  { kind, metadata }: LiveObject,
+/** Deletes what must be gone next. @returns undefined if nothing remains */
+async function removeNext(
+  port: DefinitionPort,
+  definition: LiveObject,
   signal: AbortSignal,
 ): Promise<Wait | undefined> {
-  if (kind !== INFRASTRUCTURE_DEFINITIONS.kind) return undefined;
-  const publication = await findLive({ client }, referenceOf(PUBLICATIONS, metadata.name), signal);
-  const message = `waits for the InfrastructurePublication ${metadata.name}: delete it, with its requirements`;
-  return publication && { message, ms: REQUEUE_AFTER_MS.instancesDeletion };
-}
-
-function planTerminating(definition: LiveObject, message: string, now: number): Action | undefined {
-  const offers = DEFINITIONS.of(definition).spec.claimNames.kind !== undefined;
-  const common = { status: "False", message } as const;
-  const conditions = [
-    ...(definition.kind === PUBLICATIONS.kind ? [] : [{ ...common, type: "Established", reason: TERMINATING }]),
-    ...(offers ? [{ ...common, type: "Offered", reason: "TerminatingCompositeResourceClaim" }] : []),
-  ];
-  return planStatus(definition, { conditions, controllers: {} }, now).action;
-}
-
-/** A step of the termination. */
-interface Removal extends Wait {
-  readonly deletions: readonly Action[];
-}
-
-/**
- * Plans to delete the instances of a kind, or its CRD after them. Leaves a CRD of another owner and its instances
- * unchanged.
- *
- * @returns undefined when the CRD is gone
- */
-async function removalOf(
-  { client }: DefinitionPort,
-  definition: LiveObject,
-  names: "names" | "claimNames",
-  signal: AbortSignal,
-): Promise<Removal | undefined> {
-  const { spec } = DEFINITIONS.of(definition);
-  const { plural } = spec[names];
-  if (plural === undefined || spec.group === undefined) return undefined;
-  const crd = await findLive({ client }, referenceOf(CRDS, `${plural}.${spec.group}`), signal);
-  if (crd === undefined || !isControlledBy(crd, definition)) return undefined;
-  const kind = kindOf(crd);
-  const instances = kind === undefined ? [] : await listInstances(client, crd, kind, signal);
-  const [first] = instances ?? [];
-  if (kind !== undefined && instances !== undefined && first !== undefined) {
-    const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
-    const remaining = instances.filter((instance) => !isBeingDeleted(instance));
+  const ms = REQUEUE_AFTER_MS.instancesDeletion;
+  if (await hasPublication(port, definition, signal))
     return {
-      message: `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`,
-      ms: REQUEUE_AFTER_MS.instancesDeletion,
-      deletions: remaining.map((instance) => planDeletion(instance, kind, policy)),
+      message: `waits for the InfrastructurePublication ${definition.metadata.name}: delete it, with its requirements`,
+      ms,
     };
+  for (const names of ["claimNames", "names"] as const) {
+    try {
+      const seen = await observeRemoval(port, definition, names, signal);
+      if (seen === undefined) continue;
+      const planned = planRemoval(definition, seen);
+      // Another object can have the name by now.
+      await carryOut(port, planned, signal, ["Conflict"]);
+      return planned.wait;
+    } catch (error) {
+      if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
+      const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
+      if (conditionOf(definition, "Established")?.["message"] !== message)
+        port.events.record(definition, { type: "Warning", reason: TERMINATING, message });
+      return { message, ms, failure: error };
+    }
   }
+  return undefined;
+}
+
+/** Plans to remove the finalizers. */
+function planEnd(definition: LiveObject): Action {
+  const finalizers = finalizersOf(definition).filter((one) => one !== FINALIZER_DEFINED && one !== FINALIZER_OFFERED);
+  const body = { metadata: { finalizers } };
+  return { ...PATCH, on: referenceTo(definition), why: "its objects are deleted", body, seen: definition };
+}
+
+/** Plans to delete the instances of a kind, or its CRD after them. */
+function planRemoval(definition: LiveObject, { crd, kind, instances }: SeenRemoval): Plan & { readonly wait: Wait } {
+  const [first] = instances ?? [];
+  const remaining = (instances ?? []).filter((instance) => !isBeingDeleted(instance));
+  const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
+  if (kind !== undefined && instances !== undefined && first !== undefined)
+    return {
+      wait: {
+        message: `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`,
+        ms: REQUEUE_AFTER_MS.instancesDeletion,
+      },
+      stages: deletions(remaining.map((instance) => planDeletion(instance, kind, policy))),
+    };
   const isDeletable = instances !== undefined && !isBeingDeleted(crd);
   return {
-    message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`,
-    ms: REQUEUE_AFTER_MS.crdDeletion,
-    deletions: isDeletable ? [planDeletion(crd, CRDS)] : [],
+    wait: {
+      message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`,
+      ms: REQUEUE_AFTER_MS.crdDeletion,
+    },
+    stages: deletions(isDeletable ? [planDeletion(crd, CRDS)] : []),
   };
+}
+
+function deletions(actions: readonly Action[]): Stage[] {
+  return [{ name: "deletions", actions, onFailure: "collect", lanes: DELETE_CONCURRENCY }];
 }
 
 function planDeletion(seen: LiveObject, kind: ResourceKind, propagation?: "Foreground"): Action {
   const on = referenceOf(kind, seen.metadata.name, seen.metadata.namespace);
   const change = { do: "delete", seen, guard: "uid", propagation } as const;
   return { as: "own", on, manager: FIELD_MANAGERS.definition, why: "its definition is deleted", ...change };
-}
-
-/** The kind that a CRD serves. Its names may differ from the names in a changed definition. */
-function kindOf(crd: LiveObject): ResourceKind | undefined {
-  const served = servedVersions(crd);
-  const version = textAt(served.find((one) => one["storage"] === true) ?? served[0], "name");
-  const group = textAt(crd, "spec", "group");
-  const kind = textAt(crd, "spec", "names", "kind");
-  const plural = textAt(crd, "spec", "names", "plural");
-  if (version === undefined || group === undefined || kind === undefined || plural === undefined) return undefined;
-  return { group, version, kind, plural, namespaced: textAt(crd, "spec", "scope") === "Namespaced" };
-}
-
-/**
- * Lists the instances of a kind; undefined while the server does not serve it. A server stops serving a kind before its
- * deleted CRD is gone, and starts some time after it establishes the CRD.
- */
-async function listInstances(
-  client: Client,
-  crd: LiveObject,
-  kind: ResourceKind,
-  signal: AbortSignal,
-): Promise<readonly LiveObject[] | undefined> {
-  try {
-    return (await client.list(kind, { signal })).items;
-  } catch (error) {
-    if (!isApiError(error, "KindNotServed", "NotFound")) throw error;
-    // A CRD that was never established has no instances.
-    return isTrue(crd, "Established") ? undefined : [];
-  }
-}
-
-/** Deletes these objects, but not others that have their names by now. */
-async function deleteAll(port: DefinitionPort, deletions: readonly Action[], signal: AbortSignal): Promise<void> {
-  for (let start = 0; start < deletions.length; start += DELETE_CONCURRENCY) {
-    const batch = deletions.slice(start, start + DELETE_CONCURRENCY).map(async (deletion) => {
-      await executeOne(port, deletion, signal).catch((error: unknown) => {
-        if (!isApiError(error, "Conflict")) throw error;
-      });
-    });
-    await Promise.all(batch);
-  }
 }
