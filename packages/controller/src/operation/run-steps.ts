@@ -24,7 +24,7 @@ export async function runSteps(
   // Loaded with the first Operation, because its modules speak gRPC.
   const { runOperation } = await import("@xfn/pipeline/operation");
   const { secrets } = shown;
-  const { allowComposedSecrets, credentialsSecretNamespaces = [] } = limits;
+  const { allowComposedSecrets, credentialsSecretNamespaces } = limits;
   const required = new RequiredObjects({ client, allowComposedSecrets, signal, schemas: callers.schemas });
   const inputs = new NamedInputs();
   secrets.addNames([operation.metadata.name, ...steps.map(({ name }) => name)]);

@@ -10,11 +10,11 @@ import type { Reconcilers } from "../engine/engine.ts";
 import type { PackageReconcilers } from "../engine/package-controllers.ts";
 import { APPLICATION_DEFINITIONS, INFRASTRUCTURE_DEFINITIONS } from "../objects/kinds.ts";
 import type { PackageOptions } from "../package/package-port.ts";
-import { type CompositionPort, revisionReconciler } from "../revision/reconcile-composition.ts";
+import { type CompositionOptions, revisionReconciler } from "../revision/reconcile-composition.ts";
 import type { RolloutOptions } from "../rollout/reconcile-rollout.ts";
 
 /** The dependencies and settings of all reconcilers. */
-export type ReconcilerOptions = ClaimNeeds & CompositeOptions & CompositionPort & DefinitionNeeds & PackageOptions;
+export type ReconcilerOptions = ClaimNeeds & CompositeOptions & CompositionOptions & DefinitionNeeds & PackageOptions;
 
 /**
  * The reconcilers of all kinds.

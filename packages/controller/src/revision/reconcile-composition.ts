@@ -35,11 +35,14 @@ export interface CompositionPort {
   readonly client: Client;
   readonly informers: Pick<Informers, "peek">;
   readonly events: EventRecorder;
-  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). Default: false. */
-  readonly rollouts?: boolean | undefined;
+  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). */
+  readonly rollouts: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
+
+/** Options of {@link revisionReconciler}. Default of `rollouts`: false. */
+export type CompositionOptions = Omit<CompositionPort, "rollouts"> & { readonly rollouts?: boolean | undefined };
 
 /** The digits of the hash in a revision's name: seven, or more if another content has the same seven. */
 const NAME_DIGITS = [7, 16, 40] as const;
@@ -52,7 +55,8 @@ const NAME_DIGITS = [7, 16, 40] as const;
  * to the current content, also if the Composition returns to an earlier one. A Composition with errors gets a
  * condition and no new revision, so that composites stay with the last valid one.
  */
-export function revisionReconciler(port: CompositionPort): Reconcile {
+export function revisionReconciler({ rollouts = false, ...rest }: CompositionOptions): Reconcile {
+  const port = { ...rest, rollouts };
   return async (name, signal) => {
     const cached = observeCached(port, name);
     if (cached !== undefined && (isPaused(cached.composition) || isAsPlanned(cached, port.now()))) return undefined;
@@ -133,7 +137,7 @@ async function createRevision(
   const { name: compositionName } = composition.metadata;
   for (const digits of NAME_DIGITS) {
     const name = revisionName(compositionName, planned.hash, digits);
-    const action = planCreate(composition, planned, name, port.rollouts === true);
+    const action = planCreate(composition, planned, name, port.rollouts);
     try {
       return await executeOne(port, action, signal);
     } catch (error) {

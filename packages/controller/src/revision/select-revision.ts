@@ -162,7 +162,7 @@ async function newestRevision(
   const own = { [LABEL_COMPOSITION_NAME]: labelValue(name) };
   const revisions = await listByLabels(reader, REVISIONS, { ...labels, ...own }, signal);
   const latest =
-    reader.rollouts === true && Object.keys(labels).length === 0
+    reader.rollouts && Object.keys(labels).length === 0
       ? rolledOutOf(composition, revisions, xr, followsNewest(definition, xr))
       : latestOf(composition, revisions);
   if (latest !== undefined) return latest;

@@ -1,7 +1,7 @@
 import { documentOf, parseComposition } from "@xfn/composition";
 import type { FunctionRunner } from "@xfn/pipeline";
 import { expect, test } from "vitest";
-import type { CompositePort } from "../state/composite-port.ts";
+import { type CompositePort, limitsOf } from "../state/composite-port.ts";
 import { requireSupported } from "./require-supported.ts";
 
 const runner: FunctionRunner = { run: async () => new Uint8Array() };
@@ -25,10 +25,8 @@ function supported(settings: { functionRuntimes?: boolean }, step: Step, by: Fun
     }),
   );
   const callers = { ...(by !== null && { runner: by }) } as CompositePort["callers"];
-  requireSupported(
-    { callers, limits: { namespace: "xfn-system", pullSecretNamespaces: [], ...settings } },
-    composition,
-  );
+  const limits = limitsOf({ namespace: "xfn-system", pullSecretNamespaces: [], ...settings });
+  requireSupported({ callers, limits }, composition);
 }
 
 test.each(["ghcr.io/acme/f:v1", "oci:/packages/f"])("the package %s needs its flag", (reference) => {

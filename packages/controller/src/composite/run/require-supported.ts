@@ -4,7 +4,7 @@ import type { CompositePort } from "../state/composite-port.ts";
 
 /** @throws {CompositeError} for a Composition that cannot run in this controller */
 export function requireSupported(
-  { callers: { runner }, limits: { functionRuntimes = false } }: Pick<CompositePort, "callers" | "limits">,
+  { callers: { runner }, limits: { functionRuntimes } }: Pick<CompositePort, "callers" | "limits">,
   composition: Composition,
 ): void {
   const steps = stepsOf(composition);

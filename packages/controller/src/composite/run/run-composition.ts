@@ -52,7 +52,7 @@ export async function runComposition(
   const { signal } = clock;
   const { secrets } = shown;
   const runner = stepRunner(callers, composition, callers.runner ?? NO_RUNNER);
-  const { allowComposedSecrets, credentialsSecretNamespaces = [] } = limits;
+  const { allowComposedSecrets, credentialsSecretNamespaces } = limits;
   noteGiven(secrets, xr, composition, { observed, secret });
   const { client, required: watches, title } = actors.composition;
   const openApi = callers.schemas;

@@ -42,7 +42,7 @@ export interface CallersOptions extends SharedCallers, FunctionsInput {
 }
 
 /** The functions of Compositions, and the caches that their runs share. */
-export interface CompositeCallers extends SharedCallers {
+export interface CompositeCallers extends Required<SharedCallers> {
   /** Connects the steps of a CompositionRevision to their functions. */
   readonly connector: (revision: LiveObject, authOf: AuthOfPackage) => FunctionConnector;
   readonly pullSecrets: PullSecretCache;

@@ -1,7 +1,6 @@
 import type { Layout } from "@xfn/composition";
 import type { Definition } from "@xfn/composition/definition";
 import type { LiveObject } from "@xfn/kubernetes";
-import type { FunctionsInput } from "../../functions/step-functions.ts";
 import type { CompositeActors } from "./composite-actors.ts";
 import type { CompositeCallers } from "./composite-callers.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
@@ -9,20 +8,40 @@ import type { PlanWriter } from "./plan-writer.ts";
 import type { Shown } from "./shown.ts";
 
 /** The operator's settings for Compositions. */
-export interface CompositeLimits extends Pick<FunctionsInput, "functionRuntimes" | "namespace"> {
-  /**
-   * Whether Compositions may compose core Secrets, and read Secrets without a controller (`--allow-composed-secrets`).
-   * Default: false.
-   */
-  readonly allowComposedSecrets?: boolean | undefined;
-  /** The namespaces from which functions may get Secrets (`--credentials-secret-namespaces`). Default: none. */
-  readonly credentialsSecretNamespaces?: readonly string[] | undefined;
+export interface CompositeLimits {
+  /** Whether core Secrets may be composed, and Secrets without a controller read (`--allow-composed-secrets`). */
+  readonly allowComposedSecrets: boolean;
+  /** The namespaces from which functions may get Secrets (`--credentials-secret-namespaces`). */
+  readonly credentialsSecretNamespaces: readonly string[];
+  /** Whether each version of a function has a FunctionRuntime (`--enable-function-runtimes`). */
+  readonly functionRuntimes: boolean;
+  /** The controller's own namespace. */
+  readonly namespace: string;
   /** Other namespaces from which pull secrets may be read (`--pull-secret-namespaces`). */
   readonly pullSecretNamespaces: readonly string[];
-  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). Default: false. */
-  readonly rollouts?: boolean | undefined;
-  /** The controller's own service account, whose pull secrets apply to every image. Absent: it has no pull secrets. */
-  readonly serviceAccount?: string | undefined;
+  /** Whether `spec.rollout` of Compositions has an effect (`--enable-rollouts`). */
+  readonly rollouts: boolean;
+  /** The controller's own service account, whose pull secrets apply to every image. */
+  readonly serviceAccount: string | undefined;
+}
+
+/** Options of {@link limitsOf}. Default: nothing that the operator must allow. */
+export type LimitsOptions = Pick<CompositeLimits, "namespace" | "pullSecretNamespaces"> & {
+  readonly [Name in keyof CompositeLimits]?: CompositeLimits[Name] | undefined;
+};
+
+export function limitsOf(options: LimitsOptions): CompositeLimits {
+  const { allowComposedSecrets = false, credentialsSecretNamespaces = [], functionRuntimes = false } = options;
+  const { namespace, pullSecretNamespaces, rollouts = false, serviceAccount } = options;
+  return {
+    allowComposedSecrets,
+    credentialsSecretNamespaces,
+    functionRuntimes,
+    namespace,
+    pullSecretNamespaces,
+    rollouts,
+    serviceAccount,
+  };
 }
 
 /** Everything that one reconcile uses, except its XR. */

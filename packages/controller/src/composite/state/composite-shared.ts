@@ -7,7 +7,7 @@ import { type SelectedRevision, selectRevision } from "../../revision/select-rev
 import type { CompositeActors } from "./composite-actors.ts";
 import { type CallersOptions, type CompositeCallers, callersOf } from "./composite-callers.ts";
 import type { CompositeMemory } from "./composite-memory.ts";
-import type { CompositeLimits, CompositePort } from "./composite-port.ts";
+import { type CompositeLimits, type CompositePort, type LimitsOptions, limitsOf } from "./composite-port.ts";
 import { PlanWriter } from "./plan-writer.ts";
 import { ReconcileReader } from "./reconcile-reader.ts";
 import { Shown, type ShownCallbacks } from "./shown.ts";
@@ -23,17 +23,19 @@ export interface CompositeShared {
 }
 
 /** The access, the callers and the settings with which XRs are composed. */
-export interface ComposingOptions extends OwnAccess, CallersOptions, CompositeLimits {}
+export interface ComposingOptions extends OwnAccess, CallersOptions, LimitsOptions {}
 
 export function sharedBy(options: ComposingOptions, definition: Definition): CompositeShared {
-  const { now, rollouts } = options;
+  const { now } = options;
+  const limits = limitsOf(options);
+  const { rollouts } = limits;
   const actors = actorsOf(options, definition);
   const { client, informers } = actors.xr;
   return {
     actors,
     accounts: new ComposingAccounts(actors, definition, now),
     callers: callersOf(options),
-    limits: options,
+    limits,
     now,
     select: async (xr, signal) => await selectRevision({ client, informers, rollouts }, definition, xr, signal),
   };
