@@ -7,7 +7,7 @@ export const functionDetailTypes: Rule = {
   name: "function-connection-details-types",
   file: "connection-details",
   reason:
-    "A function's connection detail without a type gets the type of the field that is set, as in a template. The reference silently skips it.",
+    "A function's connection detail without a type gets that of the field that is set, as in a template. The reference skips it.",
   applies: (vector) => vector["source"] === "function" && list(vector["connectionDetails"]).some(isUntyped),
   // The result with explicit types, which other vectors compare with the reference.
   outcome: (vector) =>

@@ -26,7 +26,7 @@ export const keptSchema: Rule = {
   name: "schema-keywords-kept",
   file: "xrd-crd",
   reason:
-    "The CRD retains keywords at the root of the schemas of spec and status (default, oneOf, x-kubernetes-preserve-unknown-fields, ...). The reference silently drops them.",
+    "The CRD retains keywords at the root of the schemas of spec and status, such as default and oneOf. The reference silently drops them.",
   applies: (vector) =>
     schemas(vector["xrd"]).some((schema) => ["spec", "status"].some((part) => kept(schema, part).length > 0)),
   outcome: (vector, recorded) => {
@@ -47,7 +47,7 @@ export const referenceNamespaces: Rule = {
   name: "references-with-namespace",
   file: "xrd-crd",
   reason:
-    "The references to composed resources in a composite resource's spec have a namespace. The reference omits it, so it cannot find namespaced resources again.",
+    "The references of an XR to composed resources have a namespace. The reference omits it, and cannot find namespaced resources again.",
   applies: (vector) => vector["crd"] === "composite",
   outcome: (vector, recorded) => {
     if ("error" in recorded) return recorded;
@@ -66,7 +66,7 @@ export const reclaimPolicy: Rule = {
   name: "reclaim-policy",
   file: "xrd-crd",
   reason:
-    "A composite resource's spec has a reclaimPolicy, unless the author's schema has a field of that name, and its claimRef has the claim's UID. The reference has neither, and deletes every composite resource with its claim.",
+    "An XR's spec has a reclaimPolicy, unless the author's schema has that field, and its claimRef has the claim's UID. The reference has neither, and deletes every XR with its claim.",
   applies: (vector) => vector["crd"] === "composite",
   outcome: (vector, recorded) => {
     if ("error" in recorded) return recorded;
@@ -96,7 +96,7 @@ export const reconcileRequests: Rule = {
   name: "reconcile-requests",
   file: "xrd-crd",
   reason:
-    "The status of XRs has lastHandledReconcileAt. v1.13 has no requests, and Crossplane 2.4 records them in the field without declaring it, so that an API server drops it.",
+    "The status of XRs has lastHandledReconcileAt. Crossplane 2.4 sets the field without declaring it, so that an API server drops it.",
   applies: (vector) => vector["crd"] === "composite",
   outcome: (_vector, recorded) => {
     if ("error" in recorded) return recorded;
@@ -114,7 +114,7 @@ export const conditionGenerations: Rule = {
   name: "conditions-with-generation",
   file: "xrd-crd",
   reason:
-    "The conditions in the status of XRs and claims have observedGeneration. The reference omits it, so clients cannot recognize conditions that are older than the spec.",
+    "The conditions of XRs and claims have observedGeneration, so that clients recognize conditions that are older than the spec.",
   applies: () => true,
   outcome: (_vector, recorded) => {
     if ("error" in recorded) return recorded;

@@ -7,7 +7,7 @@ export const sandbox: Rule = {
   name: "sandbox",
   file: "image-spec",
   reason:
-    "A function has its own user namespace, no capabilities, a fresh /proc and no /sys. With the runner's network it has the runner's hosts file, too. A relative working directory is below the root directory. The reference keeps three capabilities, binds the runner's /proc and /sys, and passes such a directory on.",
+    "A function has its own user namespace, no capabilities, a fresh /proc and no /sys; with the runner's network also its hosts file. A relative working directory is below the root. The reference keeps three capabilities, binds the runner's /proc and /sys, and passes such a directory on.",
   applies: () => true,
   outcome: (vector, recorded) =>
     change(recorded, (spec) => {
@@ -44,8 +44,7 @@ function cwdOf(spec: JsonObject): string {
 export const noCpuShares: Rule = {
   name: "no-cpu-shares",
   file: "image-spec",
-  reason:
-    "A CPU limit is only a ceiling. The reference also derives a share from it, so a busy function with a lower limit gets less than another.",
+  reason: "A CPU limit is only a ceiling. The reference also derives a share from it.",
   applies: (vector) => limit(vector, "cpu") !== undefined,
   outcome: (_vector, recorded) => changeResource(recorded, "cpu", ({ quota }) => ({ quota: quota ?? null })),
 };
@@ -54,8 +53,7 @@ export const noCpuShares: Rule = {
 export const limitsAboveZero: Rule = {
   name: "limits-above-zero",
   file: "image-spec",
-  reason:
-    "A limit of zero or less is rejected, because its author wants a bound. The reference applies no bound, or the smallest one.",
+  reason: "A limit of zero or less is rejected. The reference applies no bound, or the smallest one.",
   applies: (vector) => ["cpu", "memory"].some((name) => isNotPositive(limit(vector, name))),
   outcome: () => ({ error: "the limit is not above zero" }),
 };
@@ -65,7 +63,7 @@ export const largestMemory: Rule = {
   name: "largest-memory",
   file: "image-spec",
   reason:
-    "A memory limit of 8 PiB or more becomes 8 PiB less a byte, which no machine has. The reference caps at 2^63-1 bytes, and larger numbers wrap around.",
+    "A memory limit of 8 PiB or more becomes 8 PiB less a byte. The reference caps at 2^63-1 bytes, and larger numbers wrap around.",
   applies: (vector) => isHuge(limit(vector, "memory")),
   outcome: (_vector, recorded) => changeResource(recorded, "memory", () => ({ limit: Number.MAX_SAFE_INTEGER })),
 };

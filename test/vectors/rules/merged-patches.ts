@@ -24,7 +24,7 @@ export const mergedObserved: Rule = {
   name: "merge-options-see-the-existing-object",
   file: "patches",
   reason:
-    "Rendering merges the value at the path of a patch with merge options into that of the existing resource, because a server-side apply cannot. The reference does so when it applies the resource, which the vectors of patches do not record.",
+    "Rendering merges the value of a patch with merge options into that of the existing resource, because a server-side apply cannot. The reference merges when it applies.",
   applies: (vector) => mergings(vector).length > 0,
   outcome: (vector, recorded) => {
     if ("error" in recorded || !isObject(recorded.output)) return recorded;

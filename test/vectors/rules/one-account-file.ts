@@ -11,7 +11,7 @@ export const oneAccountFile: Rule = {
   name: "one-file-of-accounts-is-used",
   file: "image-spec",
   reason:
-    "An image with only one of /etc/passwd and /etc/group has the accounts of that file, as umoci reads it. The reference then uses neither.",
+    "An image with only one of /etc/passwd and /etc/group has the accounts of that file. The reference uses neither.",
   applies: (vector) => {
     const files = child(vector, "files");
     return (files[PASSWD] === undefined) !== (files[GROUP] === undefined) && userOf(vector) !== "";

@@ -9,7 +9,7 @@ export const namesAreStrings: Rule = {
   name: "names-are-strings",
   file: "patches",
   reason:
-    "A resource whose metadata.name a patch sets to a value other than a string is not created, with a warning. The reference drops the value, and creates the resource under another name.",
+    "A patch that sets metadata.name to another value than a string causes a warning, and the resource is not created. The reference creates it under another name.",
   applies: (vector) => wronglyNamed(vector).length > 0,
   outcome: (vector, recorded) => {
     if ("error" in recorded || !isObject(recorded.output)) return recorded;
@@ -24,7 +24,7 @@ export const textsKept: Rule = {
   name: "labels-that-are-strings-stay",
   file: "patches",
   reason:
-    "A label or annotation whose value is not a string is left out, with a warning, and the others stay. The reference drops them all without a word.",
+    "A label or annotation whose value is not a string is left out, with a warning. The reference silently drops all of them.",
   applies: (vector) => Object.keys(withDropped(vector)).length > 0,
   outcome: (vector, recorded) => {
     if ("error" in recorded || !isObject(recorded.output)) return recorded;

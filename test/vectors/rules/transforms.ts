@@ -11,7 +11,7 @@ export const defaultTypes: Rule = {
   name: "transform-default-types",
   file: "transforms",
   reason:
-    "A string transform without a type is a Format, and a pattern without a type is a literal. In the reference an API server fills in these defaults.",
+    "A string transform without a type is a Format, a pattern without one a literal. In the reference an API server fills in these defaults.",
   applies: (vector) => list(vector["transforms"]).some((one) => withDefaults(one) !== one),
   outcome: (vector) =>
     attempt(() => transforms.run({ ...vector, transforms: list(vector["transforms"]).map(withDefaults) })),
@@ -72,8 +72,7 @@ function withDefaults(transform: JsonObject): JsonObject {
 export const convertJson: Rule = {
   name: "convert-json",
   file: "transforms",
-  reason:
-    "A string converts to an object or a list with format json, as in later versions. v1.13 has neither the types nor the format.",
+  reason: "A string converts to an object or a list with format json, as in later versions.",
   applies: (vector) => list(vector["transforms"]).some(convertsJson),
   outcome: (vector) => step(vector, convertsJson, (transform, input) => converted(transform, input)),
 };
@@ -115,7 +114,7 @@ function floats(typed: unknown): unknown {
 export const stringJoin: Rule = {
   name: "string-join",
   file: "transforms",
-  reason: "The string transform Join exists, as in later versions. It joins the items of a list with a separator.",
+  reason: "The string transform Join joins the items of a list with a separator, as in later versions.",
   applies: (vector) => list(vector["transforms"]).some(joins),
   outcome: (vector) => step(vector, joins, joined),
 };

@@ -8,7 +8,7 @@ export const laterFeatures: Rule = {
   name: "validation-of-later-features",
   file: "functionio-merge",
   reason:
-    "Convert to object and array with format json, string Join, and the readiness checks MatchTrue and MatchFalse are valid. v1.13 rejects them.",
+    "Convert to object and array with format json, string Join, MatchTrue and MatchFalse are valid. v1.13 rejects them.",
   applies: (vector) => vector.group === "validation" && used(child(vector, "validate")).length > 0,
   outcome: (vector, recorded) => {
     if ("error" in recorded || !isObject(recorded.output)) return recorded;

@@ -30,7 +30,7 @@ export const entryNames: Rule = {
   name: "entries-have-names",
   file: FILE,
   reason:
-    "A function's answer is rejected if two desired resources have the same name, or one has no name. The reference uses the last, or an empty name.",
+    "An answer in which two desired resources have one name, or one has none, is rejected. The reference uses the last, or an empty name.",
   applies: (vector) => failingStep(vector, hasBadNames) !== undefined,
   outcome: (vector, recorded) => failed(vector, recorded, failingStep(vector, hasBadNames) ?? 0),
 };
@@ -40,7 +40,7 @@ export const detailsFirst: Rule = {
   name: "function-details-are-checked-first",
   file: FILE,
   reason:
-    "Invalid connection details of a function fail the run before anything is created. The reference fails after it has created the resources.",
+    "Invalid connection details of a function fail the run before anything is created. The reference fails after that.",
   applies: (vector) => failingStep(vector, hasBadDetails) !== undefined,
   outcome: (vector, recorded) => failed(vector, recorded, failingStep(vector, hasBadDetails) ?? 0),
 };
@@ -77,7 +77,7 @@ export const compositeOptional: Rule = {
   name: "composite-need-not-be-returned",
   file: FILE,
   reason:
-    "A function that returns no desired XR does not change the XR. Of a desired XR's metadata only labels and annotations count. The reference fails without an XR, and because of its resourceVersion.",
+    "A function that returns no desired XR does not change the XR, and of its metadata only labels and annotations count. The reference fails without an XR, and with a resourceVersion.",
   applies: (vector) =>
     !runFails(vector) && outputs(vector).some((pass) => pass.some((io) => hasNoComposite(io, vector))),
   outcome: succeeded,

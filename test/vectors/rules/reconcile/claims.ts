@@ -11,7 +11,7 @@ export const claimLabels: Rule = {
   name: "claim-labels-need-a-claim",
   file: FILE,
   reason:
-    "Composed resources of an XR without a claim have no labels of a claim, as in Crossplane 2. The reference sets empty ones.",
+    "Resources of an XR without a claim have no labels of a claim, as in Crossplane 2. The reference sets empty ones.",
   applies: (vector) => objectsOf(vector).length > 0 && unclaimed(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {

@@ -53,7 +53,7 @@ export const namedEntries: Rule = {
   name: "entries-are-found-by-name",
   file: FILE,
   reason:
-    "Templates without names are called template-<index>. An object is found by the name of its entry, never by its position in a list. While the XR controls an object without that name, nothing is created. Without names the reference uses positions, and skips the functions.",
+    "Templates without names are called template-<index>, and objects are found by the names of their entries. While the XR controls an object without one, nothing is created. Without names the reference uses positions, and skips the functions.",
   applies: (vector) => !hasFunctions(vector) && (hasUnnamedTemplates(vector) || referenced(vector).some(isUnannotated)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -87,7 +87,7 @@ export const functionsAllTheSame: Rule = {
   name: "functions-run-all-the-same",
   file: FILE,
   reason:
-    "An object without the name of its entry is left alone, and the functions run. The reference then uses positions for all resources, and skips the functions.",
+    "An object without the name of its entry is left alone, and the functions run. The reference then uses positions, and skips the functions.",
   applies: (vector) => hasFunctions(vector) && referenced(vector).some(isUnannotated),
   // The vectors do not record the answers in this case.
   outcome: (vector, recorded) =>
@@ -100,7 +100,7 @@ export const functionsAllTheSame: Rule = {
 export const firstOfTwo: Rule = {
   name: "first-of-two-objects-of-an-entry",
   file: FILE,
-  reason: "Of two objects for one entry the first is used, and the other is left alone. The reference uses the last.",
+  reason: "Of two objects for one entry the first is used, and the other left alone. The reference uses the last.",
   applies: (vector) => hasFunctions(vector) && doubles(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -120,7 +120,7 @@ export const failedTemplates: Rule = {
   name: "failed-templates-are-not-passed-on",
   file: FILE,
   reason:
-    "Functions do not get the partial result of a failed template, and the XR is not ready. The reference passes it on as if it were complete, and a function can drop it.",
+    "Functions do not get the partial result of a failed template, and the XR is not ready. The reference passes it on as if it were complete.",
   applies: (vector) => hasFunctions(vector) && failedNames(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -141,7 +141,7 @@ export const failedKept: Rule = {
   name: "failed-templates-keep-their-objects",
   file: FILE,
   reason:
-    "If a template fails, the XR keeps the reference to its object, and the template yields no connection details. The reference implementation forgets the object, and publishes the details.",
+    "If a template fails, the XR keeps its reference to the object, and the template yields no connection details. The reference forgets the object, and publishes the details.",
   applies: (vector) => !hasFunctions(vector) && failedNames(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -159,7 +159,7 @@ export const objectKept: Rule = {
   name: "entries-keep-their-objects",
   file: FILE,
   reason:
-    "The existing object of an entry keeps its name, even if a function gives it another one. The reference creates a second object and forgets the first.",
+    "An existing object keeps its name, even if a function gives its entry another one. The reference creates a second object and forgets the first.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && otherwiseNamed(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -190,7 +190,7 @@ export const othersApplied: Rule = {
   name: "one-failure-leaves-the-others",
   file: FILE,
   reason:
-    "If a resource cannot be applied, the others are applied all the same, and the details of existing resources are published. The reference ends at the first failure.",
+    "If a resource cannot be applied, the others are, and the details of existing resources are published. The reference ends at the first failure.",
   applies: (vector) => !runFails(vector) && failedWrites(vector).length > 0 && allDesired(vector).length > 1,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -210,7 +210,7 @@ export const detailsFirst: Rule = {
   name: "details-do-not-wait-for-readiness",
   file: FILE,
   reason:
-    "A readiness check that cannot be evaluated leaves the XR unready, and its connection details are published. The reference publishes none.",
+    "A readiness check that cannot be evaluated leaves the XR unready, and its details are published. The reference publishes none.",
   applies: (vector) => !runFails(vector) && failingChecks(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {

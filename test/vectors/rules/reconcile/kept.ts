@@ -29,7 +29,7 @@ export const undesiredKept: Rule = {
   name: "undesired-resources-are-kept",
   file: FILE,
   reason:
-    "With functions, an existing resource that no step desires is retained with its reference, unless undesiredResources is Delete. The reference implementation deletes or forgets it.",
+    "With functions, an existing resource that no step desires is retained with its reference, unless undesiredResources is Delete. The reference deletes or forgets it.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && referenced(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -52,7 +52,7 @@ export const uncontrolledKept: Rule = {
   name: "uncontrolled-objects-stay-referenced",
   file: FILE,
   reason:
-    "The XR keeps the reference to an object that no template desires and that has lost its controller reference, and warns. Without the reference the controller could not find it again. The reference implementation forgets it.",
+    "The XR keeps its reference to an object that no template desires and that has lost its controller reference, and warns. The reference forgets the object.",
   applies: (vector) => !hasFunctions(vector) && uncontrolled(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -65,7 +65,7 @@ export const detailsComplete: Rule = {
   name: "details-of-templates-are-complete",
   file: FILE,
   reason:
-    "Templates alone are a complete statement: a published detail that no template names any more is removed. The reference publishes it again.",
+    "Templates alone are a complete statement: a detail that no template names any more is removed. The reference publishes it again.",
   applies: (vector) => !hasFunctions(vector) && Object.keys(publishedBefore(vector)).length > 0,
   outcome: (vector, recorded) => changed(recorded, (outcome) => settle(outcome, vector)),
 };
@@ -75,7 +75,7 @@ export const renamedInPlace: Rule = {
   name: "renamed-in-place",
   file: FILE,
   reason:
-    "An object that is desired under another entry's name moves to that entry unchanged. The reference deletes and creates it again.",
+    "An object that is desired under another entry's name moves to that entry. The reference deletes and creates it again.",
   applies: (vector) => hasFunctions(vector) && !runFails(vector) && renamed(vector).length > 0,
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
@@ -100,7 +100,7 @@ export const namesFirst: Rule = {
   name: "names-are-ours",
   file: FILE,
   reason:
-    "A resource without a name gets one from the XR's UID and its entry, which is recorded. The reference asks the server for a name, or records none and never finds the object again.",
+    "A resource without a name gets one from the XR's UID and its entry. The reference asks the server for a name, or records none and never finds the object again.",
   applies: (vector) => !runFails(vector) && (isNameless(vector) || dryRunFails(vector)),
   outcome: (vector, recorded) =>
     changed(recorded, (outcome) => {
