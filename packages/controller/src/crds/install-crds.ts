@@ -82,9 +82,13 @@ export async function installCrd(
         `alone; remove that program first, or label the CRD ${PART_OF_LABEL.join("=")} to hand it over`,
     );
   }
-  const apply = { fieldManager: FIELD_MANAGERS.install, signal };
-  const applied = await new ApplyCache().apply(client, desired, existing, apply);
-  let { object } = applied;
+  const options = { fieldManager: FIELD_MANAGERS.install };
+  const isInstalled = existing !== undefined && new ApplyCache().isApplied(desired, existing, options);
+  // With its UID, a CRD that was deleted meanwhile is not created again.
+  const intent = existing && { ...desired, metadata: { ...desired.metadata, uid: existing.metadata.uid } };
+  let object = isInstalled
+    ? existing
+    : await client.apply(intent ?? desired, { ...options, ...(signal && { signal }) });
   const end = performance.now() + ESTABLISH_TIMEOUT_MS;
   while (!isTrue(object, "Established")) {
     if (performance.now() > end) {
@@ -97,5 +101,5 @@ export async function installCrd(
     await sleep(CHECK_MS, undefined, signal && { signal });
     object = (await findLive({ client }, reference, signal)) ?? object;
   }
-  return applied.written;
+  return !isInstalled;
 }

@@ -17,8 +17,8 @@ export interface CacheBytes {
   readonly required: CacheBudget;
 }
 
-/** @param heapBytes the limit of V8's heap */
-export function cacheBytes(heapBytes: number = getHeapStatistics().heap_size_limit): CacheBytes {
+export function cacheBytes(): CacheBytes {
+  const heapBytes = getHeapStatistics().heap_size_limit;
   return {
     composed: new CacheBudget(heapBytes * COMPOSED_PART),
     kindBytes: heapBytes * KIND_PART,

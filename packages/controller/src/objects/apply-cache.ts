@@ -1,26 +1,16 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, type JsonObject, type JsonValue, type KubernetesObject, newObject, sameJson } from "@xfn/json";
-import type { Client, LiveObject } from "@xfn/kubernetes";
+import type { LiveObject } from "@xfn/kubernetes";
 import { appliedFields, lastApplied, project } from "./applied-fields.ts";
 
-/** Options of {@link ApplyCache.apply}. */
+/** The manager of an apply, and the part of the object that it writes. */
 export interface ApplyOptions {
   readonly fieldManager: string;
   readonly subresource?: "status" | undefined;
-  /** Fails with `Conflict` if the object has changed since it was observed. */
-  readonly onlyIfUnchanged?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The result of {@link ApplyCache.apply}. */
-export interface ApplyResult {
-  readonly object: LiveObject;
-  /** False if the object was already as desired, so that no request was sent. */
-  readonly written: boolean;
 }
 
 /**
- * Sends a server-side apply only if it changes something.
+ * Tells whether a server-side apply would change something.
  *
  * The decision is safe because it uses `managedFields` of the observed object. An apply changes an object only if it
  * sets a field to another value, takes over a field, or gives one up. It changes nothing if the manager owns exactly
@@ -34,30 +24,6 @@ export interface ApplyResult {
  */
 export class ApplyCache {
   readonly #sent: Map<string, { intent: string; owned: string }> = new Map();
-
-  /**
-   * @param intent every field that the manager must own, and no other
-   * @param observed the object as last read; undefined to create it
-   * @throws {ApiError} also `Conflict` if the observed object was deleted, or replaced by another one with the same
-   *   name
-   */
-  async apply(
-    client: Client,
-    intent: KubernetesObject,
-    observed: LiveObject | undefined,
-    options: ApplyOptions,
-  ): Promise<ApplyResult> {
-    const { fieldManager, subresource, signal } = options;
-    if (observed !== undefined && this.isApplied(intent, observed, options))
-      return { object: observed, written: false };
-    const object = await client.apply(observed === undefined ? intent : pinned(intent, observed, options), {
-      fieldManager,
-      ...(subresource && { subresource }),
-      ...(signal && { signal }),
-    });
-    this.record(intent, object, options);
-    return { object, written: true };
-  }
 
   /** Whether an apply would change nothing. */
   isApplied(intent: KubernetesObject, observed: LiveObject, options: ApplyOptions): boolean {
@@ -98,15 +64,6 @@ function isAsOwned(intent: KubernetesObject, object: LiveObject, options: ApplyO
 
 function keyOf({ metadata }: LiveObject, { subresource = "" }: { subresource?: string | undefined }): string {
   return `${metadata.uid}/${subresource}`;
-}
-
-/** The UID prevents the apply from recreating a deleted object, and from changing another object with the same name. */
-function pinned(
-  intent: KubernetesObject,
-  { metadata: { uid, resourceVersion } }: LiveObject,
-  { onlyIfUnchanged = false }: ApplyOptions,
-): KubernetesObject {
-  return { ...intent, metadata: { ...intent.metadata, uid, ...(onlyIfUnchanged && { resourceVersion }) } };
 }
 
 /** Fields that never appear in `managedFields`. */

@@ -1,6 +1,5 @@
 import type { KubernetesObject } from "@xfn/json";
 import { ApiError, type Client, isApiError, type LiveObject } from "@xfn/kubernetes";
-import type { ApplyCache } from "../objects/apply-cache.ts";
 import { describeReference, objectKey } from "../objects/references.ts";
 import type { Action, Guard } from "./action.ts";
 import { inParallel } from "./in-parallel.ts";
@@ -74,7 +73,6 @@ export async function executeOrThrow<As extends string>(
  * Executes one write with the controller's own rights.
  *
  * @param action undefined if nothing must be written
- * @param applies records what the server stored for an apply
  * @returns the object as the server stored it; undefined if nothing was written or remains
  * @throws {ApiError} `NotFound` if an object to patch no longer exists
  */
@@ -82,14 +80,10 @@ export async function executeOne(
   { client }: { readonly client: Client },
   action: Action | undefined,
   signal: AbortSignal,
-  applies?: Pick<ApplyCache, "record">,
 ): Promise<LiveObject | undefined> {
   if (action === undefined) return undefined;
   const execution = { actors: { own: { client } }, signal, onResult: requireFound };
-  const object = (await executeOrThrow(planInOrder("write", [action]), execution)).latest(action.on);
-  if (object !== undefined && action.do === "apply")
-    applies?.record(action.intent, object, { fieldManager: action.manager });
-  return object;
+  return (await executeOrThrow(planInOrder("write", [action]), execution)).latest(action.on);
 }
 
 /** Use it as `onResult` if a plan must end when an object to patch no longer exists. @throws {ApiError} `NotFound` */

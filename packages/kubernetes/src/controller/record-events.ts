@@ -10,12 +10,11 @@ export interface EventRecorderOptions {
   readonly onDrop?: ((reason: string) => void) | undefined;
   /** Milliseconds since the epoch. */
   readonly now?: (() => number) | undefined;
-  /** Time between two writes of an event's count, in milliseconds. Default 30 s. */
-  readonly repeatMs?: number | undefined;
 }
 
 // Within this time, client-go too counts equal events on the first.
 const SERIES_MS = 10 * 60_000;
+/** Time between two writes of an event's count. */
 const REPEAT_MS = 30_000;
 const SWEEP_MS = 5_000;
 // 1,000 waiting events take some MB. If more arrive than the server accepts, the rest is dropped.
@@ -43,14 +42,12 @@ class SeriesRecorder implements EventRecorder {
   readonly #objects = new Map<string, ObjectEvents>();
   readonly #onDrop: ((reason: string) => void) | undefined;
   readonly #now: () => number;
-  readonly #repeatMs: number;
   #dropped = 0;
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(client: Client, source: string, { onDrop, now = Date.now, repeatMs = REPEAT_MS }: EventRecorderOptions) {
+  constructor(client: Client, source: string, { onDrop, now = Date.now }: EventRecorderOptions) {
     this.#onDrop = onDrop;
     this.#now = now;
-    this.#repeatMs = repeatMs;
     this.#writer = new EventWriter({
       client,
       source,
@@ -120,7 +117,7 @@ class SeriesRecorder implements EventRecorder {
   #sweep(): void {
     const now = this.#now();
     for (const [key, series] of this.#series) {
-      if (series.count > series.written && now - series.writtenAt >= this.#repeatMs) this.#writer.add(series);
+      if (series.count > series.written && now - series.writtenAt >= REPEAT_MS) this.#writer.add(series);
       else if (now - series.last > SERIES_MS) this.#series.delete(key);
     }
     for (const [key, { last }] of this.#objects) if (now - last > SERIES_MS) this.#objects.delete(key);

@@ -82,10 +82,10 @@ export function parseImageName(text: string, options: ImageNameOptions = {}): Im
 }
 
 /** As `parseImageName`; undefined if the text is not an image name. */
-export function tryParseImageName(text: string, options: ImageNameOptions = {}): ImageName | undefined {
+export function tryParseImageName(text: string): ImageName | undefined {
   if (text === LAYOUT_PREFIX) return undefined;
   if (isLayoutName(text)) return parseLayoutName(text);
-  const read = readReference(text, options);
+  const read = readReference(text, {});
   return typeof read === "string" ? undefined : read;
 }
 

@@ -10,8 +10,6 @@ import { WasmProcess } from "./wasm-process.ts";
 export interface WasmOptions {
   /** The largest output of a function, in bytes. Default {@link DEFAULT_OUTPUT_BYTES}. */
   readonly maxOutputBytes?: number | undefined;
-  /** The largest number of processes. Further calls wait. Default: two for each processor, at least four. */
-  readonly maxProcesses?: number | undefined;
   /** Idle timeout of a process, in milliseconds. Default: one minute. */
   readonly idleMs?: number | undefined;
   /**
@@ -52,6 +50,8 @@ interface Pooled {
 }
 
 const DEFAULT_IDLE_MS = 60_000;
+/** Further calls wait for a process. */
+const MAX_PROCESSES = Math.max(4, 2 * availableParallelism());
 
 /**
  * Runs modules as functions, each call in a fresh instance. A process compiles one module once, and runs one call at a
@@ -60,7 +60,6 @@ const DEFAULT_IDLE_MS = 60_000;
 export class WasmFunctions {
   readonly maxOutputBytes: number;
   readonly #options: WasmOptions;
-  readonly #maxProcesses: number;
   readonly #pool = new Set<Pooled>();
   readonly #waiting: PromiseWithResolvers<void>[] = [];
   #closed = false;
@@ -69,7 +68,6 @@ export class WasmFunctions {
   constructor(options: WasmOptions = {}) {
     this.#options = options;
     this.maxOutputBytes = Math.min(options.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES, MAX_PAYLOAD_BYTES);
-    this.#maxProcesses = options.maxProcesses ?? Math.max(4, 2 * availableParallelism());
   }
 
   get count(): number {
@@ -159,7 +157,7 @@ export class WasmFunctions {
 
   /** Starts a process. At the limit, it replaces an idle process of another module. */
   #start(key: string, call: WasmCall, memoryBytes: number): Pooled | undefined {
-    if (this.#pool.size >= this.#maxProcesses) {
+    if (this.#pool.size >= MAX_PROCESSES) {
       const idle = [...this.#pool].find(({ busy }) => !busy);
       if (idle === undefined) return undefined;
       this.#remove(idle);

@@ -32,7 +32,8 @@ test.each(["at once", "after its finalizers"])(
     const memory = emptyMemory("uid-XR", () => 0);
     const intent = { apiVersion: "example.org/v1", kind: "Widget", metadata: { name: "a" }, spec: { cpu: "1000m" } };
     const options = { fieldManager: "m" };
-    const { object: applied } = await memory.applies.apply(client as Client, intent, undefined, options);
+    const applied = await (client as Client).apply(intent, options);
+    memory.applies.record(intent, applied, options);
     expect(memory.applies.isApplied(intent, applied, options)).toBe(true);
     const actor = { client } as Actor;
     const shown = new Shown(NO_CALLBACKS);
