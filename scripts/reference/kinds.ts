@@ -17,6 +17,9 @@ const CRDS = [
 // Deeper fields have pages of their own: `kubectl explain` and docs/reference/composition.md.
 const DEPTH = 2;
 
+/** The number of common fields from which a list refers to an earlier kind. */
+const SHARED = 3;
+
 interface Schema {
   readonly type?: string;
   readonly description?: string;
@@ -51,25 +54,31 @@ reference of their own, and \`kubectl explain\` shows all fields. A \`*\` marks 
 ${crds.map((crd) => section(crd, earlier)).join("")}`;
 }
 
-/** A kind's table. Rows that make up the whole table of an earlier kind, such as a package's, are not repeated. */
+/** A kind's list. Fields that an earlier kind has too, such as a package's, are named and not described again. */
 function section({ spec }: Crd, earlier: Map<string, readonly string[][]>): string {
   const { group, scope, names, versions } = spec;
   const schema = versions[0]?.schema.openAPIV3Schema;
   const rows = fieldsOf(schema?.properties?.["spec"], "", 1);
-  const keys = new Set(rows.map(String));
-  const [base, known = []] =
-    [...earlier].find(([, other]) => other.length > 2 && other.every((row) => keys.has(String(row)))) ?? [];
-  earlier.set(names.kind, rows);
-  const own = rows.filter((row) => !known.some((other) => String(other) === String(row)));
+  const commonWith = (other: readonly string[][]): string[][] => {
+    const keys = new Set(other.map(String));
+    return rows.filter((row) => keys.has(String(row)));
+  };
+  const [base = "", known = []] =
+    [...earlier].toSorted(([, a], [, b]) => commonWith(b).length - commonWith(a).length)[0] ?? [];
+  const common = commonWith(known).length >= SHARED ? commonWith(known) : [];
+  if (!earlier.has(names.kind)) earlier.set(names.kind, rows);
+  const own = rows.filter((row) => !common.includes(row)).map(([field, type, note]) => `- ${field} (${type})${note}\n`);
+  const link = `[${base}](#${base.toLowerCase()})`;
+  if (common.length > 0 && common.length === known.length) own.unshift(`- the fields of ${link}\n`);
+  else if (common.length > 0) own.unshift(`- ${common.map(([field]) => field).join(", ")}: as of ${link}\n`);
   const short = names.shortNames === undefined ? "" : `, short ${names.shortNames.join(", ")}`;
   const about = schema?.description === undefined ? "" : `${schema.description}\n\n`;
-  const as =
-    base === undefined ? "" : `\nThe fields of [${base}](#${base.toLowerCase()})${own.length === 0 ? "." : ", and:"}\n`;
+  const list = own.length === 0 ? "" : `\n${own.join("")}`;
   return `
 ## ${names.kind}
 
 ${about}\`${group}\`, ${versions.map(({ name }) => `\`${name}\``).join(", ")}; ${scope}; \`${names.plural}\`${short}
-${as}${own.length === 0 ? "" : `\n${own.map(([field, type, note]) => `- ${field} (${type})${note}\n`).join("")}`}`;
+${list}`;
 }
 
 function fieldsOf(schema: Schema | undefined, prefix: string, depth: number): string[][] {
