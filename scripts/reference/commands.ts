@@ -48,10 +48,14 @@ function sharedFlags(sections: readonly Section[]): ReadonlyMap<string, HelpRow>
   return new Map([...byText].flatMap(([key, [first, ...more]]) => (first && more.length > 0 ? [[key, first]] : [])));
 }
 
+/** The flags of one line. */
+const MAX_NAMED = 20;
+
 function printed({ title, usage, description, rows }: Section, shared: ReadonlyMap<string, HelpRow>): string {
   const own = rows.filter((row) => !shared.has(keyOf(row)));
   const named = rows.filter((row) => shared.has(keyOf(row))).map(({ term }) => `\`${/--[\w-]+/.exec(term)?.[0]}\``);
-  const also = named.length === 0 ? "" : `- [also](#flags-of-several-commands) ${named.join(", ")}\n`;
+  const groups = Object.values(Object.groupBy(named, (_, index) => Math.floor(index / MAX_NAMED)));
+  const also = groups.map((flags = []) => `- [also](#flags-of-several-commands) ${flags.join(", ")}\n`).join("");
   return `
 ## ${title}
 

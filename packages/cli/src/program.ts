@@ -8,6 +8,7 @@ import { addImages } from "./commands/images.ts";
 import { addInit } from "./commands/init.ts";
 import { addInspect } from "./commands/inspect.ts";
 import { addLogin, addLogout } from "./commands/login.ts";
+import { addOperation } from "./commands/operation.ts";
 import { addPull } from "./commands/pull.ts";
 import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
@@ -33,6 +34,7 @@ const COMMANDS = [
   addLogout,
   addXpkg,
   addRollout,
+  addOperation,
   addInit,
   addTypes,
   addValidate,

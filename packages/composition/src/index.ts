@@ -21,7 +21,14 @@ export { connectionDetailName } from "./api/detail-names.ts";
 export { isPackageReference, PACKAGE_REFERENCE } from "./api/image-reference.ts";
 export { ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE } from "./api/labels.ts";
 export { type Layout, machineryOf, machineryPath, publishesDetails, specWith } from "./api/machinery.ts";
-export { OPERATION_API_VERSION, OPERATION_SPEC_OPEN_API, type Operation, parseOperation } from "./api/operation.ts";
+export {
+  OPERATION_API_VERSION,
+  OPERATION_SPEC_OPEN_API,
+  type Operation,
+  parseOperation,
+  WATCHED_RESOURCE,
+  withWatchedResource,
+} from "./api/operation.ts";
 export { checkComposition, documentOf, parseComposition } from "./api/parse-composition.ts";
 export { COMPOSITION_SPEC_OPEN_API } from "./api/spec.ts";
 export {

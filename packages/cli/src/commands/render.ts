@@ -14,12 +14,13 @@ import {
 } from "@xfn/program/settings";
 import { usageError } from "../errors/cli-error.ts";
 import { type RenderOptions, TRACE_FORMS } from "../render/render-options.ts";
+import type { Output } from "../terminal/output.ts";
 import { warning } from "../terminal/warning.ts";
 import { type CommandContext, declareCommand } from "./command-context.ts";
 import { REGISTRY_SETTINGS, RUNNER_SETTINGS } from "./shared-settings.ts";
 
 /** Flags that xfn accepts for scripts that were written for `crossplane render`. */
-interface PeerFlags {
+export interface PeerFlags {
   readonly maxConcurrency?: string;
   readonly crossplaneBinary?: string;
   readonly crossplaneVersion?: string;
@@ -153,23 +154,28 @@ export function addRender(context: CommandContext): void {
     run: async (flags, xr: string, composition: string, functions?: string) => {
       checkRunnerFlags(flags);
       checkReplayFlags(flags);
-      for (const flag of ["crossplaneBinary", "crossplaneVersion"] as const)
-        if (flags[flag] !== undefined)
-          output.note(warning(`--${RENDER_SETTINGS[flag].name} has no effect: xfn itself renders`));
+      noteEngineFlags(flags, output);
       const { runRender } = await import("../render/render.ts");
       return await runRender({ xr, composition, functions }, { ...flags, ...traceOptions(flags) }, output);
     },
   });
 }
 
+/** Warns of flags that choose what renders. */
+export function noteEngineFlags(flags: PeerFlags, output: Output): void {
+  for (const flag of ["crossplaneBinary", "crossplaneVersion"] as const)
+    if (flags[flag] !== undefined)
+      output.note(warning(`--${RENDER_SETTINGS[flag].name} has no effect: xfn itself renders`));
+}
+
 /** The first of these flags that has another value than its default. */
-function given(flags: RenderOptions, keys: readonly (keyof RenderOptions)[]): string | undefined {
+function given(flags: Partial<RenderOptions>, keys: readonly (keyof RenderOptions)[]): string | undefined {
   const key = keys.find((one) => flags[one] !== undefined && flags[one] !== RENDER_SETTINGS[one].standard);
   return key && `--${RENDER_SETTINGS[key].name}`;
 }
 
-// A flag without an effect is a mistake of the user.
-function checkRunnerFlags(flags: RenderOptions): void {
+/** A flag without an effect is a mistake of the user. @throws CliError `Usage` */
+export function checkRunnerFlags(flags: Partial<RenderOptions>): void {
   if (flags.runner === undefined) {
     const flag = given(flags, ["runnerTokenFile", "runnerCa", "runnerCert", "runnerKey", "runnerServerName"]);
     if (flag !== undefined) throw usageError(`${flag} requires --runner ENDPOINT`);

@@ -11,8 +11,12 @@ export interface InputPath {
 }
 
 /** The files and folders that a render reads, in the order of the command line. */
-export function inputPaths(files: RenderFiles, options: RenderOptions): readonly InputPath[] {
+export function inputPaths(
+  files: Partial<RenderFiles> & { readonly operation?: string },
+  options: Partial<RenderOptions>,
+): readonly InputPath[] {
   const named: readonly (readonly [name: string, paths: readonly (string | undefined)[]])[] = [
+    ["OPERATION", [files.operation]],
     ["XR", [files.xr]],
     ["COMPOSITION", [files.composition]],
     ["FUNCTIONS", [files.functions]],

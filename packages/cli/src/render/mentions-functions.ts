@@ -27,7 +27,7 @@ export function mentionsOnlyRunning(file: string): boolean {
 }
 
 /** Guesses whether a render needs containers. A wrong guess prepares them in vain, or later. */
-export function needsContainers({ composition, functions }: RenderFiles): boolean {
+export function needsContainers({ composition, functions }: Pick<RenderFiles, "composition" | "functions">): boolean {
   return mentionsFunctions(composition) && !(functions !== undefined && mentionsOnlyRunning(functions));
 }
 

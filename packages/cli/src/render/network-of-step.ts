@@ -1,6 +1,6 @@
 import { stepsOf, traitsOf } from "@xfn/composition";
 import { networkHint } from "../terminal/network-hint.ts";
-import type { RenderInputs } from "./render-inputs.ts";
+import type { ResolvedImages } from "./step-images.ts";
 
 /**
  * The way out for a step without a network whose function asked for something of it; undefined if its texts do not say
@@ -9,7 +9,7 @@ import type { RenderInputs } from "./render-inputs.ts";
  * @param texts - its messages and the end of its stderr
  */
 export function stepNetworkHint(
-  { composition, functions }: Pick<RenderInputs, "composition" | "functions">,
+  { composition, functions }: Pick<ResolvedImages, "composition" | "functions">,
   name: string,
   texts: readonly (string | undefined)[],
 ): string | undefined {

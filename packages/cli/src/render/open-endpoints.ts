@@ -3,9 +3,11 @@ import type { FunctionRunner, WebhookCaller } from "@xfn/pipeline";
 import type { CallProgress } from "../runner/call-progress.ts";
 import type { LazyRunner } from "../runner/lazy-runner.ts";
 import type { FunctionConnections } from "./function-connections.ts";
-import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
 import type { Endpoints } from "./run-plan.ts";
+import type { ResolvedImages } from "./step-images.ts";
+
+type EndpointOptions = Pick<RenderOptions, "pull" | "freshFunctions" | "maxOutput">;
 
 export interface EndpointTools {
   readonly runner: LazyRunner;
@@ -17,8 +19,8 @@ export interface EndpointTools {
 
 /** Opens the callers that the steps of a Composition need, and loads the code of no other. */
 export async function openEndpoints(
-  inputs: RenderInputs,
-  options: RenderOptions,
+  inputs: ResolvedImages,
+  options: EndpointOptions,
   tools: EndpointTools,
 ): Promise<Endpoints> {
   const { runner, progress } = tools;
@@ -44,8 +46,8 @@ export async function openEndpoints(
 
 // Loaded on demand: most Compositions need no gRPC.
 async function functionConnections(
-  { functions, built }: RenderInputs,
-  { pull, freshFunctions: fresh = false }: RenderOptions,
+  { functions, built }: ResolvedImages,
+  { pull, freshFunctions: fresh = false }: EndpointOptions,
   { runner, signal, closing }: EndpointTools,
 ): Promise<FunctionConnections> {
   const { FunctionConnections } = await import("./function-connections.ts");
@@ -53,7 +55,7 @@ async function functionConnections(
   return closing.adopt(new FunctionConnections(input), (connections) => connections.close());
 }
 
-async function webhookCaller({ maxOutput }: RenderOptions, { closing }: EndpointTools): Promise<WebhookCaller> {
+async function webhookCaller({ maxOutput }: EndpointOptions, { closing }: EndpointTools): Promise<WebhookCaller> {
   const { createWebhookCaller } = await import("@xfn/pipeline/webhook");
   return closing.adopt(createWebhookCaller({ maxOutputBytes: maxOutput }), (webhooks) => webhooks.close());
 }

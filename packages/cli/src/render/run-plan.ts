@@ -20,6 +20,7 @@ import { warning } from "../terminal/warning.ts";
 import { stepNetworkHint } from "./network-of-step.ts";
 import type { RenderInputs } from "./render-inputs.ts";
 import type { RenderOptions } from "./render-options.ts";
+import type { ResolvedImages } from "./step-images.ts";
 import { withTrace } from "./with-trace.ts";
 
 /** The result of a render, ready to print. */
@@ -75,10 +76,8 @@ async function renderWithTimeout(
   callers: Callers,
   onRecord: RenderInput["onRecord"],
 ): Promise<Rendered> {
-  const timeout = AbortSignal.timeout(options.timeout);
   const { credentials, stderrOf } = endpoints;
-  try {
-    const signal = AbortSignal.any([interrupt, timeout]);
+  return await inTime(inputs, options.timeout, interrupt, async (signal) => {
     const { pipeline, functions: _, built: _built, keyWarnings, ...input } = inputs;
     const result = await render({
       ...input,
@@ -94,13 +93,7 @@ async function renderWithTimeout(
     // After a fatal result, functions that would have exposed a key did not run.
     const warnings = isFatal ? [] : keyWarnings(result.exposedByFunctions).map(warning);
     return { product, notes: [...warnings, ...notesOn(result, stderrOf, inputs)], isFatal };
-  } catch (error) {
-    if (timeout.aborted && !interrupt.aborted) throw timedOut(options.timeout, error);
-    if (error instanceof PipelineError && error.step !== undefined && error.stderr !== undefined) {
-      const hint = stepNetworkHint(inputs, error.step, [error.stderr]);
-      const details = [...functionStderr(error.stderr), ...(hint === undefined ? [] : [hint])];
-      throw new CliError("Failed", error.message, { details, cause: error });
-    }
+  }).catch((error: unknown) => {
     if (error instanceof PipelineError && WRONG_INPUT.includes(error.code)) {
       // As in `crossplane render`, where input that does not fit is a failed run.
       if (inputs.pipeline !== undefined) throw new CliError("Failed", error.message, { cause: error });
@@ -108,6 +101,29 @@ async function renderWithTimeout(
       throw new InputError(error.message, { details: hint, cause: error });
     }
     throw error;
+  });
+}
+
+/**
+ * Stops a run of functions after a time in milliseconds.
+ *
+ * @throws CliError `Failed` after that time, or with the stderr of the function that failed
+ */
+export async function inTime<T>(
+  inputs: ResolvedImages,
+  timeoutMs: number,
+  interrupt: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    return await run(AbortSignal.any([interrupt, timeout]));
+  } catch (error) {
+    if (timeout.aborted && !interrupt.aborted) throw timedOut(timeoutMs, error);
+    if (!(error instanceof PipelineError) || error.step === undefined || error.stderr === undefined) throw error;
+    const hint = stepNetworkHint(inputs, error.step, [error.stderr]);
+    const details = [...functionStderr(error.stderr), ...(hint === undefined ? [] : [hint])];
+    throw new CliError("Failed", error.message, { details, cause: error });
   }
 }
 
@@ -135,10 +151,11 @@ function timedOut(timeoutMs: number, cause: unknown): CliError {
   return new CliError("Failed", message, { cause });
 }
 
-function notesOn(
-  { results, deleted, fatal }: RenderResult,
+/** The warnings of a run, and the end of what a function that returned a fatal result wrote to stderr. */
+export function notesOn(
+  { results, deleted = [], fatal }: Pick<RenderResult, "results" | "fatal"> & Partial<Pick<RenderResult, "deleted">>,
   stderrOf: (step: string) => string | undefined,
-  inputs: RenderInputs,
+  inputs: ResolvedImages,
 ): string[] {
   const paint = colours(process.stderr);
   const line = ({ severity, step, message }: StepResult): string => {

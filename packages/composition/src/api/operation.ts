@@ -1,4 +1,4 @@
-import type { ObjectMeta } from "@xfn/json";
+import { type JsonObject, listAt, type ObjectMeta, objectAt } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import { list } from "../api-schema/list.ts";
 import {
@@ -66,6 +66,26 @@ const OPERATION = object<{ metadata?: ObjectMeta; spec: WrittenOperation }>(
   { metadata: ANY_OBJECT, spec: required(SPEC, "the steps of the Operation") },
   { onUnknown: () => undefined },
 );
+
+/** The name by which functions require the object whose change a WatchOperation reports. */
+export const WATCHED_RESOURCE = "ops.crossplane.io/watched-resource";
+
+/** The spec of an Operation whose steps require a watched object. */
+export function withWatchedResource(
+  spec: JsonObject,
+  watched: { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly namespace?: string },
+): JsonObject {
+  const pipeline = listAt(spec, "pipeline").map((step) => {
+    if (!isObject(step)) return step;
+    const requirements = objectAt(step, "requirements");
+    const others = listAt(requirements, "requiredResources").filter(
+      (one) => !isObject(one) || one["requirementName"] !== WATCHED_RESOURCE,
+    );
+    const required = { requirementName: WATCHED_RESOURCE, ...watched };
+    return { ...step, requirements: { ...requirements, requiredResources: [...others, required] } };
+  });
+  return { ...spec, pipeline };
+}
 
 /**
  * Reads an Operation from a YAML or JSON document (see `readDocuments` of @xfn/json/document).

@@ -49,7 +49,7 @@ export class WatchedObjects implements OperationWatches {
   }
 
   stop(): void {
-    for (const name of [...this.#watches.keys()]) this.forget(name);
+    for (const name of this.#watches.keys()) this.forget(name);
   }
 
   #start(name: string, uid: string, key: string, { kind, namespace, labelSelector }: Selection): Watch {

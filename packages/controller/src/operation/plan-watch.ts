@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject, listAt, objectAt } from "@xfn/json";
+import { WATCHED_RESOURCE, withWatchedResource } from "@xfn/composition";
 import { apiVersionOf, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { WATCH_OPERATIONS } from "../kinds/operations.ts";
 import type { WatchedChange } from "../objects/context.ts";
@@ -9,13 +9,12 @@ import { creationOf, deletionOf, type Runs, templateSpec } from "./plan-runs.ts"
 
 // Names as in Crossplane.
 const LABEL_WATCH = "ops.crossplane.io/watchoperation";
-const WATCHED = "ops.crossplane.io/watched-resource";
 /** The version of a deleted object. */
 const DELETED_VERSION = "ops.crossplane.io/synthetic-deleted";
 
 /**
  * The number of unfinished Operations of one WatchOperation. Further changes wait, and the changes of one object are
- * merged into its last one, so that a burst of changes cannot fill the API server.
+ * merged into its last one. So a burst of changes cannot fill the API server.
  */
 const MAX_UNFINISHED = 100;
 
@@ -78,21 +77,10 @@ function creation(operation: LiveObject, kind: ResourceKind, change: WatchedChan
   return creationOf(operation, spec, {
     name: nameOf(operation, kind, change),
     labels: { [LABEL_WATCH]: labelValue(operation.metadata.name) },
-    annotations: Object.fromEntries(annotations.map(([key, value]) => [`${WATCHED}-${key.toLowerCase()}`, value])),
-    spec: withRequirement(templateSpec(spec), { requirementName: WATCHED, ...watched }),
+    annotations: Object.fromEntries(
+      annotations.map(([key, value]) => [`${WATCHED_RESOURCE}-${key.toLowerCase()}`, value]),
+    ),
+    spec: withWatchedResource(templateSpec(spec), watched),
     why: change.isDeleted ? "a watched object was deleted" : "a watched object changed",
   });
-}
-
-/** Gives the watched object to each step. */
-function withRequirement(spec: JsonObject, required: JsonObject): JsonObject {
-  const pipeline = listAt(spec, "pipeline").map((step) => {
-    if (!isObject(step)) return step;
-    const requirements = objectAt(step, "requirements");
-    const others = listAt(requirements, "requiredResources").filter(
-      (one) => !isObject(one) || one["requirementName"] !== WATCHED,
-    );
-    return { ...step, requirements: { ...requirements, requiredResources: [...others, required] } };
-  });
-  return { ...spec, pipeline };
 }

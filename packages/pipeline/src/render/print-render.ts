@@ -17,11 +17,14 @@ export interface PrintOptions {
   format?: "yaml" | "json";
 }
 
+/** The printed parts of a render. */
+type PrintedResult = Pick<RenderResult, "composite" | "fullComposite" | "resources" | "results" | "events" | "context">;
+
 /**
  * Prints a render like `crossplane render`: YAML documents, each after a `---`, or a JSON list. The XR, the composed
  * resources by entry name, then the results. Fields are in alphabetical order, as in other Kubernetes tools.
  */
-export function printRender(result: RenderResult, options: PrintOptions = {}): string {
+export function printRender(result: PrintedResult, options: PrintOptions = {}): string {
   const documents: JsonObject[] = [
     options.includeFullXR ? result.fullComposite : result.composite,
     ...result.resources,
