@@ -57,7 +57,8 @@ async function listPages(
   const what = `list ${kind.plural}`;
   const base = resourcePath(kind, options.namespace);
   const { signal, metadataOnly = false, as, maxItems = Infinity, maxBytes = Infinity } = options;
-  const transform = metadataOnly ? (object: LiveObject) => metadataOf(kind, object) : options.transform?.();
+  const own = options.transform?.();
+  const transform = metadataOnly ? (object: LiveObject) => (own ?? unchanged)(metadataOf(kind, object)) : own;
   const request = { what, verb: "list", method: "GET", accept: acceptOf(metadataOnly, "List"), signal, as };
   const items: LiveObject[] = [];
   let bytes = 0;
@@ -108,6 +109,8 @@ function acceptOf(metadataOnly: boolean, suffix: "" | "List"): string | undefine
   if (!metadataOnly) return undefined;
   return `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1,application/json`;
 }
+
+const unchanged = (object: LiveObject): LiveObject => object;
 
 /** The metadata of an object as one of its own kind, whichever form the server sent. */
 function metadataOf(kind: ResourceKind, { metadata }: LiveObject): LiveObject {

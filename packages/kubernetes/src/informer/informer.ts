@@ -59,6 +59,11 @@ export interface InformerOptions {
   /** Caches only `apiVersion`, `kind` and `metadata` of each object. */
   readonly metadataOnly?: boolean | undefined;
   /**
+   * Returns the part of an object that the cache keeps, as a copy. It must have the name, namespace, UID and resource
+   * version. Users with the same function share an informer. Default: everything that the server sends.
+   */
+  readonly project?: ((object: LiveObject) => LiveObject) | undefined;
+  /**
    * Selects objects to cache whole. The cache has stubs of the others: apiVersion, kind, name, namespace, UID, resource
    * version and controller. Users with the same function share an informer. Default: all.
    */

@@ -19,6 +19,7 @@ export class KindInformer implements Informer, Sink {
   readonly #subscribers = new Set<InformerHandlers>();
   readonly #stopping = new AbortController();
   readonly #whole: WholeObjects;
+  readonly #project: (object: LiveObject) => LiveObject;
   readonly #firstList = Promise.withResolvers<void>();
   readonly #ended: Promise<void>;
   #synced = false;
@@ -29,6 +30,7 @@ export class KindInformer implements Informer, Sink {
     this.kind = kind;
     this.#onError = (error) => onError?.(error, kind);
     this.#whole = new WholeObjects(options);
+    this.#project = options.project ?? ((object) => object);
     this.cache = new ObjectCache(
       {
         added: (object) => this.#notifyAll((subscriber) => subscriber.added?.(object)),
@@ -89,13 +91,14 @@ export class KindInformer implements Informer, Sink {
     // Nothing keeps a deleted object.
     if (type === "DELETED") return this.cache.apply({ type, object });
     const { name, namespace } = object.metadata;
-    this.cache.apply({ type, object: this.#whole.ofChange(object, this.cache.get(name, namespace)) });
+    const before = this.cache.get(name, namespace);
+    this.cache.apply({ type, object: this.#whole.ofChange(this.#project(object), before) });
   }
 
   beginList(): ((object: LiveObject) => LiveObject) | undefined {
-    if (this.#whole.isUnbounded) return undefined;
+    if (this.#whole.isUnbounded) return this.#project;
     this.#whole.beginList();
-    return (object) => this.#whole.ofList(object);
+    return (object) => this.#whole.ofList(this.#project(object));
   }
 
   isWhole(object: LiveObject): boolean {

@@ -456,3 +456,25 @@ test("informers share a budget, and one that ends gives its part back", async ()
   await informers.stop();
   expect(budget.usedBytes).toBe(0);
 });
+
+test("a projection decides what the cache keeps of listed and of watched objects", async () => {
+  const { client } = scriptedClient([
+    { list: [thing("a", 1)], version: "1" },
+    { watch: [added(thing("b", 2))], last: "hang" },
+  ]);
+  const informers = startInformers(client, { backoff: BACKOFF });
+  const project = ({ apiVersion, kind, metadata }: LiveObject): LiveObject => ({
+    apiVersion,
+    kind,
+    metadata: { ...metadata, uid: "projected" },
+  });
+  const { informer } = informers.acquire(THING, { project });
+  try {
+    await expect
+      .poll(() => informer.cache.list().map(({ metadata }) => metadata.uid))
+      .toEqual(["projected", "projected"]);
+    expect(informers.acquire(THING).informer).not.toBe(informer);
+  } finally {
+    await informers.stop();
+  }
+});

@@ -27,9 +27,10 @@ export function startInformers(client: Client, options: InformersOptions = {}): 
 
 function keyOf({ group, version, plural }: ResourceKind, options: InformerOptions): string {
   const { labelSelector = "", fieldSelector = "", namespace = "", metadataOnly = false } = options;
-  const { maxBytes, keepWhole, budget } = options;
+  const { maxBytes, keepWhole, budget, project } = options;
   const selection = [group, version, plural, labelSelector, fieldSelector, namespace, metadataOnly];
-  return JSON.stringify([...selection, maxBytes, keepWhole && numberOf(keepWhole), budget && numberOf(budget)]);
+  const numbered = [keepWhole, budget, project].map((one) => one && numberOf(one));
+  return JSON.stringify([...selection, maxBytes, ...numbered]);
 }
 
 const numbers = new WeakMap<object, number>();
