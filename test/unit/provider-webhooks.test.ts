@@ -31,8 +31,14 @@ webhooks:
 `;
 const CONVERSION = "  conversion: { strategy: Webhook, webhook: { conversionReviewVersions: [v1] } }\n";
 
-/** An active revision of a Provider with one CRD. @param conversion of the CRD */
-function providerWorld(conversion = CONVERSION) {
+/**
+ * An active revision of a Provider with one CRD.
+ *
+ * @param conversion of the CRD
+ * @param capabilities of the package; undefined if CRDs do not become ManagedResourceDefinitions
+ * @param existing further objects
+ */
+function providerWorld(conversion = CONVERSION, capabilities?: string, existing: readonly LiveObject[] = []) {
   const client = memoryClient([
     {
       apiVersion: "pkg.crossplane.io/v1",
@@ -40,6 +46,7 @@ function providerWorld(conversion = CONVERSION) {
       metadata: { name: "p", uid: "p", resourceVersion: "1" },
       spec: { image: IMAGE, desiredState: "Active", revision: 1 },
     },
+    ...existing,
   ]);
   const service = { namespace: "xfn-system", name: "first", port: 9443, caBundle: "Y2E=" };
   const listOf = (kind: string): LiveObject[] => [...client.objects.values()].filter((one) => one.kind === kind);
@@ -58,13 +65,15 @@ function providerWorld(conversion = CONVERSION) {
     packages: {
       read: async () => {
         state.reads += 1;
-        return await parsePackage(Buffer.from(`${META("Provider")}${CRD}${conversion}`), {
+        const meta = META("Provider").replace("[composition]", `[${capabilities ?? ""}]`);
+        return await parsePackage(Buffer.from(`${meta}${CRD}${conversion}`), {
           package: IMAGE,
           kind: "Provider",
         });
       },
     },
     namespace: "xfn-system",
+    managedResources: capabilities !== undefined,
     now: () => 0,
   } as unknown as PackageOptions;
   const markOf = (): string => state.service.name;
@@ -78,7 +87,7 @@ function providerWorld(conversion = CONVERSION) {
     find,
     status: (): JsonObject => find("ProviderRevision")?.["status"] as JsonObject,
     servedBy: (): unknown => {
-      const spec = find("CustomResourceDefinition")?.["spec"];
+      const spec = (find("ManagedResourceDefinition") ?? find("CustomResourceDefinition"))?.["spec"];
       const found = isObject(spec) ? spec["conversion"] : undefined;
       return (found as { webhook?: { clientConfig?: unknown } } | undefined)?.webhook?.clientConfig;
     },
@@ -104,6 +113,69 @@ test.each([
   delete w.status()["commonMetadataHash"];
   await w.settle();
   expect(w.reads).toBe(2);
+});
+
+test("with managed resources, the package's CRD becomes a definition, with the webhook of the runtime", async () => {
+  const w = providerWorld(CONVERSION, "");
+  await w.settle();
+  expect(w.find("CustomResourceDefinition")).toBeUndefined();
+  expect(w.find("ManagedResourceDefinition")).toMatchObject({
+    apiVersion: "apiextensions.crossplane.io/v1alpha1",
+    metadata: { name: "buckets.example.org", ownerReferences: [{ kind: "ProviderRevision", controller: true }] },
+    spec: { state: "Active", scope: "Cluster" },
+  });
+  expect(w.status()["objectRefs"]).toMatchObject([{ kind: "ManagedResourceDefinition", name: "buckets.example.org" }]);
+  expect(w.servedBy()).toMatchObject({ service: { name: "first" } });
+  w.service.name = "second";
+  await w.settle();
+  expect([w.servedBy(), w.reads]).toMatchObject([{ service: { name: "second" } }, 2]);
+});
+
+const BUCKETS = { name: "buckets.example.org", uid: "x", resourceVersion: "1" };
+const OWNED = [{ apiVersion: "pkg.crossplane.io/v1", kind: "ProviderRevision", name: "p", uid: "p", controller: true }];
+const state = (object: LiveObject | undefined): unknown => (object?.["spec"] as JsonObject | undefined)?.["state"];
+
+test.each(["safe-start", "Safe_Start", "SAFESTART"])(
+  "with the capability %s a definition is not active",
+  async (one) => {
+    const w = providerWorld("", one);
+    await w.settle();
+    expect(state(w.find("ManagedResourceDefinition"))).toBeUndefined();
+  },
+);
+
+test("a definition that is active stays so, although the new package starts safely", async () => {
+  const definition = {
+    apiVersion: "apiextensions.crossplane.io/v1alpha1",
+    kind: "ManagedResourceDefinition",
+    metadata: { ...BUCKETS, ownerReferences: OWNED },
+    spec: { state: "Active" },
+  };
+  const w = providerWorld("", "safe-start", [definition]);
+  await w.settle();
+  expect(state(w.find("ManagedResourceDefinition"))).toBe("Active");
+});
+
+test("the definition of a CRD that an earlier revision established is active", async () => {
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { ...BUCKETS, ownerReferences: OWNED },
+  };
+  const w = providerWorld("", "safe-start", [crd]);
+  await w.settle();
+  expect(state(w.find("ManagedResourceDefinition"))).toBe("Active");
+});
+
+test("a CRD of another owner has no definition", async () => {
+  const crd = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { ...BUCKETS, ownerReferences: [{ ...OWNED[0], name: "q", uid: "q" }] },
+  };
+  const w = providerWorld("", "", [crd]);
+  await expect(w.settle()).rejects.toThrow("cannot take over objects that another owner controls");
+  expect(w.find("ManagedResourceDefinition")).toBeUndefined();
 });
 
 test("admission webhooks are installed once a runtime serves them, and are deleted with it", async () => {

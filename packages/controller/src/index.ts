@@ -13,6 +13,7 @@ export { publicationReconciler } from "./definition/reconcile-publication.ts";
 export { type Engine, type EngineOptions, type Reconcilers, startEngine } from "./engine/engine.ts";
 export { allowedWebhooks } from "./functions/allowed-webhooks.ts";
 export { pipelineInspector } from "./inspector/pipeline-inspector.ts";
+export { managedReconcilers } from "./managed/managed-reconcilers.ts";
 export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";
 export type { ComposedWatches, FunctionHost, PackageRegistry } from "./objects/context.ts";
 export { composedManager, FIELD_MANAGERS } from "./objects/field-managers.ts";

@@ -114,12 +114,19 @@ export function texts(value: string, help: string, extras: Extras = {}): Row<rea
 
 /** A switch. */
 export function toggle(help: string, extras: Extras = {}): Row<boolean> {
-  const read = ([text = ""]: readonly string[]): boolean => {
-    if (text === "true" || text === "1") return true;
-    if (text === "false" || text === "0") return false;
-    throw new Error(`${JSON.stringify(text)} must be true or false`);
-  };
+  const read = ([text = ""]: readonly string[]): boolean => truth(text);
   return { value: undefined, many: false, help, standard: false, shown: undefined, read, ...extras };
+}
+
+/** A switch that is on by default. `--name=false` turns it off. */
+export function toggleOff(help: string, extras: Extras = {}): Row<boolean> {
+  return one("[true|false]", help, truth, "true", extras);
+}
+
+function truth(text: string): boolean {
+  if (text === "true" || text === "1") return true;
+  if (text === "false" || text === "0") return false;
+  throw new Error(`${JSON.stringify(text)} must be true or false`);
 }
 
 /** The environment variable of a program's setting. */

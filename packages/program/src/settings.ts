@@ -27,6 +27,7 @@ export {
   text,
   texts,
   toggle,
+  toggleOff,
   variableOf,
 } from "./setting.ts";
 export {

@@ -3,10 +3,12 @@ import type { Kind } from "../kinds/define-kind.ts";
 import { OPERATION_KINDS } from "../kinds/operations.ts";
 import { USAGE_KINDS } from "../kinds/usages.ts";
 import {
+  ACTIVATION_POLICIES,
   COMPOSITIONS,
   DEFINITIONS,
   ENVIRONMENT_CONFIGS,
   FUNCTION_RUNTIMES,
+  MANAGED_DEFINITIONS,
   PACKAGE_KINDS,
   PROVIDER_RUNTIMES,
   RESOURCE_COMPOSITION_KINDS,
@@ -18,6 +20,11 @@ import {
 export interface ServedKinds {
   /** Packages, their revisions and their settings (`--enable-packages`). */
   readonly packages?: boolean | undefined;
+  /**
+   * ManagedResourceDefinitions and their activation, with packages (`--enable-custom-to-managed-resource-conversion`).
+   * Default: true.
+   */
+  readonly managedResources?: boolean | undefined;
   /** The runtimes of functions and providers, and their DeploymentRuntimeConfigs (`--enable-function-runtimes`). */
   readonly functionRuntimes?: boolean | undefined;
   /** InfrastructureDefinition, ApplicationDefinition, InfrastructurePublication (`--enable-resource-composition`). */
@@ -42,13 +49,14 @@ export function controllerCrds(served: ServedKinds = {}): KubernetesObject[] {
 /** The kinds of these CRDs. */
 export function kindsOf(served: ServedKinds): Kind<unknown>[] {
   const { packages = false, functionRuntimes = false, resourceComposition = false } = served;
-  const { usages = false, operations = false } = served;
+  const { usages = false, operations = false, managedResources = true } = served;
   return [
     DEFINITIONS,
     COMPOSITIONS,
     REVISIONS,
     ENVIRONMENT_CONFIGS,
     ...(packages ? PACKAGE_KINDS : []),
+    ...(packages && managedResources ? [MANAGED_DEFINITIONS, ACTIVATION_POLICIES] : []),
     ...(functionRuntimes ? [FUNCTION_RUNTIMES, PROVIDER_RUNTIMES] : []),
     ...(functionRuntimes && !packages ? [RUNTIME_CONFIGS] : []),
     ...(resourceComposition ? RESOURCE_COMPOSITION_KINDS : []),

@@ -1,4 +1,5 @@
 import { type Informer, type LiveObject, type Reconcile, type ResourceKind, WorkerSlots } from "@xfn/kubernetes";
+import type { ManagedReconcilers } from "../managed/managed-reconcilers.ts";
 import { isTrue } from "../objects/conditions.ts";
 import type {
   ComposedWatches,
@@ -35,6 +36,7 @@ import {
   type KindControllerOptions,
   type ReconcileObserver,
 } from "./kind-controller.ts";
+import { ManagedControllers } from "./managed-controllers.ts";
 import { OperationControllers, type OperationReconcilers } from "./operation-controllers.ts";
 import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
 import { RequiredObjectWatches } from "./required-watches.ts";
@@ -58,6 +60,8 @@ export interface Reconcilers extends InstanceReconcilers {
   readonly packages?: PackageReconcilers | undefined;
   /** Absent: Operations are disabled. */
   readonly operations?: OperationReconcilers | undefined;
+  /** Absent: ManagedResourceDefinitions are disabled. */
+  readonly managed?: ManagedReconcilers | undefined;
   /** Absent: usages are disabled. */
   readonly usages?: readonly Pick<KindControllerOptions, "kind" | "reconcile">[] | undefined;
 }
@@ -132,6 +136,7 @@ class ControllerEngine implements Engine {
   /** The controllers of definitions, by kind, and the controller of publications. */
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
+  readonly #managed: ManagedControllers | undefined;
   readonly #usages: readonly KindController[];
   readonly #operations: OperationControllers | undefined;
   readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
@@ -207,6 +212,9 @@ class ControllerEngine implements Engine {
         reconcilers: reconcilers.operations,
         prepare: async (signal) => await this.#packages?.whenListed(signal),
       });
+    this.#managed =
+      reconcilers.managed &&
+      new ManagedControllers(shared, reconcilers.managed, (one) => this.#packages?.definitionChanged(one));
     this.#usages = (reconcilers.usages ?? []).map((one) => new KindController({ ...shared, ...one }));
     // Ignore the rejection if no caller waits for the start.
     this.#started.promise.catch(() => undefined);
@@ -296,6 +304,7 @@ class ControllerEngine implements Engine {
       ...[...this.#definitions.values()].map((controller) => controller.stop(graceMs)),
       this.#compositions.stop(graceMs),
       this.#packages?.stop(graceMs),
+      this.#managed?.stop(graceMs),
       ...this.#usages.map((controller) => controller.stop(graceMs)),
       this.#operations?.stop(graceMs),
       this.#instances.stop(graceMs),

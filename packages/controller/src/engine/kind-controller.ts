@@ -5,6 +5,7 @@ import {
   type Indexers,
   type Informer,
   type InformerHandlers,
+  type InformerOptions,
   type Informers,
   inTurns,
   isApiError,
@@ -66,6 +67,8 @@ export interface KindControllerOptions {
   /** The name of the controller of instances in Crossplane's metrics. */
   readonly controller?: string | undefined;
   readonly indexers?: Indexers | undefined;
+  /** Selects the objects and the fields that its cache keeps. Default: all whole objects. */
+  readonly selection?: InformerOptions | undefined;
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
   /** Has the controllers that run. */
   readonly running?: Set<KindController> | undefined;
@@ -89,12 +92,12 @@ export class KindController {
   #unsubscribe: () => void = () => undefined;
 
   constructor(options: KindControllerOptions) {
-    const { context, kind, slots, observer, indexers } = options;
+    const { context, kind, slots, observer, indexers, selection } = options;
     this.kind = kind;
     this.#options = options;
     this.#reconcile = options.reconcile;
     this.#source = qualifiedKind(kind);
-    const { informer, release } = context.informers.acquire(kind);
+    const { informer, release } = context.informers.acquire(kind, selection);
     this.#informer = informer;
     this.#release = release;
     this.cache = informer.cache;

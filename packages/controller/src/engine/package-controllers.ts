@@ -133,6 +133,20 @@ export class PackageControllers {
     }
   }
 
+  /**
+   * Reconciles the revision of a ManagedResourceDefinition that became active or was deleted, and its runtime: the
+   * rights of a provider depend on its kinds.
+   */
+  definitionChanged(definition: LiveObject): void {
+    const controller = controllerOf(definition);
+    if (controller?.kind !== PROVIDER_REVISIONS.kind) return;
+    this.#controllers.get(controller.kind)?.enqueue(controller.name);
+    const runtimes = this.#options.context.informers.peek(PROVIDER_RUNTIMES)?.list() ?? [];
+    for (const runtime of runtimes)
+      if (ownerReferencesOf(runtime).some(({ uid }) => uid === controller.uid))
+        this.#controllers.get(PROVIDER_RUNTIMES.kind)?.enqueue(runtime.metadata.name);
+  }
+
   async stop(graceMs?: number): Promise<void> {
     for (const release of this.#releases) release();
     await Promise.all([...this.#controllers.values()].map((controller) => controller.stop(graceMs)));

@@ -69,7 +69,7 @@ function labelsOf(version: string | undefined): Record<string, string> {
 }
 
 function pluralOf(kind: string): string {
-  return `${kind.toLowerCase()}s`;
+  return `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
 }
 
 /** The API server describes these. */

@@ -68,7 +68,8 @@ function versionsOf([stored, ...others]: readonly [string, ...string[]]): [strin
   return [short(stored), ...others.map(short)];
 }
 
-function namedBy(name: string, described: string): JsonObject {
+/** @param described what the name of an object must be */
+export function namedBy(name: string, described: string): JsonObject {
   const rule = `self.metadata.name == ${name}`;
   return { "x-kubernetes-validations": [{ rule, message: `metadata.name must be ${described}` }] };
 }

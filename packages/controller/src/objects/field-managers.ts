@@ -16,6 +16,8 @@ export const FIELD_MANAGERS = {
   claim: "apiextensions.crossplane.io/claim",
   /** CRDs and roles of definitions, and the status of definitions. */
   definition: "apiextensions.crossplane.io/definition",
+  /** CRDs and the status of ManagedResourceDefinitions, and what activates them. */
+  managed: "apiextensions.crossplane.io/managed",
   /** Revisions, and the status of Compositions. */
   composition: "apiextensions.crossplane.io/composition",
   /** Revisions of packages, and the status of packages. */

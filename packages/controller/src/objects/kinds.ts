@@ -11,6 +11,7 @@ import {
 import { ENVIRONMENT_CONFIGS } from "../kinds/environment-configs.ts";
 import { IMAGE_CONFIGS } from "../kinds/image-configs.ts";
 import { LOCKS } from "../kinds/locks.ts";
+import { ACTIVATION_POLICIES, MANAGED_DEFINITIONS } from "../kinds/managed-resources.ts";
 import {
   CONFIGURATION_REVISIONS,
   CONFIGURATIONS,
@@ -25,6 +26,7 @@ import { FUNCTION_RUNTIMES, PROVIDER_RUNTIMES } from "../kinds/runtimes.ts";
 // The kinds that the controllers know by name. Every other kind comes from a definition or from discovery.
 
 export {
+  ACTIVATION_POLICIES,
   APPLICATION_DEFINITIONS,
   COMPOSITIONS,
   CONFIGURATION_REVISIONS,
@@ -37,6 +39,7 @@ export {
   IMAGE_CONFIGS,
   INFRASTRUCTURE_DEFINITIONS,
   LOCKS,
+  MANAGED_DEFINITIONS,
   PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
   PROVIDERS,

@@ -7,6 +7,8 @@ import { createHash } from "node:crypto";
 export const LABEL_DEFINED = "apiextensions.crossplane.io/defined";
 /** Selects the objects that have {@link LABEL_DEFINED}. */
 export const DEFINED_SELECTOR: { readonly labelSelector: string } = { labelSelector: LABEL_DEFINED };
+/** On the CRDs of ManagedResourceDefinitions. */
+export const LABEL_MANAGED = "apiextensions.crossplane.io/managed";
 export const LABEL_COMPOSITION_NAME = "crossplane.io/composition-name";
 export const LABEL_COMPOSITION_HASH = "crossplane.io/composition-hash";
 /** On the revisions of a package: its name as a {@link labelValue}. */

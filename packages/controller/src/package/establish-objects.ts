@@ -10,6 +10,7 @@ import { inParallel } from "../plan/in-parallel.ts";
 import { firstFailure, type Outcome } from "../plan/outcome.ts";
 import { isEmpty } from "../plan/plan.ts";
 import { adoptionProblem, handOverLabel } from "./adopt-object.ts";
+import { crdOf, isManagedDefinition } from "./managed/managed-definition.ts";
 import type { Cluster } from "./package-port.ts";
 import {
   type Establishing,
@@ -41,9 +42,13 @@ export async function establishObjects(
   signal: AbortSignal,
 ): Promise<JsonObject[]> {
   const intents = objects.map((object) => intentOf(object, establishing));
-  const found = await inParallel(intents, (intent) => existingOf(cluster, intent, signal));
+  const seen = await inParallel(intents, async (intent) => {
+    const existing = await existingOf(cluster, intent, signal);
+    const isNew = existing === undefined && isManagedDefinition(intent);
+    return { intent, existing, crd: isNew ? await existingOf(cluster, crdOf(intent), signal) : undefined };
+  });
+  const found = seen.flatMap(({ existing, crd }) => existing ?? crd ?? []);
   await requireAdoptable(cluster, establishing.revision, found, signal);
-  const seen = intents.map((intent, index) => ({ intent, existing: found[index] }));
   const { plan, kept } = planEstablish(establishing, seen, applies);
   const execution = { actors: { own: cluster }, signal };
   requireAccepted(await execute(plan, { ...execution, dryRun: true }));
@@ -96,10 +101,10 @@ async function existingOf(
 async function requireAdoptable(
   cluster: Cluster,
   revision: LiveObject,
-  objects: readonly (LiveObject | undefined)[],
+  objects: readonly LiveObject[],
   signal: AbortSignal,
 ): Promise<void> {
-  const unowned = objects.filter((one) => one !== undefined).filter((one) => controllerOf(one) === undefined);
+  const unowned = objects.filter((one) => controllerOf(one) === undefined);
   const problems = await inParallel(unowned, (one) => adoptionProblem(cluster, revision, one, signal));
   const refusals = unowned.flatMap((one, index) => {
     const problem = problems[index];

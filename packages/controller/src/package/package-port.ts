@@ -21,6 +21,8 @@ export interface Hosting {
   readonly substrate: FunctionSubstrate;
   /** The runner that hosts functions; undefined if functions are disabled. */
   readonly host: FunctionHost | undefined;
+  /** Whether the CRDs of Providers become ManagedResourceDefinitions. */
+  readonly convertsCrds: boolean;
   /** The time in milliseconds for which the runtimes of a CompositionRevision stay after its last use. */
   readonly graceMs: number;
 }
@@ -44,6 +46,8 @@ export interface PackageOptions extends RegistryAccess, Cluster {
   readonly functionHost?: FunctionHost | undefined;
   /** Default: none. */
   readonly dependencyChanges?: VersionChanges | undefined;
+  /** Default: false. */
+  readonly managedResources?: boolean | undefined;
   /** Default: 10 minutes. */
   readonly runtimeGraceMs?: number | undefined;
   /** Default: none, so that changes are noticed at the next poll. */
@@ -59,11 +63,12 @@ export function packagePort(options: PackageOptions): PackagePort {
     functionRuntimes: hasRuntimes = false,
     functionSubstrate: substrate = "Runner",
     functionHost: host,
+    managedResources: convertsCrds = false,
   } = options;
   return {
     cluster: { client, informers, events, namespace },
     images: new PackageImages(options),
-    hosting: { hasRuntimes, substrate, host, graceMs: options.runtimeGraceMs ?? DEFAULT_GRACE_MS },
+    hosting: { hasRuntimes, substrate, host, convertsCrds, graceMs: options.runtimeGraceMs ?? DEFAULT_GRACE_MS },
     workloads,
     dependencyChanges: options.dependencyChanges ?? "none",
     now,

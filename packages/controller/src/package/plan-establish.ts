@@ -1,5 +1,5 @@
 import { someOf } from "@xfn/errors";
-import { type JsonObject, type KubernetesObject, textAt, textsAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt, textAt, textsAt } from "@xfn/json";
 import type { LiveObject, ObjectReference } from "@xfn/kubernetes";
 import type { Texts } from "../kinds/fields.ts";
 import type { ApplyCache } from "../objects/apply-cache.ts";
@@ -10,6 +10,7 @@ import { describeReference, referenceTo } from "../objects/references.ts";
 import type { Action } from "../plan/action.ts";
 import { PARALLEL } from "../plan/in-parallel.ts";
 import type { Plan } from "../plan/plan.ts";
+import { isManagedDefinition } from "./managed/managed-definition.ts";
 import { PackageInstallError } from "./registry/install-error.ts";
 import { claimOf, withoutControl } from "./revision-owners.ts";
 import { isAdmission } from "./webhooks/own-admission.ts";
@@ -31,6 +32,8 @@ export interface Establishing {
 interface Seen {
   readonly intent: KubernetesObject;
   readonly existing: LiveObject | undefined;
+  /** The CRD of a ManagedResourceDefinition that does not exist: an earlier revision may have established it. */
+  readonly crd?: LiveObject | undefined;
 }
 
 /** The writes of a package's objects. */
@@ -56,8 +59,9 @@ export function planEstablish(
   const own: Seen[] = [];
   const taken: string[] = [];
   for (const one of seen) {
-    const { intent, existing } = one;
-    const claim = claimOf(revision, siblings, existing);
+    const { existing, crd } = one;
+    const intent = withState(one);
+    const claim = claimOf(revision, siblings, existing ?? crd);
     if (!claim.may) {
       if (claim.by === "newer") newer.push(one);
       else taken.push(`${describeReference(referenceTo(intent))} of the ${claim.controller}`);
@@ -77,6 +81,13 @@ export function planEstablish(
   if (taken.length > 0) throw new PackageInstallError("NameTaken", takenMessage(taken));
   const kept = [...newer, ...own].map(({ intent, existing }) => ({ reference: referenceTo(intent), existing }));
   return { plan: inLanes(actions), kept };
+}
+
+/** A definition stays active, and so does an existing CRD: its instances need their provider. */
+function withState({ intent, existing, crd }: Seen): KubernetesObject {
+  const isActive = crd !== undefined || textAt(existing, "spec", "state") === "Active";
+  if (!isActive || !isManagedDefinition(intent)) return intent;
+  return { ...intent, spec: { ...objectAt(intent, "spec"), state: "Active" } };
 }
 
 /**

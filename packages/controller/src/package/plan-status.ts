@@ -19,7 +19,12 @@ export interface Part {
  *
  * @param now milliseconds since the epoch
  */
-export function planStatus(object: LiveObject, { conditions, fields }: Part, now: number): NotedPlan {
+export function planStatus(
+  object: LiveObject,
+  { conditions, fields }: Part,
+  now: number,
+  manager: string = FIELD_MANAGERS.package,
+): NotedPlan {
   const changed = withConditions(object, conditions, now);
   const status = { ...changedFields(object, fields), ...(changed && { conditions: changed }) };
   if (Object.keys(status).length === 0) return { stages: [], notes: new Map() };
@@ -31,7 +36,7 @@ export function planStatus(object: LiveObject, { conditions, fields }: Part, now
   });
   const write: Action = {
     as: "own",
-    manager: FIELD_MANAGERS.package,
+    manager,
     on: referenceTo(object),
     part: "status",
     why: "its status changed",

@@ -5,9 +5,11 @@ import type { LiveObject } from "@xfn/kubernetes";
 import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
-import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
+import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS, MANAGED_DEFINITIONS } from "../objects/kinds.ts";
 import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
 import { establishObjects, releaseObjects } from "./establish-objects.ts";
+import { withManagedDefinitions } from "./managed/managed-definition.ts";
+import { DEFINITION_CACHE } from "./managed/observed-state.ts";
 import { isActive } from "./package-conditions.ts";
 import type { PackageKinds } from "./package-kinds.ts";
 import { entryOf, lockedPackages, lockPackage } from "./package-lock.ts";
@@ -100,7 +102,9 @@ export class RevisionContents {
     const hasWebhooks = contents.objects.some((object) => convertsByWebhook(object) || isAdmission(object));
     const webhooks = hasWebhooks ? await this.#webhooks?.of(revision, signal) : undefined;
     const provider = controllerOf(revision)?.name ?? revision.metadata.name;
-    const objects = withOwnAdmission(contents.objects, provider, webhooks);
+    const own = withOwnAdmission(contents.objects, provider, webhooks);
+    const isConverted = this.#kinds.packageKind === "Provider" && this.#port.hosting.convertsCrds;
+    const objects = isConverted ? withManagedDefinitions(own, contents.capabilities) : own;
     const establishing = { revision, siblings, webhooks };
     const objectRefs = await establishObjects(cluster, this.#applies, establishing, objects, signal);
     const conditions = [VALID, ...signatureConditions(revision, contents)];
@@ -176,13 +180,14 @@ export class RevisionContents {
     return this.#kinds.packageKind === "Provider" ? `${hash ?? ""}${WEBHOOK_MARK}${webhooks ?? ""}` : hash;
   }
 
-  /** Definitions and Compositions are watched. The controller does not detect changes of CRDs. */
+  /** All definitions and Compositions are watched. The controller does not detect changes of CRDs. */
   #arePresent(revision: LiveObject): boolean {
     const siblings = siblingsOf(this.#port.cluster, this.#kinds, revision).map(({ metadata }) => metadata.uid);
     return (
       objectRefsOf(revision)?.every((reference) => {
-        const watched = [DEFINITIONS, COMPOSITIONS].find(({ kind }) => kind === reference.kind);
-        const cache = watched && this.#port.cluster.informers.peek(watched);
+        const watched = [DEFINITIONS, COMPOSITIONS, MANAGED_DEFINITIONS].find(({ kind }) => kind === reference.kind);
+        const options = watched === MANAGED_DEFINITIONS ? DEFINITION_CACHE : {};
+        const cache = watched && this.#port.cluster.informers.peek(watched, options);
         if (cache === undefined) return true;
         const object = cache.get(reference.name ?? "");
         const owner = object && controllerOf(object)?.uid;

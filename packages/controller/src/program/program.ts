@@ -64,7 +64,8 @@ export async function main(args: readonly string[]): Promise<number> {
       const { enablePackages: packages, enableFunctionRuntimes: functionRuntimes } = config;
       const { enableResourceComposition: resourceComposition, enableUsages: usages, enableOperations } = config;
       const optional = { packages, functionRuntimes, resourceComposition, usages, operations: enableOperations };
-      process.stdout.write(printCrds({ ...optional, version }));
+      const { enableCustomToManagedResourceConversion: managedResources } = config;
+      process.stdout.write(printCrds({ ...optional, managedResources, version }));
     });
   program
     .command("roles")

@@ -117,6 +117,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
       running.engine?.watchFailed(kind);
     },
   });
+  if (servesManaged(config) && !config.skipCrds) await installPolicy(client, config, log, end);
   const stopRestoring = config.skipCrds ? undefined : startRestoring(served, { client, informers, log });
   const events = recordEvents(client, FIELD_MANAGERS.program, {
     onDrop: (reason) => log.debug({ reason }, "an event was not written"),
@@ -143,6 +144,7 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
         : "none",
     functionRuntimes: config.enableFunctionRuntimes,
     functionSubstrate: config.functionSubstrate,
+    managedResources: servesManaged(config),
     runtimeGraceMs: config.runtimeGrace,
     rollouts: config.enableRollouts,
     functionHost: runner && { endpoint: config.runner, ready: (timeoutMs) => runner.ready(timeoutMs) },
@@ -173,8 +175,10 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const { enableResourceComposition, admissionWebhook } = config;
   const usages = config.enableUsages ? await import("../usage/reconcile-usage.ts") : undefined;
   const operations = config.enableOperations ? await import("../operation/operation-reconcilers.ts") : undefined;
+  const managed = servesManaged(config) ? await import("../managed/managed-reconcilers.ts") : undefined;
   const reconcilers = (watches: EngineWatches): Reconcilers => ({
     ...allReconcilers({ ...context, ...watches }, packages, rollouts, enableResourceComposition),
+    managed: managed?.managedReconcilers(context),
     usages: usages?.usageReconcilers(context, admissionWebhook !== undefined),
     operations: operations?.operationReconcilers(context),
   });
@@ -272,11 +276,32 @@ function servedKinds(config: StartConfig, version: string): ServedKinds {
   return {
     version,
     packages: config.enablePackages,
+    managedResources: config.enableCustomToManagedResourceConversion,
     functionRuntimes: config.enableFunctionRuntimes,
     resourceComposition: config.enableResourceComposition,
     usages: config.enableUsages,
     operations: config.enableOperations,
   };
+}
+
+/** Whether the CRDs of Providers become ManagedResourceDefinitions. */
+function servesManaged({ enablePackages, enableCustomToManagedResourceConversion }: StartConfig): boolean {
+  return enablePackages && enableCustomToManagedResourceConversion;
+}
+
+/** Creates the default activation policy. Without that right, the user creates it. */
+async function installPolicy(client: Client, config: StartConfig, log: Log, signal: AbortSignal): Promise<void> {
+  const { createDefaultPolicy } = await import("../crds/default-policy.ts");
+  const activate = config.activation.filter((pattern) => pattern !== "none");
+  try {
+    await createDefaultPolicy(client, activate, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn(
+      describeFailure(error),
+      "cannot create the ManagedResourceActivationPolicy default; create it, or grant the right",
+    );
+  }
 }
 
 async function installWithRetries(client: Client, served: ServedKinds, log: Log, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { DEFAULT_RATE_LIMIT } from "@xfn/kubernetes";
 import {
+  anyText,
   choice,
   duration,
   durationWithin,
@@ -17,6 +18,7 @@ import {
   settings,
   text,
   toggle,
+  toggleOff,
 } from "@xfn/program/settings";
 import { type WebhookAddress, webhookAddress } from "../admission/webhook-address.ts";
 import { BREAKER } from "../composite/state/fight-breaker.ts";
@@ -35,6 +37,9 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly enablePackages: boolean;
   readonly enableDependencyVersionUpgrades: boolean;
   readonly enableDependencyVersionDowngrades: boolean;
+  readonly enableCustomToManagedResourceConversion: boolean;
+  /** Names or patterns of ManagedResourceDefinitions, or `none`. */
+  readonly activation: readonly string[];
   readonly enableFunctionRuntimes: boolean;
   readonly functionSubstrate: FunctionSubstrate;
   readonly enableRollouts: boolean;
@@ -153,6 +158,15 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
     ),
     enableDependencyVersionDowngrades: toggle(
       "also update it to an older version if no newer one is accepted; requires --enable-packages",
+    ),
+    enableCustomToManagedResourceConversion: toggleOff(
+      "with --enable-packages: CRDs of new revisions of Providers become ManagedResourceDefinitions, and are served when active",
+    ),
+    activation: many(
+      "<pattern>",
+      "the definitions that the policy default activates, which the first start creates; none: no such policy",
+      anyText,
+      { standard: ["*"], shown: "*" },
     ),
     trustedRoot: text(
       "<file>",
@@ -280,10 +294,19 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
 export const CRDS_SETTINGS: SettingsOf<
   Pick<
     StartConfig,
-    "enablePackages" | "enableFunctionRuntimes" | "enableResourceComposition" | "enableUsages" | "enableOperations"
+    | "enableOperations"
+    | "enablePackages"
+    | "enableCustomToManagedResourceConversion"
+    | "enableFunctionRuntimes"
+    | "enableResourceComposition"
+    | "enableUsages"
   >
 > = settings({
   enablePackages: toggle("also those of packages and their revisions", { variable: false }),
+  enableCustomToManagedResourceConversion: toggleOff(
+    "with --enable-packages: also those of ManagedResourceDefinitions and their activation",
+    { variable: false },
+  ),
   enableFunctionRuntimes: toggle("also those of FunctionRuntimes and ProviderRuntimes", { variable: false }),
   enableResourceComposition: toggle(
     "also those of InfrastructureDefinition, InfrastructurePublication and ApplicationDefinition",

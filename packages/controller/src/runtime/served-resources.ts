@@ -2,15 +2,26 @@ import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { reservedGroupOwner } from "@xfn/package/reserved-groups";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
-import { CRDS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
+import { CRDS, MANAGED_DEFINITIONS, PROVIDER_REVISIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted, ownerReferencesOf } from "../objects/owner.ts";
 import { findLive, type Reader } from "../objects/read-objects.ts";
+import { DEFINITION_CACHE, stateOf } from "../package/managed/observed-state.ts";
 import { inParallel } from "../plan/in-parallel.ts";
 
-/** The CRDs that the revisions of a provider's runtime established, as their status names them. */
+/**
+ * The CRDs that the revisions of a provider's runtime established, as their status names them, and those of active
+ * ManagedResourceDefinitions.
+ */
 export function providedCrds(reader: Reader, runtime: LiveObject): { readonly name: string; readonly uid: string }[] {
   const found = revisionsOf(reader, runtime).flatMap((one) => PROVIDER_REVISIONS.of(one).status.objectRefs);
-  const crds = found.filter(({ kind }) => kind === CRDS.kind);
+  const definitions = reader.informers.peek(MANAGED_DEFINITIONS, DEFINITION_CACHE);
+  const isServed = (name: string): boolean => {
+    const definition = definitions?.get(name);
+    return definitions === undefined || (definition !== undefined && stateOf(definition) === "Active");
+  };
+  const crds = found.filter(
+    ({ kind, name = "" }) => kind === CRDS.kind || (kind === MANAGED_DEFINITIONS.kind && isServed(name)),
+  );
   const byName = new Map(crds.map(({ name = "", uid = "" }) => [name, uid]));
   return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, uid]) => ({ name, uid }));
 }

@@ -1,6 +1,7 @@
 import { type JsonObject, objectAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { CRDS } from "../../objects/kinds.ts";
+import { isManagedDefinition } from "../managed/managed-definition.ts";
 import { PackageInstallError } from "../registry/install-error.ts";
 
 /** The address at which the API server reaches the webhooks of a package's own runtime. */
@@ -30,9 +31,9 @@ export interface WebhookServices {
   markOf(revision: LiveObject): string | undefined;
 }
 
-/** Whether an object of a package is a CRD that converts its objects with a webhook. */
+/** Whether an object of a package is a CRD or a ManagedResourceDefinition whose objects a webhook converts. */
 export function convertsByWebhook(object: JsonObject): boolean {
-  if (object["kind"] !== CRDS.kind) return false;
+  if (object["kind"] !== CRDS.kind && !isManagedDefinition(object)) return false;
   const { webhook, strategy, webhookClientConfig } = objectAt(object, "spec", "conversion");
   return strategy === "Webhook" || webhook !== undefined || webhookClientConfig !== undefined;
 }
@@ -48,7 +49,7 @@ export function convertsByWebhook(object: JsonObject): boolean {
 export function withOwnConversion(object: JsonObject, own: WebhookService | undefined): JsonObject {
   if (!convertsByWebhook(object)) return object;
   const { strategy, webhook } = objectAt(object, "spec", "conversion");
-  const title = `the CustomResourceDefinition ${textAt(object, "metadata", "name") ?? ""} of the package`;
+  const title = `the ${textAt(object, "kind") ?? ""} ${textAt(object, "metadata", "name") ?? ""} of the package`;
   if (strategy !== "Webhook") throw refused(`${title} has a conversion webhook without strategy: Webhook`);
   const clientConfig = ownClient(`${title} converts its objects`, objectAt(webhook, "clientConfig"), own);
   const spec = objectAt(object, "spec");
