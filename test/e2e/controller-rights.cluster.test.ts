@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { controllerCrds } from "@xfn/controller";
-import { type JsonObject, listAt, objectsAt, textAt } from "@xfn/json";
+import { type JsonObject, listAt, objectsAt } from "@xfn/json";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type AuditLog, auditLog } from "../harness/audit-log.ts";
@@ -10,13 +10,13 @@ import { objectsOf } from "../harness/helm.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { PATIENCE } from "../harness/patience.ts";
+import { NAMESPACE, rightsOf } from "../harness/rights.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 // The rights of deploy/ and of the chart, which has the same rules, are those that the controller uses: nothing is
 // forbidden, and each right is used, by the audit log of an API server.
 
 const USER = "controller";
-const NAMESPACE = "crossplane-system";
 const RULES = ["deploy/base/rbac.yaml", "deploy/resource-composition/rbac.yaml"];
 
 const OWNERS = "the admission plugin OwnerReferencesPermissionEnforcement, which this server lacks";
@@ -38,22 +38,6 @@ const RARE: Readonly<Record<string, string>> = {
   "update applicationdefinitions.apiextensions.crossplane.io/finalizers": OWNERS,
   "update infrastructurepublications.apiextensions.crossplane.io/finalizers": OWNERS,
 };
-
-/** `verb resource` or, in the namespace of a Role, `verb resource in NAMESPACE`. */
-function rightsOf(object: JsonObject): string[] {
-  const place = textAt(object, "kind") === "Role" ? ` in ${NAMESPACE}` : "";
-  return objectsAt(object, "rules").flatMap((rule) =>
-    listAt(rule, "apiGroups").flatMap((group) =>
-      listAt(rule, "resources").flatMap((resource) =>
-        listAt(rule, "verbs").map((verb) => {
-          const [plural, subresource] = String(resource).split("/");
-          const whole = group === "" ? plural : `${plural}.${String(group)}`;
-          return `${String(verb)} ${whole}${subresource === undefined ? "" : `/${subresource}`}${place}`;
-        }),
-      ),
-    ),
-  );
-}
 
 const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
 const SCHEMA = `{ openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }`;
@@ -207,16 +191,6 @@ describe("the rights of the controller", needs("api-server"), () => {
       await kubectl("delete", "composition", "postgresql", "--timeout=60s");
       await kubectl("delete", "xrd", "--all", "--timeout=60s");
     }
-    const requests = audit.requests();
-    expect(requests.filter(({ isForbidden }) => isForbidden)).toEqual([]);
-    const used = new Set(
-      requests.flatMap(({ verb, resource, namespace }) => [
-        `${verb} ${resource}`,
-        ...(namespace === undefined ? [] : [`${verb} ${resource} in ${namespace}`]),
-      ]),
-    );
-    const granted = [...new Set(objects.flatMap(rightsOf))];
-    expect(granted.filter((right) => !used.has(right) && !(right in RARE))).toEqual([]);
-    expect(Object.keys(RARE).filter((right) => used.has(right) || !granted.includes(right))).toEqual([]);
+    expect(rightsOf(objects, audit.requests(), RARE)).toEqual({ forbidden: [], unused: [], notRare: [] });
   });
 });
