@@ -2,6 +2,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@xfn/json";
 import { type ConnectedClient, connect, loadKubeconfig, type ResourceKind } from "@xfn/kubernetes";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
@@ -211,23 +212,10 @@ function timeOf(pid: number): number {
   }
 }
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xgreetings.bench.example.org }
-spec:
-  group: bench.example.org
-  names: { kind: XGreeting, plural: xgreetings }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: { type: object, properties: { name: { type: string }, namespace: { type: string } } }
-`;
+const DEFINITION = definitionYaml("XGreeting", {
+  group: "bench.example.org",
+  spec: "{ type: object, properties: { name: { type: string }, namespace: { type: string } } }",
+});
 
 /** The ConfigMap that the functions compose. */
 const TEMPLATE = `  resources:

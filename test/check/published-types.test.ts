@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { generateTypes } from "@xfn/functionio/types";
 import { readDocuments } from "@xfn/json/document";
 import { beforeAll, expect, test } from "vitest";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { files, manifestOf } from "./imports.ts";
@@ -60,23 +61,10 @@ const RIGHT = [
   '{ apiVersion: "apps/v1", kind: kind(), any: 1 }',
   '{ apiVersion: "unknown.example.org/v1", kind: "Deploymnt", any: 1 }',
 ];
-const DEFINITION = `apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xcaches.example.org }
-spec:
-  group: example.org
-  names: { kind: XCache, plural: xcaches }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: { type: object, required: [memory], properties: { memory: { type: string }, size: { type: integer } } }
-            status: { type: object, properties: { host: { type: string } } }
-`;
+const DEFINITION = definitionYaml("XCache", {
+  spec: "{ type: object, required: [memory], properties: { memory: { type: string }, size: { type: integer } } }",
+  status: "{ type: object, properties: { host: { type: string } } }",
+});
 
 let dir = "";
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { generateTypes } from "@xfn/functionio/types";
 import { readDocuments } from "@xfn/json/document";
 import { beforeAll, expect, test } from "vitest";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { fencedBlocks } from "../harness/fenced-blocks.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
@@ -22,24 +23,10 @@ const SETTINGS = {
   allowImportingTsExtensions: true,
 };
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xstores.example.org }
-spec:
-  group: example.org
-  names: { kind: XStore, plural: xstores }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: { type: object, required: [count], properties: { count: { type: integer }, region: { type: string } } }
-            status: { type: object, properties: { buckets: { type: integer } } }
-`;
+const DEFINITION = definitionYaml("XStore", {
+  spec: "{ type: object, required: [count], properties: { count: { type: integer }, region: { type: string } } }",
+  status: "{ type: object, properties: { buckets: { type: integer } } }",
+});
 
 let dir = "";
 let blocks: string[] = [];

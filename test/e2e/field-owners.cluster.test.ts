@@ -1,10 +1,8 @@
 import { composedManager, FIELD_MANAGERS } from "@xfn/controller";
 import { type JsonObject, objectAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { installKinds } from "../harness/composite-kinds.ts";
-import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
+import { describe, expect, test } from "vitest";
+import { type CompositeWorld, provideCompositeWorld } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
 // Objects pass between this controller, its older versions and Crossplane, which own fields under different names.
@@ -14,17 +12,9 @@ const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
 const OF_REFERENCES = "apiextensions.crossplane.io/composite";
 
 describe("the owners of fields", needs("api-server"), () => {
-  let server: TestApiServer;
   let world: CompositeWorld;
-
-  beforeAll(async () => {
-    server = await startApiServer();
-    await installKinds(server);
-    world = await compositeWorld(server);
-  });
-  afterAll(async () => {
-    await world?.stop();
-    await server?.stop();
+  provideCompositeWorld((provided) => {
+    world = provided;
   });
 
   const compose = (spec: JsonObject, connectionDetails: JsonObject[] = []): void =>

@@ -1,10 +1,8 @@
 import { spawnSync } from "node:child_process";
 import type { LiveObject } from "@xfn/kubernetes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
+import { describe, expect, test } from "vitest";
 import { type ClaimWorld, nameOf, provideClaimWorld, ready } from "../harness/claims.ts";
-import { installKinds } from "../harness/composite-kinds.ts";
-import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
+import { type CompositeWorld, provideCompositeWorld } from "../harness/composites.ts";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageWorld, packageWorld } from "../harness/package-world.ts";
@@ -25,18 +23,10 @@ const FINALIZED = { finalizers: ["example.org/kept"] };
 
 describe("kstatus of a composite resource", needs("api-server", "kstatus"), () => {
   const WIDGET = { apiVersion: "things.example.org/v1", kind: "Widget" };
-  let server: TestApiServer;
   let world: CompositeWorld;
-
-  beforeAll(async () => {
-    server = await startApiServer();
-    await installKinds(server);
-    world = await compositeWorld(server);
+  provideCompositeWorld((provided) => {
+    world = provided;
     world.compose({ resources: [{ name: "widget", base: { ...WIDGET, spec: { size: 1 } } }] });
-  });
-  afterAll(async () => {
-    await world?.stop();
-    await server?.stop();
   });
 
   test("is InProgress until all resources are ready, Current then, and Terminating while it is deleted", async () => {

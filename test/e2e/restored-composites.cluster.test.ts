@@ -1,9 +1,7 @@
 import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
-import { installKinds } from "../harness/composite-kinds.ts";
-import { type CompositeWorld, compositeWorld } from "../harness/composites.ts";
+import { describe, expect, test } from "vitest";
+import { type CompositeWorld, provideCompositeWorld } from "../harness/composites.ts";
 import { needs } from "../harness/needs.ts";
 
 // XRs and composed resources of a backup, as restores leave them: with other UIDs, and with or without owners.
@@ -13,18 +11,10 @@ const RESTORED = { finalizers: ["composite.apiextensions.crossplane.io"] };
 const ENTRY = { "crossplane.io/composition-resource-name": "a" };
 
 describe("a restored composite resource", needs("api-server"), () => {
-  let server: TestApiServer;
   let world: CompositeWorld;
-
-  beforeAll(async () => {
-    server = await startApiServer();
-    await installKinds(server);
-    world = await compositeWorld(server);
+  provideCompositeWorld((provided) => {
+    world = provided;
     world.compose({ resources: [{ name: "a", base: { ...WIDGET, spec: { size: 1 } } }] });
-  });
-  afterAll(async () => {
-    await world?.stop();
-    await server?.stop();
   });
 
   const widget = (name: string): Promise<LiveObject | undefined> => world.find(WIDGET.apiVersion, WIDGET.kind, name);

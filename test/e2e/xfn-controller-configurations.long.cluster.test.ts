@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LiveObject } from "@xfn/kubernetes";
 import { copyImage } from "@xfn/oci-rootfs/registry";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
 import { type PackageCluster, startPackageCluster } from "../harness/package-cluster.ts";
@@ -17,19 +18,7 @@ import { attachSignatures, simpleSignature } from "../harness/signatures.ts";
 const meta = (kind: string, spec = "{}"): string =>
   `apiVersion: meta.pkg.crossplane.io/v1\nkind: ${kind}\nmetadata: { name: mine }\nspec: ${spec}\n`;
 
-const definition = (group: string): string => `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xthings.${group} }
-spec:
-  group: ${group}
-  names: { kind: XThing, plural: xthings }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object } } } }
-`;
+const definition = (group: string): string => definitionYaml("XThing", { group, spec: "{ type: object }" });
 
 const composition = (name: string, group: string, value = "a"): string => `
 apiVersion: apiextensions.crossplane.io/v1

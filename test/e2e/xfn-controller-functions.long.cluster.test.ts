@@ -2,6 +2,7 @@ import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { ANYTHING, definitionYaml } from "../harness/definition-yaml.ts";
 import { addHostBases } from "../harness/host-bases.ts";
 import { needs } from "../harness/needs.ts";
 import { type RunningServer, startRunnerServer } from "../harness/runner-server.ts";
@@ -10,8 +11,11 @@ import { Workspace } from "../harness/workspace.ts";
 // The PostgreSQL instance of Crossplane's design document "Composition Functions", on a server: the controller, its
 // runner on a socket, and functions in containers.
 
-const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
-
+const POSTGRESQL = definitionYaml("XPostgreSQLInstance", {
+  group: "database.example.org",
+  version: "v1alpha1",
+  more: "connectionSecretKeys: [uri]",
+});
 const definitions = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -25,21 +29,8 @@ spec:
       served: true
       storage: true
       subresources: { status: {} }
-      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
----
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xpostgresqlinstances.database.example.org }
-spec:
-  group: database.example.org
-  names: { kind: XPostgreSQLInstance, plural: xpostgresqlinstances }
-  connectionSecretKeys: [uri]
-  versions:
-    - name: v1alpha1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
-`;
+      schema: { openAPIV3Schema: { type: object, properties: { spec: ${ANYTHING}, status: ${ANYTHING} } } }
+---${POSTGRESQL}`;
 
 const instance = `
 apiVersion: database.example.org/v1alpha1

@@ -2,22 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { needs } from "../harness/needs.ts";
 
-const OBJECTS = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xquiets.example.org }
-spec:
-  group: example.org
-  names: { kind: XQuiet, plural: xquiets }
-  claimNames: { kind: Quiet, plural: quiets }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, properties: { size: { type: integer } } } } } }
----
+const QUIET = definitionYaml("XQuiet", {
+  more: "claimNames: { kind: Quiet, plural: quiets }",
+  spec: "{ type: object, properties: { size: { type: integer } } }",
+});
+const OBJECTS = `${QUIET}---
 apiVersion: apiextensions.crossplane.io/v1
 kind: CompositeResourceDefinition
 metadata: { name: xinvalids.example.org }

@@ -3,6 +3,7 @@ import { buildImage, openStore } from "@xfn/oci-rootfs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { addHostBases } from "../harness/host-bases.ts";
 import { type Before, before, leftovers } from "../harness/leftovers.ts";
 import { needs } from "../harness/needs.ts";
@@ -12,20 +13,7 @@ import { Workspace } from "../harness/workspace.ts";
 
 // xfn-controller --runner in-process: functions in containers and WebAssembly modules, without an xfn-runner.
 
-const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
-const definition = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xcaches.cache.example.org }
-spec:
-  group: cache.example.org
-  names: { kind: XCache, plural: xcaches }
-  versions:
-    - name: v1alpha1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
-`;
+const definition = definitionYaml("XCache", { group: "cache.example.org", version: "v1alpha1" });
 
 const cache = (name: string, spec: string): string => `
 apiVersion: cache.example.org/v1alpha1

@@ -9,6 +9,7 @@ import {
 import { MemoryGroup } from "../../packages/runner/testing/memory-group.ts";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { buildOutputImage, HOSTILE_VALUES, outputWith } from "../harness/hostile-content.ts";
 import { needs } from "../harness/needs.ts";
 import { type RunningServer, startRunnerServer } from "../harness/runner-server.ts";
@@ -17,21 +18,8 @@ import { Workspace } from "../harness/workspace.ts";
 // `xfn-controller start` in 512 MiB, as in deploy/, while functions return what takes much memory.
 
 const BYTES = 512 * 1024 * 1024;
-const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xhostiles.example.org }
-spec:
-  group: example.org
-  names: { kind: XHostile, plural: xhostiles }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
-`;
+const DEFINITION = definitionYaml("XHostile");
 
 const composition = (name: string, spec: string): string => `
 apiVersion: apiextensions.crossplane.io/v1

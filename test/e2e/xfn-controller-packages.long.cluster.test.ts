@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
@@ -6,23 +7,7 @@ import { type PackageCluster, startPackageCluster } from "../harness/package-clu
 
 // Functions as packages: xfn-controller installs them from a real registry, and its runner serves them.
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xgreetings.example.org }
-spec:
-  group: example.org
-  names: { kind: XGreeting, plural: xgreetings }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: { type: object, properties: { name: { type: string } } }
-`;
+const DEFINITION = definitionYaml("XGreeting", { spec: "{ type: object, properties: { name: { type: string } } }" });
 
 const COMPOSITION = `
 apiVersion: apiextensions.crossplane.io/v1

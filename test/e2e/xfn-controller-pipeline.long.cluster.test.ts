@@ -14,6 +14,7 @@ import {
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type Certificates, makeCertificates } from "../harness/certificates.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { ANYTHING, definitionYaml } from "../harness/definition-yaml.ts";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
@@ -25,25 +26,11 @@ import { Workspace } from "../harness/workspace.ts";
 
 const PACKAGE = "localhost/function-greeting:v1";
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xgreetings.example.org }
-spec:
-  group: example.org
-  names: { kind: XGreeting, plural: xgreetings }
-  claimNames: { kind: Greeting, plural: greetings }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: { type: object, properties: { name: { type: string } } }
-            status: { type: object, x-kubernetes-preserve-unknown-fields: true }
-`;
+const DEFINITION = definitionYaml("XGreeting", {
+  more: "claimNames: { kind: Greeting, plural: greetings }",
+  spec: "{ type: object, properties: { name: { type: string } } }",
+  status: ANYTHING,
+});
 
 const composition = (...references: string[]): string => `
 apiVersion: apiextensions.crossplane.io/v1

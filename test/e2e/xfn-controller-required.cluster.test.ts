@@ -8,6 +8,7 @@ import {
 } from "../../packages/function-grpc/testing/function-server.ts";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
 
@@ -16,24 +17,7 @@ import { CHECKOUT } from "../harness/paths.ts";
 const USER = "controller";
 const DEPLOY = join(CHECKOUT, "deploy/base");
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xlookups.example.org }
-spec:
-  group: example.org
-  names: { kind: XLookup, plural: xlookups }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: { type: object, x-kubernetes-preserve-unknown-fields: true }
-            status: { type: object, x-kubernetes-preserve-unknown-fields: true }
-`;
+const DEFINITION = definitionYaml("XLookup");
 
 const COMPOSITION = `
 apiVersion: apiextensions.crossplane.io/v1

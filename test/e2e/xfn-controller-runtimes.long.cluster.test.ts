@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { buildGoProgram } from "../harness/go-program.ts";
 import { buildGrpcImage } from "../harness/grpc-function.ts";
 import { needs } from "../harness/needs.ts";
@@ -46,19 +47,11 @@ spec:
       release-channel: alpha
 `;
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: acmebuckets.custom-api.example.org }
-spec:
-  group: custom-api.example.org
-  names: { kind: AcmeBucket, plural: acmebuckets }
-  versions:
-    - name: v1alpha1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, properties: { name: { type: string } } } } } }
-`;
+const DEFINITION = definitionYaml("AcmeBucket", {
+  group: "custom-api.example.org",
+  version: "v1alpha1",
+  spec: "{ type: object, properties: { name: { type: string } } }",
+});
 
 /** A Function in a Deployment, a Composition with it, and an XR. */
 const DEPLOYED = (source: string): string => `

@@ -1,22 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { needs } from "../harness/needs.ts";
 
-const definition = (properties: string): string => `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xdisks.example.org }
-spec:
-  group: example.org
-  names: { kind: XDisk, plural: xdisks }
-  claimNames: { kind: Disk, plural: disks }
-  versions:
-    - name: v1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object, properties: { ${properties} } } } } }
-`;
+const definition = (properties: string): string =>
+  definitionYaml("XDisk", {
+    more: "claimNames: { kind: Disk, plural: disks }",
+    spec: `{ type: object, properties: { ${properties} } }`,
+  });
 
 const volumes = (properties: string): string => `
 apiVersion: apiextensions.k8s.io/v1

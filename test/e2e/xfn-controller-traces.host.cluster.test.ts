@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { startController } from "../harness/controller-program.ts";
+import { definitionYaml } from "../harness/definition-yaml.ts";
 import { addHostBases } from "../harness/host-bases.ts";
 import { needs } from "../harness/needs.ts";
 import { PATIENCE } from "../harness/patience.ts";
@@ -11,22 +12,12 @@ import { Workspace } from "../harness/workspace.ts";
 // The spans of a controller and its runner at a real receiver.
 
 const PASSWORD = "correct-horse-battery";
-const anything = "{ type: object, x-kubernetes-preserve-unknown-fields: true }";
 
-const DEFINITION = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: CompositeResourceDefinition
-metadata: { name: xcaches.cache.example.org }
-spec:
-  group: cache.example.org
-  names: { kind: XCache, plural: xcaches }
-  connectionSecretKeys: [password]
-  versions:
-    - name: v1alpha1
-      served: true
-      referenceable: true
-      schema: { openAPIV3Schema: { type: object, properties: { spec: ${anything}, status: ${anything} } } }
-`;
+const DEFINITION = definitionYaml("XCache", {
+  group: "cache.example.org",
+  version: "v1alpha1",
+  more: "connectionSecretKeys: [password]",
+});
 
 const COMPOSITION = `
 apiVersion: apiextensions.crossplane.io/v1

@@ -14,8 +14,9 @@ import {
   type ResourceKind,
   startInformers,
 } from "@xfn/kubernetes";
-import type { TestApiServer } from "./api-server.ts";
-import { DEFINITION } from "./composite-kinds.ts";
+import { afterAll, beforeAll } from "vitest";
+import { startApiServer, type TestApiServer } from "./api-server.ts";
+import { DEFINITION, installKinds } from "./composite-kinds.ts";
 import { wholeCache } from "./whole-cache.ts";
 
 /** An event that a reconciler emitted. */
@@ -52,6 +53,22 @@ export interface CompositeWorld {
   xr(name: string): Promise<LiveObject>;
   find(apiVersion: string, kind: string, name: string, namespace?: string): Promise<LiveObject | undefined>;
   stop(): Promise<void>;
+}
+
+/** Starts an API server with the kinds of a world for the tests of a `describe`. @param use receives the world once */
+export function provideCompositeWorld(use: (world: CompositeWorld) => void): void {
+  let server: TestApiServer;
+  let world: CompositeWorld;
+  beforeAll(async () => {
+    server = await startApiServer();
+    await installKinds(server);
+    world = await compositeWorld(server);
+    use(world);
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await server?.stop();
+  });
 }
 
 const XRS: ResourceKind = {
