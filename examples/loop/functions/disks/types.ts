@@ -1,4 +1,5 @@
-// Written by `xfn types`. Do not edit: run it again when the definitions change.
+// Written by `xfn types examples/loop/definition.yaml`.
+// Do not edit: run it again when the definitions change.
 
 declare module "@xfn/functionio/sdk" {
   interface Kinds {

@@ -1,10 +1,12 @@
-import { type SettingsOf, STORE_SETTINGS, settings, text } from "@xfn/program/settings";
-import type { ExtensionFlags } from "../validate/read-extensions.ts";
+import { type SettingsOf, STORE_SETTINGS, settings, text, toggle } from "@xfn/program/settings";
+import type { TypesFlags } from "../types/write-types.ts";
 import { type CommandContext, declareCommand } from "./command-context.ts";
 import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
-const SETTINGS: SettingsOf<ExtensionFlags & { output?: string }> = settings({
+const SETTINGS: SettingsOf<TypesFlags> = settings({
   output: text("<file>", "write to this file instead of stdout", { short: "o" }),
+  kinds: text("<kinds>", "only these kinds of the definitions, such as Bucket,User.iam.example.org"),
+  check: toggle("write nothing, and exit with 1 if the file of --output is not current"),
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,
   ...CLUSTER_SETTINGS,
@@ -14,10 +16,13 @@ const HELP = `
 CRD is a YAML or JSON file, or a folder with its subfolders, with CustomResourceDefinitions or definitions of any kind:
 CompositeResourceDefinition, InfrastructureDefinition with its InfrastructurePublication, ApplicationDefinition; - is stdin. It can
 also be a package (FILE.xpkg, oci:DIR, or xpkg:NAME at a registry), or cluster:, which is all CRDs of the API server of
---kubeconfig. Other documents are ignored. Each served version becomes an interface. Import the file in a function to type-check desired resources of these kinds.
+--kubeconfig. Other documents are skipped. Each version becomes an interface. Import the file in a function to type-check desired resources of these kinds;
+@xfn/kinds has the types of Kubernetes' own kinds.
 
 Example:
-  $ xfn types crds/ -o src/types.ts`;
+  $ xfn types crds/ -o src/types.ts
+  $ xfn types cluster: --kinds Bucket,User.iam.example.org -o src/types.ts
+  $ xfn types crds/ -o src/types.ts --check`;
 
 /** Declares `xfn types`. */
 export function addTypes(context: CommandContext): void {
@@ -28,7 +33,7 @@ export function addTypes(context: CommandContext): void {
     help: HELP,
     run: async (flags, paths: readonly string[]) => {
       const { writeTypes } = await import("../types/write-types.ts");
-      return await writeTypes(paths, flags.output, flags, context.output);
+      return await writeTypes(paths, flags, context.output);
     },
   });
 }

@@ -76,7 +76,7 @@ async function writeProject(folder: string, name: string, template: Template, pa
   }
   if (template.types !== undefined) {
     const definition = readDocuments(readFileSync(join(folder, "definition.yaml")), { source: "definition.yaml" });
-    writeFileSync(join(folder, template.types), generateTypes([...definition]));
+    writeFileSync(join(folder, template.types), generateTypes([...definition], { sources: ["definition.yaml"] }));
   }
   const { direct, indirect } = await packageSources(template.packages, packageFolder, folder);
   const manifest = {

@@ -1,32 +1,55 @@
-import { writeFileSync } from "node:fs";
+import { closest } from "@xfn/composition";
 import { DEFINITION_KIND, isForm } from "@xfn/composition/definition";
-import { messageOf } from "@xfn/errors";
-import { generateTypes } from "@xfn/functionio/types";
+import { generateTypes, type KindVersion } from "@xfn/functionio/types";
 import { asInputError, InputError, positionOf, sourceName } from "@xfn/input";
-import { isObject } from "@xfn/json";
+import { isObject, textOrEmpty } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
 import { ExitCode } from "@xfn/program/exit-code";
-import { CliError } from "../errors/cli-error.ts";
+import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { hasSchema } from "../validate/documents.ts";
 import { lowerDocuments, withValue } from "../validate/lower-documents.ts";
 import { type ExtensionFlags, readExtensionSources } from "../validate/read-extensions.ts";
+import { sourcesOf } from "../validate/read-sources.ts";
+import { checkGenerated, writeGenerated } from "./generated-file.ts";
 
-/** The most documents that an error names. */
+/** Flags of `xfn types`. */
+export type TypesFlags = ExtensionFlags & { output?: string; kinds?: string; check: boolean };
+
+/** The most documents that an error names, and the most kinds of skipped documents. */
 const MAX_NAMED = 10;
 
 /**
  * `xfn types`: writes TypeScript interfaces for the kinds of definitions to stdout or a file. Sources are those of the
- * extensions of `xfn validate`; their other documents are ignored.
+ * extensions of `xfn validate`; their other documents are skipped.
  *
  * @throws InputError if there is no definition
  */
-export async function writeTypes(
+export async function writeTypes(paths: readonly string[], flags: TypesFlags, output: Output): Promise<number> {
+  const { output: path, check } = flags;
+  if (check && path === undefined) throw usageError("--check compares a file: name it with --output");
+  const documents = await readDefinitionSources(paths, flags, output);
+  const kinds = sourcesOf(flags.kinds ?? "");
+  const selection = new Selection(kinds);
+  const text = asInputError(paths.map(sourceName).join(", "), () =>
+    generateTypes(asCompositeDefinitions(documents), { sources: paths, select: (kind) => selection.has(kind) }),
+  );
+  selection.checkFound();
+  if (path === undefined) {
+    await output.product(text);
+    return ExitCode.ok;
+  }
+  const options = kinds.length === 0 ? [] : ["--kinds", kinds.join(",")];
+  const file = { path, text, command: ["xfn types", ...paths, ...options, "-o", path].join(" ") };
+  return check ? checkGenerated(file, output) : writeGenerated(file);
+}
+
+/** The definitions and CRDs of sources, lowered. Says what it skips. */
+async function readDefinitionSources(
   paths: readonly string[],
-  file: string | undefined,
   flags: ExtensionFlags,
   output: Output,
-): Promise<number> {
+): Promise<readonly ParsedDocument[]> {
   const read: ParsedDocument[] = [];
   for (const path of paths) read.push(...(await readExtensionSources(path, flags)));
   const documents = read.filter(hasSchema);
@@ -35,24 +58,46 @@ export async function writeTypes(
       details: read.slice(0, MAX_NAMED).map(positionOf),
     });
   }
-  const text = asInputError(paths.map(sourceName).join(", "), () => generateTypes(lowered(documents)));
-  if (file === undefined) {
-    await output.product(text);
-    return ExitCode.ok;
-  }
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CliError("Failed", `cannot write ${file}: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-  return ExitCode.ok;
+  const others = read.filter((document) => !hasSchema(document));
+  const kinds = [...new Set(others.map(({ value }) => textOrEmpty(value, "kind")))].toSorted();
+  const named = kinds.length > MAX_NAMED ? [...kinds.slice(0, MAX_NAMED), "..."] : kinds;
+  if (others.length > 0) output.note(`xfn: skipped what is not a definition: ${others.length} (${named.join(", ")})`);
+  return lowerDocuments(documents);
 }
 
-/** The documents with definitions of every kind in the form of a CompositeResourceDefinition. */
-function lowered(documents: readonly ParsedDocument[]): ParsedDocument[] {
-  return lowerDocuments(documents).map((document) => {
+/** The kinds of `--kinds`, as `Kind` or `Kind.group`. None selects all. */
+class Selection {
+  readonly #missing: Set<string>;
+  readonly #seen = new Set<string>();
+  readonly #all: boolean;
+  readonly #kinds: ReadonlySet<string>;
+
+  constructor(kinds: readonly string[]) {
+    this.#all = kinds.length === 0;
+    this.#kinds = new Set(kinds);
+    this.#missing = new Set(kinds);
+  }
+
+  has({ kind, group }: KindVersion): boolean {
+    const full = `${kind}.${group}`;
+    this.#seen.add(kind).add(full);
+    for (const name of [kind, full]) this.#missing.delete(name);
+    return this.#all || this.#kinds.has(kind) || this.#kinds.has(full);
+  }
+
+  checkFound(): void {
+    const [missing] = this.#missing;
+    if (missing === undefined) return;
+    const meant = closest(missing, this.#seen);
+    throw usageError(
+      `--kinds: no definition has the kind ${missing}${meant === undefined ? "" : `; did you mean ${meant}?`}`,
+    );
+  }
+}
+
+/** The documents with definitions of every form as a CompositeResourceDefinition. */
+function asCompositeDefinitions(documents: readonly ParsedDocument[]): ParsedDocument[] {
+  return documents.map((document) => {
     const { value } = document;
     return isObject(value) && isForm(value) ? withValue(document, { ...value, kind: DEFINITION_KIND }) : document;
   });

@@ -2,7 +2,7 @@
 export function isFileSource(source: string): boolean {
   return (
     source !== "" &&
-    source !== "cluster:" &&
+    !source.startsWith("cluster:") &&
     !source.startsWith("oci:") &&
     !source.startsWith("xpkg:") &&
     !source.endsWith(".xpkg")

@@ -1,6 +1,7 @@
-import { asInputError } from "@xfn/input";
+import { asInputError, sourceName } from "@xfn/input";
 import { type ParsedDocument, readDocuments, unwrapLists } from "@xfn/json/document";
 import type { ClusterFlags } from "../cluster/with-cluster.ts";
+import { usageError } from "../errors/cli-error.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import type { PackageFlags } from "../xpkg/package-stream.ts";
 import { isFileSource } from "./extension-source.ts";
@@ -30,6 +31,8 @@ async function readElsewhere(source: string, flags: ExtensionFlags): Promise<rea
     const { crdsOfCluster } = await import("./cluster-crds.ts");
     return await crdsOfCluster(flags);
   }
+  if (source.startsWith("cluster:"))
+    throw usageError(`${sourceName(source)}: cluster: has no name after it; --context chooses another cluster`);
   const { streamOfFile, streamOfImage } = await import("../xpkg/package-stream.ts");
   const content = await interruptible((signal) =>
     source.endsWith(".xpkg") && !source.startsWith("xpkg:")

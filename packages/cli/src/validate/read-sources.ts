@@ -72,6 +72,7 @@ function filesOf(root: string): string[] {
     if (visited.size > MAX_FOLDERS) throw tooMany(root);
     for (const entry of entriesOf(next)) {
       const path = join(next, entry.name);
+      if (entry.name === "node_modules") continue;
       if (isFolder(entry, path)) folders.push(path);
       else if ([".yaml", ".yml", ".json"].includes(extname(entry.name))) files.push(path);
     }

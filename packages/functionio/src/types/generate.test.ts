@@ -100,9 +100,8 @@ const HOSTILE = crd('evil.org"; export const a = 1; //', "Evil\n}", [
 
 describe("text", () => {
   test("one interface for each kind and version, found by apiVersion and kind", () => {
-    expect(
-      generateTypes([BUCKET]),
-    ).toBe(`// Written by \`xfn types\`. Do not edit: run it again when the definitions change.
+    expect(generateTypes([BUCKET])).toBe(`// Written by \`xfn types\`.
+// Do not edit: run it again when the definitions change.
 
 declare module "@xfn/functionio/sdk" {
   interface Kinds {

@@ -3,6 +3,14 @@ import type { ParsedDocument } from "@xfn/json/document";
 import { type KindVersion, readDefinitions } from "./definition.ts";
 import { comment, propertyLine, quote } from "./schema-type.ts";
 
+/** Options of {@link generateTypes}. */
+export interface TypesOptions {
+  /** The sources that the first line names. */
+  readonly sources?: readonly string[];
+  /** Which kinds get an interface. Default: all. */
+  readonly select?: (kind: KindVersion) => boolean;
+}
+
 /**
  * TypeScript interfaces for the kinds of CRDs and CompositeResourceDefinitions, one for each kind and version, with
  * their entries in `Kinds`. `desired.apply` of the SDK finds them there by `apiVersion` and `kind`. Only types: nothing
@@ -13,14 +21,16 @@ import { comment, propertyLine, quote } from "./schema-type.ts";
  *
  * @throws {DocumentError} Invalid if a document is not a definition
  */
-export function generateTypes(documents: readonly ParsedDocument[]): string {
-  const kinds = unique(readDefinitions(documents));
+export function generateTypes(documents: readonly ParsedDocument[], options: TypesOptions = {}): string {
+  const { sources = [], select = () => true } = options;
+  const kinds = unique(readDefinitions(documents)).filter(select);
+  const command = quote(["xfn types", ...sources].join(" ")).slice(1, -1);
   const names = nameInterfaces(kinds);
   const named = kinds.map((kind, index) => ({ kind, name: names[index] ?? kind.kind }));
   const register = named.map(({ kind, name }) => `    ${quote(`${apiVersion(kind)}/${kind.kind}`)}: ${name};`);
   const interfaces = named.map(({ kind, name }) => printInterface(kind, name));
   return [
-    "// Written by `xfn types`. Do not edit: run it again when the definitions change.",
+    `// Written by \`${command}\`.\n// Do not edit: run it again when the definitions change.`,
     `declare module "@xfn/functionio/sdk" {\n  interface Kinds {\n${register.join("\n")}\n  }\n}`,
     ...interfaces,
     // A file without kinds must be a module too.

@@ -1,2 +1,3 @@
 // Turns definitions into TypeScript interfaces. Does not need Node.js.
-export { generateTypes } from "./generate.ts";
+export type { KindVersion } from "./definition.ts";
+export { generateTypes, type TypesOptions } from "./generate.ts";
