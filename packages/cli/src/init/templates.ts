@@ -40,7 +40,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     },
     types: "types.ts",
     scripts: { ...SCRIPTS, types: "xfn types definition.yaml -o types.ts", build: "xfn build . -t __NAME__:v1" },
-    packages: ["@xfn/cli", "@xfn/functionio"],
+    packages: ["@xfn/cli", "@xfn/functionio", "@xfn/kinds"],
   },
   composition: {
     files: {
@@ -67,7 +67,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       types: "xfn types definition.yaml -o functions/greet/types.ts",
       build: "xfn build functions/greet -t __NAME__-greet:v1",
     },
-    packages: ["@xfn/cli", "@xfn/functionio", "@xfn/pipeline"],
+    packages: ["@xfn/cli", "@xfn/functionio", "@xfn/kinds", "@xfn/pipeline"],
   },
 };
 

@@ -1,4 +1,5 @@
 import { compose, run } from "@xfn/functionio/sdk";
+import type {} from "@xfn/kinds"; // checks the fields of Kubernetes' own kinds
 import type { __KIND__ } from "./types.ts";
 
 const fn = compose<__KIND__>(({ xr, desired }) => {
