@@ -43,6 +43,7 @@ const EXAMPLES: { [folder: string]: { needs?: Need[]; renders: Render[] } } = {
       { stdout: "expected-scale-down.yaml", stderr: "xfn: would be deleted: disk-2\n" },
     ],
   },
+  operation: { renders: [{ stdout: "expected.yaml" }] },
   python: { needs: ["crun", "python3"], renders: [{ stdout: "expected.yaml" }] },
   shell: { renders: [{ stdout: "expected.yaml" }] },
   testing: {

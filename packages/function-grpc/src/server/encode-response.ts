@@ -56,6 +56,7 @@ export function encodeResponse(
     meta: { tag: wire.meta?.tag ?? "", ttl: { seconds: TTL_SECONDS, nanos: 0 } },
     desired: { ...(composite && { composite }), resources },
     ...(context && { context }),
+    ...(beside?.output && { output: encoder.struct(beside.output, "output") }),
     results: [...(output.results ?? []).map(resultOf), ...encoder.warnings.map(warningOf)],
     conditions: (beside?.conditions ?? []).map(conditionOf),
     requirements: requirementsOf(beside, wire.meta?.capabilities),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Client, credentials, status } from "@grpc/grpc-js";
 import { outputLimits } from "@xfn/functionio";
 import { compose, fatal } from "@xfn/functionio/sdk";
+import { operate } from "@xfn/functionio/sdk/operate";
 import type { JsonObject, JsonValue } from "@xfn/json";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -159,6 +160,20 @@ describe("a function of the SDK over gRPC", () => {
     expect(response.conditions).toEqual([
       { type: "BucketReady", status: "True", reason: "Up", message: "up", target: "CompositeAndClaim" },
     ]);
+  });
+
+  test("of an Operation gets no XR, and returns the output for its status", async () => {
+    const fn = operate<{ region: string }>(({ config, desired, required, output }) => {
+      const [found] = required.resources("it", { ...BUCKET, matchName: "a" }) ?? [];
+      desired.apply("bucket", { ...BUCKET, spec: { region: config.region } });
+      output({ found: found !== undefined });
+    });
+    const observed = { resources: new Map() };
+    const { desired, output, requirements } = await run(fn, { observed, input: { region: "eu" } });
+    expect(desired.resources.get("bucket")?.resource).toEqual({ ...BUCKET, spec: { region: "eu" } });
+    expect(desired.composite).toBe(undefined);
+    expect(output).toEqual({ found: false });
+    expect([...requirements.resources.keys()]).toEqual(["it"]);
   });
 
   test("requires resources and schemas, and is run again with them", async () => {

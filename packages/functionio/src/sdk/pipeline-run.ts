@@ -41,6 +41,8 @@ export interface Requirements {
 export interface PipelineResponse {
   readonly conditions: readonly Condition[];
   readonly requirements: Requirements;
+  /** The output of a step of an Operation. */
+  readonly output?: JsonObject | undefined;
 }
 
 /**

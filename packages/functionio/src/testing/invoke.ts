@@ -78,6 +78,8 @@ export interface Invocation {
     resources: { [name: string]: ResourceSelector };
     schemas: { [name: string]: SchemaSelector };
   };
+  /** The output for the status of an Operation; undefined without `operate`. */
+  operationOutput: JsonObject | undefined;
   /** The whole FunctionIO. */
   output: FunctionIO;
 }
@@ -115,6 +117,7 @@ export async function invoke<Composite extends object, Config>(
       resources: Object.fromEntries(beside?.requirements.resources ?? []),
       schemas: Object.fromEntries(beside?.requirements.schemas ?? []),
     },
+    operationOutput: beside?.output,
     output: plain,
   };
 }
