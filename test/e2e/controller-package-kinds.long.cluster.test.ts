@@ -200,7 +200,7 @@ spec:
     expect(await columns("providers")).toBe("NAME INSTALLED HEALTHY PACKAGE AGE");
     expect(await columns("configurations")).toBe("NAME INSTALLED HEALTHY PACKAGE AGE");
     expect(await columns("providerrevisions", "-o", "wide")).toBe(
-      "NAME HEALTHY RUNTIME-HEALTHY IMAGE STATE AGE REVISION DEP-FOUND DEP-INSTALLED",
+      "NAME HEALTHY RUNTIME-HEALTHY RUNTIME-ACTIVE IMAGE STATE AGE REVISION DEP-FOUND DEP-INSTALLED",
     );
     expect(await columns("configurationrevisions", "-o", "wide")).toBe(
       "NAME HEALTHY IMAGE STATE AGE REVISION DEP-FOUND DEP-INSTALLED",

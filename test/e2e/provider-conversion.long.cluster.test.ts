@@ -9,7 +9,8 @@ import { type PackageCluster, startPackageCluster } from "../harness/package-clu
 import { CHECKOUT } from "../harness/paths.ts";
 import { Pods } from "../harness/pods.ts";
 
-// A Provider whose CRD has two versions: examples/provider-nop, as an installed package. Its CRD names no Service.
+// A Provider whose CRD has two versions: examples/provider-nop, as an installed package. Its CRD names no Service. It
+// declares that it can start without its kind.
 
 const FOLDER = join(CHECKOUT, "examples/provider-nop");
 const TIMEOUT = { timeout: 60_000 };
@@ -22,9 +23,11 @@ describe("a Provider with a conversion webhook", needs("api-server", "crun", "do
   let runtime = "";
 
   beforeAll(async () => {
-    cluster = await startPackageCluster({ controller: ["--enable-function-runtimes"], access: () => [], groups: [] });
+    const controller = ["--enable-function-runtimes", "--activation=none"];
+    cluster = await startPackageCluster({ controller, access: () => [], groups: [] });
     await kubectl("apply", "-f", join(CHECKOUT, "deploy/providers/rbac.yaml"));
-    const packageFile = execFileSync(process.execPath, [join(FOLDER, "package.ts")], { encoding: "utf8" });
+    const printed = execFileSync(process.execPath, [join(FOLDER, "package.ts")], { encoding: "utf8" });
+    const packageFile = printed.replace('"}}\n', '"},"spec":{"capabilities":["safe-start"]}}\n');
     const image = await buildGrpcImage(cluster.workspace, { name: "provider-nop", packageFile });
     await cluster.publish(image, "acme/provider-nop:v1");
     const source = `${cluster.registry.host}/acme/provider-nop:v1`;
@@ -55,6 +58,35 @@ describe("a Provider with a conversion webhook", needs("api-server", "crun", "do
     const bundle = await get("crd/nopresources.nop.crossplane.io", "-o", path);
     return Buffer.from(bundle, "base64").toString().split("BEGIN CERTIFICATE").length - 1;
   };
+
+  const reason = (object: string, type: string): Promise<string> =>
+    get(object, "-o", `jsonpath={.status.conditions[?(@.type=="${type}")]['status','reason']}`);
+  const replicas = (): Promise<string> =>
+    get("deployments", "-n", "crossplane-system", "-o", "jsonpath={.items[*].spec.replicas}");
+
+  test("has no pods and no CRD until a policy activates its kind", async () => {
+    await expect.poll(() => reason("provider/nop", "Healthy"), TIMEOUT).toBe("True AwaitingActivation");
+    expect(await reason("provider/nop", "Ready")).toBe("True Available");
+    const revision = (await get("providerrevisions", "-o", "name")).trim();
+    expect(await reason(revision, "RuntimeHealthy")).toBe("True HealthyPackageRevision");
+    expect(await reason(revision, "RuntimeActive")).toBe("False AwaitingActivation");
+    expect(await replicas()).toBe("0");
+    expect(await get("crd", "nopresources.nop.crossplane.io", "--ignore-not-found")).toBe("");
+    await cluster.apply(
+      'apiVersion: apiextensions.crossplane.io/v1alpha1\nkind: ManagedResourceActivationPolicy\nmetadata: { name: nop }\nspec: { activate: ["*.nop.crossplane.io"] }\n',
+    );
+    await expect.poll(replicas, TIMEOUT).toBe("1");
+    await expect.poll(() => reason(revision, "RuntimeActive"), TIMEOUT).toBe("True ActiveRuntime");
+    const rules = [
+      "get",
+      "clusterroles",
+      "-l",
+      "pkg.crossplane.io/runtime",
+      "-o",
+      "jsonpath={.items[*].rules[*].resources}",
+    ];
+    await expect.poll(() => kubectl(...rules), TIMEOUT).toContain("customresourcedefinitions");
+  }, 200_000);
 
   test("installs, and its CRD names its own Service and authority", async () => {
     await expect.poll(() => get("providerruntimes", "-o", "name"), TIMEOUT).not.toBe("");

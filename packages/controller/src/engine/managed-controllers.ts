@@ -13,23 +13,23 @@ export class ManagedControllers {
   readonly #policies: KindController;
   readonly #ends: (() => void)[] = [];
 
-  /** @param changed called when a definition becomes active, or is deleted */
-  constructor(shared: Shared, { definition, policy }: ManagedReconcilers, changed: (definition: LiveObject) => void) {
+  /** @param changed called when the state of a definition changes, and without one when all are listed */
+  constructor(shared: Shared, { definition, policy }: ManagedReconcilers, changed: (definition?: LiveObject) => void) {
     this.#policies = new KindController({ ...shared, kind: ACTIVATION_POLICIES, reconcile: policy });
     this.#definitions = new KindController({
       ...shared,
       kind: MANAGED_DEFINITIONS,
       reconcile: definition,
       selection: DEFINITION_CACHE,
+      prepare: async () => changed(),
       handlers: {
         added: (one) => {
-          if (stateOf(one) === "Active") changed(one);
-          else this.#enqueuePolicies(one);
+          if (stateOf(one) !== "Active") this.#enqueuePolicies(one);
         },
         updated: (one, before) => {
           if (stateOf(one) === stateOf(before)) return;
-          if (stateOf(one) === "Active") changed(one);
-          else this.#enqueuePolicies(one);
+          changed(one);
+          if (stateOf(one) !== "Active") this.#enqueuePolicies(one);
         },
         deleted: (last) => {
           changed(last);

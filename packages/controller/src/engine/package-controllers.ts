@@ -134,11 +134,12 @@ export class PackageControllers {
   }
 
   /**
-   * Reconciles the revision of a ManagedResourceDefinition that became active or was deleted, and its runtime: the
-   * rights of a provider depend on its kinds.
+   * Reconciles the revision of a ManagedResourceDefinition whose state has changed, and its runtime: a provider runs if
+   * one of its kinds is active, and has rights on these. Without a definition, reconciles all runtimes of providers.
    */
-  definitionChanged(definition: LiveObject): void {
-    const controller = controllerOf(definition);
+  definitionChanged(definition?: LiveObject): void {
+    if (definition === undefined) this.#controllers.get(PROVIDER_RUNTIMES.kind)?.enqueueAll();
+    const controller = definition && controllerOf(definition);
     if (controller?.kind !== PROVIDER_REVISIONS.kind) return;
     this.#controllers.get(controller.kind)?.enqueue(controller.name);
     const runtimes = this.#options.context.informers.peek(PROVIDER_RUNTIMES)?.list() ?? [];

@@ -28,6 +28,7 @@ interface PackageRevision {
   };
   readonly status: View &
     Texts<"commonMetadataHash" | "resolvedImage"> & {
+      readonly capabilities: readonly string[];
       readonly objectRefs: readonly Texts<"apiVersion" | "kind" | "name" | "uid">[];
       readonly endpoint?: string | undefined;
       readonly foundDependencies: number | undefined;
@@ -42,6 +43,8 @@ interface Traits {
   readonly hasRuntime: boolean;
   /** Whether a revision shows the address of its function. */
   readonly hasEndpoint: boolean;
+  /** Whether a revision shows that its program has no pods yet. */
+  readonly isActivated?: true;
 }
 
 /** Fields that packages and their revisions share. */
@@ -119,7 +122,10 @@ function packageKind(kind: string, { versions, hasRuntime }: Traits, about: stri
   });
 }
 
-function revisionKind(packages: string, { versions, hasRuntime, hasEndpoint }: Traits): Kind<PackageRevision> {
+function revisionKind(
+  packages: string,
+  { versions, hasRuntime, hasEndpoint, isActivated }: Traits,
+): Kind<PackageRevision> {
   return defineKind({
     group: "pkg.crossplane.io",
     kind: `${packages}Revision`,
@@ -158,6 +164,7 @@ function revisionKind(packages: string, { versions, hasRuntime, hasEndpoint }: T
     columns: [
       conditionColumn("HEALTHY", "RevisionHealthy"),
       ...(hasRuntime ? [conditionColumn("RUNTIME-HEALTHY", "RuntimeHealthy")] : []),
+      ...(isActivated ? [conditionColumn("RUNTIME-ACTIVE", "RuntimeActive")] : []),
       column("IMAGE", ".spec.image"),
       column("STATE", ".spec.desiredState"),
       AGE,
@@ -169,7 +176,7 @@ function revisionKind(packages: string, { versions, hasRuntime, hasEndpoint }: T
 }
 
 const FUNCTION: Traits = { versions: ["v1", "v1beta1"], hasRuntime: true, hasEndpoint: true };
-const PROVIDER: Traits = { versions: ["v1"], hasRuntime: true, hasEndpoint: false };
+const PROVIDER: Traits = { versions: ["v1"], hasRuntime: true, hasEndpoint: false, isActivated: true };
 const CONFIGURATION: Traits = { versions: ["v1"], hasRuntime: false, hasEndpoint: false };
 
 export const FUNCTIONS: Kind<Package> = packageKind(

@@ -1,9 +1,12 @@
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
+import { type Condition, conditionIn, conditionOf, isTrue } from "../objects/conditions.ts";
 import { CONFIGURATION_REVISIONS, FUNCTION_REVISIONS } from "../objects/kinds.ts";
 
 // Types and reasons of conditions are those of Crossplane.
+
+/** Whether the program of a provider has pods. */
+export const RUNTIME_ACTIVE = "RuntimeActive";
 
 export function isActive(revision: LiveObject): boolean {
   return FUNCTION_REVISIONS.of(revision).spec.desiredState === "Active";
@@ -64,7 +67,11 @@ export function installedCondition(current: LiveObject | undefined, note?: strin
 /** The condition `Healthy`. @param serving an older revision, which serves until the current one is healthy */
 export function healthyCondition(current: LiveObject | undefined, serving: LiveObject | undefined): Condition {
   const type = "Healthy";
-  if (current !== undefined && isHealthy(current)) return { type, status: "True", reason: "HealthyPackageRevision" };
+  if (current !== undefined && isHealthy(current)) {
+    const { reason, message } = conditionIn(conditionOf(current, RUNTIME_ACTIVE) ?? {}) ?? {};
+    if (reason === "AwaitingActivation") return { type, status: "True", reason, message };
+    return { type, status: "True", reason: "HealthyPackageRevision" };
+  }
   const problem = current && problemOf(current);
   if (problem === undefined) return { type, status: "Unknown", reason: "UnknownPackageRevisionHealth" };
   const rest = serving === undefined ? "" : `; the revision ${serving.metadata.name} still serves`;
@@ -74,10 +81,10 @@ export function healthyCondition(current: LiveObject | undefined, serving: LiveO
 
 /**
  * Adds the condition `Ready`, which tools that know no packages wait for (kstatus, in Helm, Flux and kubectl wait). It
- * repeats the first condition that is not true.
+ * repeats the first condition that is not true. A provider that needs no pods is ready.
  */
 export function withReady(conditions: readonly Condition[]): Condition[] {
-  const first = conditions.find(({ status }) => status !== "True");
+  const first = conditions.find(({ type, status }) => status !== "True" && type !== RUNTIME_ACTIVE);
   const ready: Condition = { ...(first ?? { status: "True", reason: "Available" }), type: "Ready" };
   return [...conditions, ready];
 }

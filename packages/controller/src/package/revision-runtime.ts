@@ -1,9 +1,9 @@
 import { textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
-import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
+import { type Condition, conditionIn, conditionOf, isTrue } from "../objects/conditions.ts";
 import { CONFIGURATION_REVISIONS, FUNCTION_RUNTIMES, PROVIDER_REVISIONS } from "../objects/kinds.ts";
 import { hostEndpoint } from "./host-endpoint.ts";
-import { isActive } from "./package-conditions.ts";
+import { isActive, RUNTIME_ACTIVE } from "./package-conditions.ts";
 import type { Hosting, PackagePort } from "./package-port.ts";
 import type { Part } from "./plan-status.ts";
 import { imageOf } from "./revision-content.ts";
@@ -70,9 +70,13 @@ function servedAt(endpoint: string | undefined): Part {
 /** The state of a runtime, as the state of its revision. */
 function mirrored(runtime: LiveObject): Part {
   const endpoint = FUNCTION_RUNTIMES.of(runtime).status.endpoint;
-  if (isTrue(runtime, "Healthy") && endpoint !== undefined) return servedAt(endpoint);
+  const active = conditionIn(conditionOf(runtime, RUNTIME_ACTIVE) ?? {}) ?? [];
+  if (isTrue(runtime, "Healthy") && endpoint !== undefined) {
+    const { conditions, fields } = servedAt(endpoint);
+    return { conditions: conditions.concat(active), fields };
+  }
   const why = textAt(conditionOf(runtime, "Healthy"), "message") ?? "it is being prepared";
   const message = `the ${runtime.kind} ${runtime.metadata.name} is not healthy: ${why}`;
   const condition: Condition = { type: "RuntimeHealthy", status: "False", reason: "UnhealthyPackageRevision", message };
-  return { conditions: [condition], fields: {} };
+  return { conditions: [condition].concat(active), fields: {} };
 }

@@ -6,6 +6,7 @@ import { PackageInstallError } from "../package/registry/install-error.ts";
 import { execute, executeOrThrow } from "../plan/execute.ts";
 import { firstFailure } from "../plan/outcome.ts";
 import { isEmpty, planInOrder } from "../plan/plan.ts";
+import type { Activation } from "./activation.ts";
 import { AUTHORITY_SECRET, ensureAuthority, usableAuthority } from "./authority.ts";
 import { deploymentProblem } from "./deployment-health.ts";
 import {
@@ -33,15 +34,17 @@ export function usesDeployment({ substrate }: Hosting, runtime: LiveObject): boo
 /** The endpoint of a workload, or why no pod serves. */
 type Served = { readonly endpoint: string } | { readonly problem: string };
 
-function servedBy({ endpoint }: SeenWorkload, deployment: LiveObject | undefined): Served {
-  const problem = deployment && deploymentProblem(deployment);
-  return problem === undefined ? { endpoint } : { problem };
+function servedBy({ endpoint }: SeenWorkload, deployment: LiveObject | undefined, activation: Activation): Served {
+  if (activation === "pending") return { problem: "the objects of its package are not established yet" };
+  const problem = activation === "active" && deployment && deploymentProblem(deployment);
+  return problem ? { problem } : { endpoint };
 }
 
 /** The state of a runtime's workload according to the caches; undefined if something must be read or written. */
 export async function recallWorkload(
   { cluster, workloads, roles, now }: Port,
   runtime: LiveObject,
+  activation: Activation,
 ): Promise<Served | undefined> {
   const image = FUNCTION_RUNTIMES.of(runtime).status.resolvedPackage;
   const caches = workloads.caches();
@@ -49,12 +52,12 @@ export async function recallWorkload(
   if (caches === undefined || image === undefined || authority === undefined) return undefined;
   const read = async (kind: ResourceKind, name: string): Promise<LiveObject | undefined> =>
     caches(kind)?.get(name, cluster.namespace);
-  const seen = await observeWorkload({ cluster, read, list: async () => [] }, runtime, image);
+  const seen = await observeWorkload({ cluster, read, list: async () => [] }, runtime, image, activation !== "active");
   if (seen === undefined) return undefined;
   const secrets = knownSecrets(seen, authority, now());
   if (secrets === undefined || !isEmpty(planWorkload(seen, secrets))) return undefined;
   if (seen.workload.kind === "Provider" && !roles.areWritten(runtime, seen.podAccount)) return undefined;
-  return servedBy(seen, seen.deployment);
+  return servedBy(seen, seen.deployment, activation);
 }
 
 /**
@@ -66,11 +69,11 @@ export async function recallWorkload(
 export async function ensureWorkload(
   { cluster, workloads, roles, now }: Port,
   runtime: LiveObject,
-  image: string,
+  { image, activation }: { readonly image: string; readonly activation: Activation },
   signal: AbortSignal,
 ): Promise<Served> {
   workloads.watch();
-  const seen = await observeWorkload(liveWorkloads(cluster, signal), runtime, image);
+  const seen = await observeWorkload(liveWorkloads(cluster, signal), runtime, image, activation !== "active");
   if (seen === undefined) throw missingConfig(runtime);
   const authority = await ensureAuthority({ ...cluster, now }, signal);
   const plan = planWorkload(seen, await nextSecrets(seen, authority, now()));
@@ -80,7 +83,7 @@ export async function ensureWorkload(
   if (failure !== undefined) throw refusedWrite(failure.action, failure.error);
   if (plan.refusal !== undefined) throw plan.refusal;
   if (pending.length > 0) throw notServed(pending);
-  return servedBy(seen, outcome.latest(plan.deployment) ?? seen.deployment);
+  return servedBy(seen, outcome.latest(plan.deployment) ?? seen.deployment, activation);
 }
 
 /** Deletes the objects of a runtime that a runner serves now. */

@@ -21,6 +21,8 @@ export interface Workload {
   readonly pullSecrets: readonly string[];
   /** `spec` of the DeploymentRuntimeConfig. */
   readonly config: JsonObject;
+  /** Whether the Deployment has no replicas, even if the configuration has some. */
+  readonly isIdle?: boolean | undefined;
   /** The first revision that needs the runtime of a Provider. */
   readonly revision?: { readonly provider: string; readonly name: string; readonly uid: string } | undefined;
 }
@@ -130,6 +132,7 @@ function deploymentOf(workload: Workload, account: string, certificates: string)
     spec: {
       replicas: 1,
       ...spec,
+      ...(workload.isIdle && { replicas: 0 }),
       selector: {
         ...objectAt(spec, "selector"),
         matchLabels: { ...objectAt(spec, "selector", "matchLabels"), ...selectorOf(workload) },

@@ -57,14 +57,17 @@ export interface SeenWorkload {
  * Reads the objects of a workload; undefined if the DeploymentRuntimeConfig of the runtime does not exist.
  *
  * @param image with a digest
+ * @param isIdle whether it must have no pods
  */
 export async function observeWorkload(
   { cluster, read, list }: WorkloadReader,
   runtime: LiveObject,
   image: string,
+  isIdle: boolean,
 ): Promise<SeenWorkload | undefined> {
-  const workload = await workloadOf(cluster, runtime, image);
-  if (workload === undefined) return undefined;
+  const configured = await workloadOf(cluster, runtime, image);
+  if (configured === undefined) return undefined;
+  const workload = { ...configured, isIdle };
   const names = secretNamesOf(workload.runtime);
   const manifests = manifestsOf(workload, "");
   const [server, client, account, service, deployment] = await Promise.all([

@@ -10,7 +10,10 @@ const revision = {
   apiVersion: "pkg.crossplane.io/v1",
   kind: "ProviderRevision",
   metadata: { name: "provider-1", uid: "revision", resourceVersion: "1" },
-  status: { objectRefs: crds.map((name) => ({ kind: "CustomResourceDefinition", name, uid: name })) },
+  status: {
+    capabilities: [] as string[],
+    objectRefs: crds.map((name) => ({ kind: "CustomResourceDefinition", name, uid: name })),
+  },
 } satisfies LiveObject;
 const runtime: LiveObject = {
   apiVersion: "pkg.crossplane.io/v1alpha1",
@@ -170,4 +173,21 @@ test("a role of another owner is left alone and reported", async () => {
   // Otherwise its rights would be those of the provider.
   expect(stored.has(`ClusterRoleBinding ${name}`)).toBe(false);
   expect(events).toEqual([expect.stringContaining("RoleOfAnother")]);
+});
+
+test("a provider that can start without its kinds may watch CRDs", async () => {
+  const roles = new ProviderRoles(cluster);
+  const role = "crossplane:provider:provider:system";
+  const rule = { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"] };
+  await roles.ensure(runtime, "account", signal);
+  expect(stored.get(keyOf("ClusterRole", role))?.["rules"]).not.toContainEqual(expect.objectContaining(rule));
+  revision.status.capabilities = ["Safe-Start"];
+  try {
+    expect(roles.areWritten(runtime, "account")).toBe(false);
+    await roles.ensure(runtime, "account", signal);
+    const verbs = ["get", "list", "watch"];
+    expect(stored.get(keyOf("ClusterRole", role))?.["rules"]).toContainEqual({ ...rule, verbs });
+  } finally {
+    revision.status.capabilities = [];
+  }
 });

@@ -1,11 +1,12 @@
 import { type JsonObject, textAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { EDIT, VIEW } from "../definition/definition-roles.ts";
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, typeMeta } from "../objects/kinds.ts";
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CRDS, PROVIDER_REVISIONS, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
 import { controllerReferenceTo, isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
+import { startsSafely } from "../package/managed/managed-definition.ts";
 import type { Cluster } from "../package/package-port.ts";
 import { execute } from "../plan/execute.ts";
 import { firstFailure } from "../plan/outcome.ts";
@@ -13,7 +14,7 @@ import { planInOrder } from "../plan/plan.ts";
 import { hashOf } from "./hash.ts";
 import type { Manifest } from "./manifests.ts";
 import { applied, isApplied } from "./plan-workload.ts";
-import { providedCrds, servedResources } from "./served-resources.ts";
+import { providedCrds, revisionsOf, servedResources } from "./served-resources.ts";
 
 const AGGREGATE = "rbac.crossplane.io/aggregate-to";
 
@@ -112,10 +113,13 @@ export class ProviderRoles {
       metadata: metadataOf(runtime, suffix, roles),
       rules: [...content],
     });
+    const isSafe = startsSafelyIn(this.#cluster, runtime);
     const system = role(
       "system",
       [],
       [
+        // It waits for its kinds.
+        ...(isSafe ? [{ apiGroups: [CRDS.group], resources: [CRDS.plural], verbs: [...VIEW] }] : []),
         ...rules("", WORK),
         ...rules("/status", WORK),
         ...rules("/finalizers", ["update"]),
@@ -151,7 +155,12 @@ function metadataOf(runtime: LiveObject, suffix: string, roles: readonly string[
   };
 }
 
+/** Whether a provider can start without its kinds. */
+function startsSafelyIn(cluster: Cluster, runtime: LiveObject): boolean {
+  return revisionsOf(cluster, runtime).some((one) => startsSafely(PROVIDER_REVISIONS.of(one).status.capabilities));
+}
+
 /** The hash of the inputs of a runtime's roles. */
 function subjectOf(cluster: Cluster, runtime: LiveObject, account: string): string {
-  return hashOf([account, providedCrds(cluster, runtime)]);
+  return hashOf([account, providedCrds(cluster, runtime), startsSafelyIn(cluster, runtime)]);
 }

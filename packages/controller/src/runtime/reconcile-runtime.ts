@@ -12,6 +12,7 @@ import type { PackagePort } from "../package/package-port.ts";
 import { type Part, planStatus } from "../package/plan-status.ts";
 import { asInstallError, PackageInstallError } from "../package/registry/install-error.ts";
 import { isEmpty } from "../plan/plan.ts";
+import { type Activation, activationConditions, activationOf } from "./activation.ts";
 import {
   deleteWorkload,
   ensureWorkload,
@@ -83,9 +84,11 @@ async function recall(
 ): Promise<Part | undefined> {
   if (refusal?.anyCrossplane === hasFunctionRevision(runtime)) return refusal.part;
   if (!usesDeployment(hosting, runtime)) return healthy(hosting.host?.endpoint);
-  const known = await recallWorkload({ cluster, workloads, roles, now }, runtime);
+  const activation = activationOf({ cluster, hosting }, runtime);
+  const known = await recallWorkload({ cluster, workloads, roles, now }, runtime, activation);
   if (known === undefined) return undefined;
-  return "endpoint" in known ? healthy(known.endpoint) : unhealthy(known.problem);
+  const part = "endpoint" in known ? healthy(known.endpoint) : unhealthy(known.problem);
+  return withActivation(part, runtime, activation);
 }
 
 /** The status of a runtime, and the failure that it reports. */
@@ -103,6 +106,7 @@ async function serve(
   signal: AbortSignal,
 ): Promise<Reported> {
   const { spec, status } = FUNCTION_RUNTIMES.of(runtime);
+  const activation = activationOf({ cluster, hosting }, runtime);
   let fields: JsonObject = {};
   try {
     // The package of a runtime never changes, so it is resolved and checked once.
@@ -114,9 +118,9 @@ async function serve(
       fields = { resolvedPackage: image };
     }
     if (usesDeployment(hosting, runtime)) {
-      const served = await ensureWorkload({ cluster, workloads, roles, now }, runtime, image, signal);
+      const served = await ensureWorkload({ cluster, workloads, roles, now }, runtime, { image, activation }, signal);
       if ("problem" in served) throw new PackageInstallError("NoRuntime", served.problem);
-      return { part: healthy(served.endpoint, fields) };
+      return { part: withActivation(healthy(served.endpoint, fields), runtime, activation) };
     }
     const endpoint = await hostEndpoint(hosting);
     // The runtime named a DeploymentRuntimeConfig before, or the flag was another.
@@ -125,7 +129,7 @@ async function serve(
   } catch (caught) {
     const failure = asInstallError(caught);
     if (signal.aborted || failure === undefined) throw caught;
-    return { part: unhealthy(failure.message, fields), failure };
+    return { part: withActivation(unhealthy(failure.message, fields), runtime, activation), failure };
   }
 }
 
@@ -136,6 +140,10 @@ function healthy(endpoint: string | undefined, fields: JsonObject = {}): Part {
 function unhealthy(message: string, fields: JsonObject = {}): Part {
   const condition: Condition = { type: "Healthy", status: "False", reason: "UnhealthyRuntime", message };
   return { conditions: withReady([condition]), fields: { ...fields, endpoint: null } };
+}
+
+function withActivation({ conditions, fields }: Part, runtime: LiveObject, activation: Activation): Part {
+  return { conditions: [...conditions, ...activationConditions(runtime, activation)], fields };
 }
 
 /** FunctionRevisions check whether a package is for this version of Crossplane: users can make them ignore that. */

@@ -26,8 +26,8 @@ export function providedCrds(reader: Reader, runtime: LiveObject): { readonly na
   return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, uid]) => ({ name, uid }));
 }
 
-/** The owners of a runtime. The UIDs must match, because the author of a runtime can name any owner. */
-function revisionsOf({ informers }: Reader, runtime: LiveObject): LiveObject[] {
+/** The revisions that own a runtime. The UIDs must match, because the author of a runtime can name any owner. */
+export function revisionsOf({ informers }: Reader, runtime: LiveObject): LiveObject[] {
   const revisions = informers.peek(PROVIDER_REVISIONS);
   return ownerReferencesOf(runtime).flatMap((owner) => {
     const revision = revisions?.get(textAt(owner, "name") ?? "");

@@ -7,7 +7,7 @@ const SETTINGS = /^(Cluster)?ProviderConfig(Usage)?$/;
 const SAFE_START = "safestart";
 
 /** Whether a package declares that its provider works while some of its kinds are not served. */
-function startsSafely(capabilities: readonly string[]): boolean {
+export function startsSafely(capabilities: readonly string[]): boolean {
   return capabilities.some((one) => one.replaceAll(/[^a-zA-Z0-9]/g, "").toLowerCase() === SAFE_START);
 }
 
