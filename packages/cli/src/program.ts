@@ -14,6 +14,7 @@ import { addPush } from "./commands/push.ts";
 import { addRender } from "./commands/render.ts";
 import { addRollout } from "./commands/rollout.ts";
 import { addRun } from "./commands/run.ts";
+import { addSchema } from "./commands/schema.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addTypes } from "./commands/types.ts";
 import { addValidate } from "./commands/validate.ts";
@@ -36,6 +37,7 @@ const COMMANDS = [
   addRollout,
   addOperation,
   addInit,
+  addSchema,
   addTypes,
   addValidate,
   addConvert,

@@ -24,6 +24,9 @@ const COMMON = {
 const SCRIPTS = {
   test: "vitest run",
   check: "tsc",
+  // npm install runs it, so that editors have the schema.
+  prepare: "npm run schema",
+  schema: "xfn schema definition.yaml -o .xfn/schema.json",
   validate: "xfn validate definition.yaml xr.yaml,composition.yaml",
   render: "xfn render xr.yaml composition.yaml",
   dev: "xfn render xr.yaml composition.yaml --watch",
@@ -49,7 +52,11 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       "composition/composition.yaml": "composition.yaml",
       "composition/composition.test.ts": "composition.test.ts",
     },
-    scripts: SCRIPTS,
+    // Templates render without containers.
+    scripts: {
+      ...SCRIPTS,
+      validate: `${SCRIPTS.validate} && ${SCRIPTS.render} -x | xfn validate definition.yaml -`,
+    },
     packages: ["@xfn/cli", "@xfn/pipeline"],
   },
   project: {

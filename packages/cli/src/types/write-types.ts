@@ -45,7 +45,7 @@ export async function writeTypes(paths: readonly string[], flags: TypesFlags, ou
 }
 
 /** The definitions and CRDs of sources, lowered. Says what it skips. */
-async function readDefinitionSources(
+export async function readDefinitionSources(
   paths: readonly string[],
   flags: ExtensionFlags,
   output: Output,

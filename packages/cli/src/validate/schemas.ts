@@ -166,12 +166,14 @@ function findingsOf(document: ParsedDocument, check: () => void): Finding[] {
 
 interface CrdVersion {
   readonly key: string;
+  readonly apiVersion: string;
+  readonly kind: string;
   readonly schema: JsonObject;
   readonly path: JsonPath;
 }
 
 /** The versions of a CRD with a schema, in the form of v1 and of v1beta1 (one schema for all versions). */
-function crdVersions(crd: JsonObject): CrdVersion[] {
+export function crdVersions(crd: JsonObject): CrdVersion[] {
   const spec = isObject(crd["spec"]) ? crd["spec"] : {};
   const group = textOrEmpty(spec, "group");
   const kind = textOrEmpty(spec, "names", "kind");
@@ -182,6 +184,7 @@ function crdVersions(crd: JsonObject): CrdVersion[] {
     const path = isObject(valueAt(crd, ...own)) ? own : shared;
     const schema = valueAt(crd, ...path);
     const name = textOrEmpty(version, "name");
-    return !isObject(schema) || name === "" ? [] : [{ key: kindKey(`${group}/${name}`, kind), schema, path }];
+    const apiVersion = `${group}/${name}`;
+    return !isObject(schema) || name === "" ? [] : [{ key: kindKey(apiVersion, kind), apiVersion, kind, schema, path }];
   });
 }

@@ -1,0 +1,105 @@
+import { asInputError, sourceName } from "@xfn/input";
+import { isObject, type JsonObject } from "@xfn/json";
+import { ExitCode } from "@xfn/program/exit-code";
+import { usageError } from "../errors/cli-error.ts";
+import type { Output } from "../terminal/output.ts";
+import { checkGenerated, writeGenerated } from "../types/generated-file.ts";
+import { readDefinitionSources } from "../types/write-types.ts";
+import type { ExtensionFlags } from "../validate/read-extensions.ts";
+import { builtinDefinitions } from "./builtin-definitions.ts";
+import { EMBEDDED, reference } from "./json-schema.ts";
+import { compositionKinds, definedKinds, type KindSchema } from "./kind-schemas.ts";
+
+/** Flags of `xfn schema`. */
+export type SchemaFlags = ExtensionFlags & { output?: string; check: boolean };
+
+/** Metadata that people write. */
+const METADATA: JsonObject = {
+  type: "object",
+  properties: {
+    name: { type: "string" },
+    generateName: { type: "string" },
+    namespace: { type: "string" },
+    labels: { type: "object", additionalProperties: { type: ["string", "null"] } },
+    annotations: { type: "object", additionalProperties: { type: ["string", "null"] } },
+  },
+};
+
+/**
+ * `xfn schema`: writes a JSON Schema for YAML editors to stdout or a file. It has the kinds of definitions and CRDs,
+ * Compositions whose bases and inputs are checked by their kind, and Kubernetes' own kinds.
+ *
+ * @throws InputError if there is no definition
+ */
+export async function writeSchema(paths: readonly string[], flags: SchemaFlags, output: Output): Promise<number> {
+  const { output: path, check } = flags;
+  if (check && path === undefined) throw usageError("--check compares a file: name it with --output");
+  const documents = await readDefinitionSources(paths, flags, output);
+  const defined = asInputError(paths.map(sourceName).join(", "), () => definedKinds(documents));
+  const command = ["xfn schema", ...paths].join(" ");
+  const schema = await schemaOf([...defined, ...compositionKinds()]);
+  // The first line alone names the sources.
+  const comment = JSON.stringify(`Written by ${command}. Do not edit: run it again when the definitions change.`);
+  const text = `{"$comment":${comment},\n${JSON.stringify(schema).slice(1)}\n`;
+  if (path === undefined) {
+    await output.product(text);
+    return ExitCode.ok;
+  }
+  const file = { path, text, command: `${command} -o ${path}` };
+  return check ? checkGenerated(file, output) : writeGenerated(file);
+}
+
+async function schemaOf(given: readonly KindSchema[]): Promise<JsonObject> {
+  const builtin = await builtinDefinitions();
+  const kinds = [...given, ...builtin.kinds];
+  const definitions: JsonObject = { ...builtin.definitions, metadata: METADATA };
+  const files: JsonObject[] = [];
+  const embedded: JsonObject[] = [];
+  for (const kind of kinds) {
+    const name = `${kind.apiVersion}.${kind.kind}`.replaceAll(/[^\w.-]/g, "_");
+    definitions[`base.${name}`] = withIdentity(kind, kind.base);
+    embedded.push(branch(kind, `base.${name}`));
+    if (kind.complete !== undefined) definitions[name] = withIdentity(kind, kind.complete);
+    files.push(branch(kind, kind.complete === undefined ? `base.${name}` : name));
+  }
+  definitions[EMBEDDED] = { ...identity(kinds), allOf: embedded };
+  const root = { ...identity(kinds), allOf: files, definitions };
+  return { $schema: "http://json-schema.org/draft-07/schema#", ...root };
+}
+
+/** Offers the known names, and allows others. */
+function identity(kinds: readonly KindSchema[]): JsonObject {
+  const known = (names: readonly string[]): JsonObject => ({
+    anyOf: [{ enum: [...new Set(names)].toSorted() }, { type: "string" }],
+  });
+  return {
+    type: "object",
+    required: ["apiVersion", "kind"],
+    properties: {
+      apiVersion: known(kinds.map(({ apiVersion }) => apiVersion)),
+      kind: known(kinds.map(({ kind }) => kind)),
+      metadata: reference("metadata"),
+    },
+  };
+}
+
+function branch({ apiVersion, kind }: KindSchema, definition: string): JsonObject {
+  return {
+    if: { required: ["apiVersion", "kind"], properties: { apiVersion: { const: apiVersion }, kind: { const: kind } } },
+    // oxlint-disable-next-line no-thenable -- a keyword of JSON Schema
+    then: reference(definition),
+  };
+}
+
+function withIdentity({ apiVersion, kind }: KindSchema, schema: JsonObject): JsonObject {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  return {
+    ...schema,
+    properties: {
+      ...properties,
+      apiVersion: { const: apiVersion },
+      kind: { const: kind },
+      metadata: reference("metadata"),
+    },
+  };
+}
