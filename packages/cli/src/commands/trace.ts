@@ -22,8 +22,8 @@ const SETTINGS: SettingsOf<TraceFlags> = settings({
 const HELP = `
 KIND is written as for kubectl: a kind, plural or short name, with .GROUP or .VERSION.GROUP behind it. KIND/NAME is the same as KIND NAME.
 The object is a claim or a composite resource of Crossplane 1 or 2. The tree has all that it composes, through nested composite resources
-too. STATUS is the reason and message of Synced or Ready, the first that is not true. Missing and forbidden objects are
-errors in the tree. (xfn render --trace is something else: it shows what each step of a render did.)
+too. Below an object in use are the usages that protect it from deletion. STATUS is the reason and message of Synced or Ready, the first that
+is not true. Missing and forbidden objects are errors in the tree. (xfn render --trace is something else: it shows what each step of a render did.)
 
 Exit code 0; 1 if the object itself cannot be read; 2 for wrong usage.
 

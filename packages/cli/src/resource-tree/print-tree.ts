@@ -4,6 +4,7 @@ import { printJson } from "@xfn/json/text";
 import { oneLine } from "@xfn/program/terminal-text";
 import type { colours } from "../terminal/colours.ts";
 import { allNodes, type Condition, conditionOf, type TreeNode } from "./tree.ts";
+import { awaitsDeletion, causeOf } from "./usages.ts";
 
 /** The forms of a tree, as of `crossplane beta trace`, and YAML. */
 export type TreeForm = "default" | "wide" | "json" | "yaml" | "dot";
@@ -68,11 +69,17 @@ function titleOf(object: JsonObject): string {
 /** The most characters of a message in a narrow table. Errors have their cause at the end. */
 const MAX_MESSAGE = 64;
 
-/** The reason and message of the first condition that is not true: Synced before Ready. */
+const AWAITS_DELETION = { reason: "InUse", message: "its deletion was denied, and waits for these usages" };
+
+/**
+ * The reason and message of the first condition that is not true: Synced before Ready. An object in use whose deletion
+ * was denied waits; a usage has its cause.
+ */
 function statusOf({ object, error }: TreeNode, isWide: boolean): string {
   const [synced, ready] = conditionsOf(object);
   const bad = [synced, ready].find(({ status, reason, message }) => status !== "True" && `${reason}${message}` !== "");
-  const shown = bad ?? { reason: ready.reason, message: ready.status === "True" ? "" : ready.message };
+  const fine = { reason: ready.reason, message: ready.status === "True" ? causeOf(object) : ready.message };
+  const shown = awaitsDeletion(object) ? AWAITS_DELETION : (bad ?? fine);
   const reason = error === undefined ? shown.reason : "Error";
   const whole = oneLine(error ?? shown.message, Number.POSITIVE_INFINITY);
   const message = !isWide && whole.length > MAX_MESSAGE ? `...${whole.slice(-MAX_MESSAGE)}` : whole;

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue, textOrEmpty, valueAt } from 
 import { ApiError, type Client, type LiveObject, type ObjectReference } from "@xfn/kubernetes";
 import type { Limit } from "./limit.ts";
 import type { TreeEvent, TreeNode } from "./tree.ts";
+import { isInUse, usagesOf } from "./usages.ts";
 
 export interface ReadTreeOptions {
   readonly limit: Limit;
@@ -15,8 +16,8 @@ export interface ReadTreeOptions {
 const MAX_DEPTH = 32;
 
 /**
- * Reads an object and, through the references of claims and composite resources, all objects below it. An object that
- * is missing or forbidden is a node with an error.
+ * Reads an object and, through the references of claims and composite resources, all objects below it, with the usages
+ * that protect them. An object that is missing or forbidden is a node with an error.
  *
  * @throws ApiError if the first object cannot be read
  */
@@ -31,13 +32,25 @@ async function nodeOf(
   options: ReadTreeOptions,
   above: readonly string[],
 ): Promise<TreeNode> {
-  const [events, children] = await Promise.all([
+  const [events, usages, children] = await Promise.all([
     options.events ? eventsOf(client, object, options) : undefined,
+    isInUse(object) ? usageNodes(client, object, options) : [],
     Promise.all(
       referencesOf(object, options.secrets).map((reference) => childOf(client, object, reference, options, above)),
     ),
   ]);
-  return { object: shown(object), children, ...(events && { events }) };
+  return { object: shown(object), children: [...children, ...usages], ...(events && { events }) };
+}
+
+/** The usages that protect an object from deletion. */
+async function usageNodes(client: Client, object: LiveObject, { limit, signal }: ReadTreeOptions): Promise<TreeNode[]> {
+  try {
+    const usages = await limit(() => usagesOf(client, object, signal));
+    return usages.map((usage) => ({ object: shown(usage), children: [] }));
+  } catch (error) {
+    if (!(error instanceof ApiError) || signal.aborted) throw error;
+    return [{ object: { kind: "Usage", metadata: { name: "?" } }, error: error.message, children: [] }];
+  }
 }
 
 async function childOf(
