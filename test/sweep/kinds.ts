@@ -84,6 +84,14 @@ export const CONFIG_MAPS: ResourceKind = {
   namespaced: true,
 };
 export const SECRETS: ResourceKind = { group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true };
+/** A Usage protects an object of a namespace. */
+export const USAGES: ResourceKind = {
+  group: "protection.crossplane.io",
+  version: "v1beta1",
+  kind: "Usage",
+  plural: "usages",
+  namespaced: true,
+};
 export const CRDS: ResourceKind = {
   group: "apiextensions.k8s.io",
   version: "v1",
@@ -116,6 +124,7 @@ export const WATCHED: readonly ResourceKind[] = [
   NOPS,
   CONFIG_MAPS,
   SECRETS,
+  USAGES,
 ];
 
 export function apiVersionOf({ group, version }: ResourceKind): string {

@@ -15,6 +15,7 @@ import {
   readDefinition,
   revisionReconciler,
   rolloutReconciler,
+  usageReconcilers,
 } from "@xfn/controller";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import {
@@ -65,6 +66,7 @@ export function reconcilers(context: ReconcilerOptions): Reconcilers {
       [FUNCTION_REVISIONS, packageRevisionReconciler(port, PACKAGES.Function)],
       [REVISIONS, compositionRevisionReconciler(port)],
       [FUNCTION_RUNTIMES, functionRuntimeReconciler(port)],
+      ...usageReconcilers(context, true).map(({ kind, reconcile }) => [kind, reconcile] as const),
     ],
   };
 }

@@ -28,9 +28,9 @@ export function transcriptOf(writes: readonly Write[], replace: (text: string) =
     const { kind, namespace, name } = object;
     const title = `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
     if (verb === "delete") deleted.add(title);
-    // The status of an instance follows its CRD, and that of a deleted object the garbage collector: both depend on the
-    // speed of the server.
-    if (subresource === "status" && (replace(kind) !== kind || deleted.has(title))) continue;
+    // The status of an instance follows its CRD, and that of a usage or a deleted object the garbage collector: all
+    // depend on the speed of the server.
+    if (subresource === "status" && (replace(kind) !== kind || kind === "Usage" || deleted.has(title))) continue;
     const parts = [`${verb} ${title}`, subresource, manager && `manager ${manager}`, as && `as ${as}`];
     const line = replace(parts.filter((part) => part !== undefined).join(", "))
       .replaceAll(UID, "(uid)")

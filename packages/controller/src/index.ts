@@ -34,3 +34,4 @@ export { type SelectedRevision, selectRevision } from "./revision/select-revisio
 export { SelectionError, type SelectionErrorCode } from "./revision/selection-error.ts";
 export { type RolloutOptions, rolloutReconciler } from "./rollout/reconcile-rollout.ts";
 export { functionRuntimeReconciler, providerRuntimeReconciler } from "./runtime/reconcile-runtime.ts";
+export { usageReconcilers } from "./usage/reconcile-usage.ts";

@@ -8,6 +8,7 @@ import { INSTALLED } from "./installed.ts";
 import { NAMESPACED } from "./namespaced.ts";
 import { PACKAGES } from "./packages.ts";
 import { PUBLICATIONS } from "./publications.ts";
+import { USES } from "./usages.ts";
 
 /** All scenarios. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -20,4 +21,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CLAIMS,
   ...DEFINITIONS,
   ...PUBLICATIONS,
+  ...USES,
 ];
