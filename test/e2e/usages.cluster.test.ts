@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
+import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
+import { XFN_MAIN } from "../harness/paths.ts";
 
 // Usages as users see them: the API server asks the controller's webhook before it deletes an object in use.
 
@@ -59,6 +62,12 @@ describe("usages", needs("api-server"), () => {
   const exists = async (object: string): Promise<boolean> =>
     (await get(object, "-o", "name", "--ignore-not-found")) !== "";
 
+  const xfn = (...args: readonly string[]): Promise<string> =>
+    new Promise((resolve) => {
+      const options = { env: { ...process.env, KUBECONFIG: server.admin.kubeconfig } };
+      execFile(process.execPath, [XFN_MAIN, ...args], options, (_, stdout) => resolve(stdout));
+    });
+
   test("an object in use cannot be deleted until the object that uses it is gone, and is deleted then", async () => {
     await apply(`${configMap("used")}${configMap("using")}
 apiVersion: protection.crossplane.io/v1beta1
@@ -76,6 +85,13 @@ spec:
     await expect(server.kubectl(["delete", "configmap/used", "--dry-run=server"])).rejects.toThrow(DENIED);
     expect(await get("configmap/used", "-o", "jsonpath={.metadata.annotations}")).toBe("");
     await expect(remove("configmap/used")).rejects.toThrow(/including Usage default\/pair by ConfigMap\/using/);
+    const tree = await xfn("trace", "configmap", "used", "-n", "default", "-o", "wide");
+    expect(tree).toContain("InUse: its deletion was denied, and waits for these usages");
+    expect(tree).toMatch(/└─ Usage\/pair \(default\) .* ConfigMap\/using uses ConfigMap\/used$/m);
+    expect(await xfn("doctor", "--cluster")).toMatch(
+      /ok +admission webhook +denies the deletion of ConfigMap default\/used$/m,
+    );
+    expect(await exists("configmap/used")).toBe(true);
     await remove("configmap/using");
     await expect.poll(() => exists("usage.protection.crossplane.io/pair"), { timeout: 60_000 }).toBe(false);
     await expect.poll(() => exists("configmap/used"), { timeout: 30_000 }).toBe(false);
@@ -233,6 +249,48 @@ spec:
       await expect.poll(() => exists(object), { timeout: 120_000 }).toBe(false);
   });
 
+  test("the deletion of a namespace ends its usages; a usage from another namespace delays it, which its condition explains", async () => {
+    const inNamespace = (namespace: string, text: string): string =>
+      text.replaceAll("namespace: default", `namespace: ${namespace}`);
+    await apply(`
+apiVersion: v1
+kind: Namespace
+metadata: { name: going }
+---${inNamespace("going", configMap("used") + configMap("using"))}
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: { name: inner, namespace: going }
+spec:
+  of: { apiVersion: v1, kind: ConfigMap, resourceRef: { name: used } }
+  by: { apiVersion: v1, kind: ConfigMap, resourceRef: { name: using } }
+---${configMap("elsewhere")}
+apiVersion: protection.crossplane.io/v1beta1
+kind: Usage
+metadata: { name: outer, namespace: default }
+spec:
+  of: { apiVersion: v1, kind: ConfigMap, resourceRef: { name: used, namespace: going } }
+  by: { apiVersion: v1, kind: ConfigMap, resourceRef: { name: elsewhere } }
+`);
+    await server.kubectl([
+      "wait",
+      "usage.protection.crossplane.io/inner",
+      "-n",
+      "going",
+      "--for=condition=Ready",
+      "--timeout=60s",
+    ]);
+    await wait("usage.protection.crossplane.io/outer", "condition=Ready");
+    await remove("namespace/going");
+    const why = (): Promise<string> =>
+      get("namespace/going", "-o", 'jsonpath={.status.conditions[?(@.status=="True")].message}');
+    await expect.poll(why, { timeout: 60_000 }).toContain("Usage default/outer by ConfigMap/elsewhere");
+    await expect
+      .poll(() => get("usage.protection.crossplane.io", "-n", "going", "-o", "name"), { timeout: 60_000 })
+      .toBe("");
+    await remove("configmap/elsewhere");
+    await expect.poll(() => exists("namespace/going"), { timeout: 120_000 }).toBe(false);
+  });
+
   test("only the API server knows the path of the webhook", async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const call = request(
@@ -254,6 +312,7 @@ spec: { of: { apiVersion: v1, kind: ConfigMap, resourceRef: { name: kept } }, re
     await wait("usage.protection.crossplane.io/kept", "condition=Ready");
     await controller.end("SIGKILL");
     await expect(remove("configmap/kept")).rejects.toThrow("failed calling webhook");
+    expect(await xfn("doctor", "--cluster")).toMatch(/FAIL +admission webhook .*failed calling webhook/);
     await using without = await startController(server.admin.kubeconfig, {
       args: ["--enable-usages", "--namespace=default"],
     });

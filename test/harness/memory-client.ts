@@ -90,10 +90,11 @@ export function memoryClient(initial: readonly LiveObject[], options: MemoryOpti
       const { resourceVersion: _version, ...fields } = metadata ?? {};
       return store(merged(structuredClone(was), { ...rest, metadata: fields }) as LiveObject, was);
     },
-    async delete(reference, { preconditions } = {}) {
+    async delete(reference, { preconditions, dryRun } = {}) {
       const was = existing(reference);
-      before({ verb: "delete", object: titleOf(was), subresource: undefined, body: undefined });
+      before({ verb: "delete", object: titleOf(was), subresource: undefined, body: undefined }, dryRun);
       requireSame({ metadata: { ...preconditions } }, was);
+      if (dryRun === true) return structuredClone(was);
       if (!hasFinalizers(was)) {
         objects.delete(keyOf(was));
         return undefined;

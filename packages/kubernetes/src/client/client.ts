@@ -62,6 +62,8 @@ export interface DeleteOptions extends RequestOptions {
   /** The request fails with `Conflict` if the object has another UID or resource version. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan" | undefined;
+  /** Deletes nothing, and fails as the deletion would. */
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface ListOptions extends RequestOptions {

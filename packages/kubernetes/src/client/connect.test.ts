@@ -160,7 +160,7 @@ test("an unknown kind is looked up at most twice a second", async () => {
   );
 });
 
-test("a delete sends its preconditions", async () => {
+test("a delete sends its preconditions, and whether it is a dry run", async () => {
   const bodies: unknown[] = [];
   await withServer(
     ({ body, json }) => {
@@ -170,7 +170,8 @@ test("a delete sends its preconditions", async () => {
     async (client) => {
       const preconditions = { uid: "u", resourceVersion: "3" };
       expect(await client.delete(REFERENCE, { preconditions, propagationPolicy: "Foreground" })).toBeUndefined();
-      expect((await client.delete(REFERENCE))?.metadata.name).toBe("a");
+      expect((await client.delete(REFERENCE, { dryRun: true }))?.metadata.name).toBe("a");
+      expect(bodies[1]).toMatchObject({ dryRun: ["All"] });
       expect(bodies[0]).toMatchObject({ preconditions, propagationPolicy: "Foreground" });
     },
   );

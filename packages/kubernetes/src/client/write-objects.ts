@@ -69,7 +69,7 @@ async function writeObject(
 export async function deleteObject(
   requests: KindRequests,
   reference: ObjectReference,
-  { signal, as, preconditions, propagationPolicy }: DeleteOptions = {},
+  { signal, as, preconditions, propagationPolicy, dryRun }: DeleteOptions = {},
 ): Promise<LiveObject | undefined> {
   const kind = await requests.discovery.kind(reference.apiVersion, reference.kind);
   const what = `delete ${describe(reference)}`;
@@ -77,6 +77,7 @@ export async function deleteObject(
   const body: JsonObject = { apiVersion: "v1", kind: "DeleteOptions" };
   if (preconditions !== undefined) body["preconditions"] = { ...preconditions };
   if (propagationPolicy !== undefined) body["propagationPolicy"] = propagationPolicy;
+  if (dryRun === true) body["dryRun"] = ["All"];
   const response = await requests.json(kind, { what, verb: "delete", method: "DELETE", path, body, signal, as });
   // For a deleted object, the server returns a Status.
   return isLive(response) && response.kind === kind.kind ? response : undefined;
