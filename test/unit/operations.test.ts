@@ -1,3 +1,4 @@
+import type { PipelineInspector } from "@xfn/controller";
 import type { JsonObject } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { describe, expect, test } from "vitest";
@@ -34,6 +35,17 @@ function revision(...capabilities: string[]): LiveObject {
 }
 
 describe("an Operation", () => {
+  test("is inspected as such, with its steps", async () => {
+    const one = operation("op", { pipeline: [{ step: "look", functionRef: { name: "function-a" } }] });
+    const runs: unknown[] = [];
+    const inspect: PipelineInspector["inspect"] = ({ object, composition, steps }, callers) => {
+      runs.push([object.kind, object.metadata.name, composition, steps.map(({ name }) => name)]);
+      return callers;
+    };
+    await reconciled(operationWorld([one], { inspector: { inspect } }).reconcilers.operation, "op");
+    expect(runs).toEqual([["Operation", "op", undefined, ["look"]]]);
+  });
+
   test("runs its steps once, records their outputs, and applies without an owner what they desire", async () => {
     const pipeline = ["one", "two"].map((step) => ({
       step,

@@ -15,7 +15,7 @@ export { allowedWebhooks } from "./functions/allowed-webhooks.ts";
 export { pipelineInspector } from "./inspector/pipeline-inspector.ts";
 export { managedReconcilers } from "./managed/managed-reconcilers.ts";
 export { CompositeError, type CompositeErrorCode } from "./objects/composite-error.ts";
-export type { ComposedWatches, FunctionHost, PackageRegistry } from "./objects/context.ts";
+export type { ComposedWatches, FunctionHost, PackageRegistry, PipelineInspector } from "./objects/context.ts";
 export { composedManager, FIELD_MANAGERS } from "./objects/field-managers.ts";
 export { FUNCTION_REVISIONS, FUNCTION_RUNTIMES, FUNCTIONS } from "./objects/kinds.ts";
 export type { Logger } from "./objects/logger.ts";

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { documentOf, parseComposition } from "@xfn/composition";
+import { documentOf, parseComposition, stepsOf } from "@xfn/composition";
 import type { FunctionRequest, FunctionResponse } from "@xfn/function-grpc";
 import { type EmitRequestRequest, type EmitResponseRequest, inspectorServer } from "@xfn/function-grpc/inspector";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -89,7 +89,8 @@ async function run(
     request = REQUEST,
     answer = async () => RESPONSE,
     secrets = [],
-  }: { request?: FunctionRequest; answer?: () => Promise<FunctionResponse>; secrets?: string[] } = {},
+    by = "databases",
+  }: { request?: FunctionRequest; answer?: () => Promise<FunctionResponse>; secrets?: string[]; by?: string } = {},
   times = 1,
 ): Promise<FunctionResponse[]> {
   const log = { debug: NOTHING, info: NOTHING, warn: (fields: object) => void warnings.push(fields), error: NOTHING };
@@ -105,7 +106,10 @@ async function run(
     },
   };
   const values = (): Uint8Array[] => secrets.map((text) => Buffer.from(text));
-  const { functions } = inspector.inspect({ xr: XR, composition, secrets: values }, callers);
+  const { functions } = inspector.inspect(
+    { object: XR, composition: by === "" ? undefined : by, steps: stepsOf(composition), secrets: values },
+    callers,
+  );
   const caller = await functions?.connect({ name: "second" } as never);
   const responses: FunctionResponse[] = [];
   for (let done = 0; done < times; done++) {
@@ -143,6 +147,18 @@ test("an inspector gets the request and the response of a call, with the step, t
   expect(json(response.response)).toEqual({ desired: {} });
   expect(response.error).toBe("");
   expect(dropped).toEqual([]);
+});
+
+test("a run of an Operation has its name, and the output of a step", async () => {
+  await serve();
+  await run({ by: "", answer: async () => ({ ...RESPONSE, output: { checked: true } }) });
+  await vi.waitFor(() => expect(received).toHaveLength(2), 30_000);
+  const [request, response] = received as [EmitRequestRequest, EmitResponseRequest];
+  expect(request.meta).toMatchObject({
+    compositionMeta: undefined,
+    operationMeta: { operationName: "orders", operationUid: "orders-uid" },
+  });
+  expect(json(response.response)).toEqual({ desired: {}, output: { checked: true } });
 });
 
 test("secrets are redacted at their positions, where a function copied them, and in errors; their keys stay", async () => {

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { stepsOf, traitsOf } from "@xfn/composition";
-import type { CompositionMeta, StepMeta } from "@xfn/function-grpc/inspector";
+import { traitsOf } from "@xfn/composition";
+import type { StepMeta } from "@xfn/function-grpc/inspector";
 import { type InspectedCall, inspectedCallers, type RunInspector } from "@xfn/pipeline/inspection";
-import type { Callers } from "@xfn/pipeline/recording";
 import type { InspectedRun, PipelineInspector } from "../objects/context.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
 
@@ -18,7 +17,7 @@ export function pipelineInspector(options: OutboxOptions): PipelineInspector & {
   return {
     inspect: (run, callers) => {
       const inspector = runInspector(run, outbox, options.now);
-      return inspectedCallers<Callers>(callers, inspector, { maxBytes: MAX_BYTES, secrets: run.secrets });
+      return inspectedCallers(callers, inspector, { maxBytes: MAX_BYTES, secrets: run.secrets });
     },
     close: () => outbox.close(),
   };
@@ -26,8 +25,8 @@ export function pipelineInspector(options: OutboxOptions): PipelineInspector & {
 
 function runInspector(run: InspectedRun, outbox: Outbox, now: () => number): RunInspector {
   const traceId = randomUUID();
-  const compositionMeta = metaOf(run);
-  const steps = stepsOf(run.composition);
+  const { steps } = run;
+  const subject = subjectOf(run);
   const metas = new Map<InspectedCall, StepMeta>();
   const begin = (call: InspectedCall): StepMeta => {
     const { step: stepName, iteration } = call;
@@ -38,7 +37,7 @@ function runInspector(run: InspectedRun, outbox: Outbox, now: () => number): Run
     const at = now();
     const timestamp = { seconds: BigInt(Math.floor(at / 1000)), nanos: (at % 1000) * 1_000_000 };
     const spanId = randomUUID();
-    return { timestamp, traceId, spanId, stepIndex, stepName, iteration, functionName, compositionMeta };
+    return { timestamp, traceId, spanId, stepIndex, stepName, iteration, functionName, ...subject };
   };
   return {
     requested: (call, render) => {
@@ -73,13 +72,17 @@ function runInspector(run: InspectedRun, outbox: Outbox, now: () => number): Run
   };
 }
 
-function metaOf({ xr: { apiVersion, kind, metadata }, composition }: InspectedRun): CompositionMeta {
+function subjectOf({ object, composition }: InspectedRun): Pick<StepMeta, "compositionMeta" | "operationMeta"> {
+  const { apiVersion, kind, metadata } = object;
+  if (composition === undefined) return { operationMeta: { operationName: metadata.name, operationUid: metadata.uid } };
   return {
-    compositionName: composition.metadata.name ?? "",
-    compositeResourceUid: metadata.uid,
-    compositeResourceName: metadata.name,
-    compositeResourceNamespace: metadata.namespace ?? "",
-    compositeResourceApiVersion: apiVersion,
-    compositeResourceKind: kind,
+    compositionMeta: {
+      compositionName: composition,
+      compositeResourceUid: metadata.uid,
+      compositeResourceName: metadata.name,
+      compositeResourceNamespace: metadata.namespace ?? "",
+      compositeResourceApiVersion: apiVersion,
+      compositeResourceKind: kind,
+    },
   };
 }

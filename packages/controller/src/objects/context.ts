@@ -1,4 +1,4 @@
-import type { Composition } from "@xfn/composition";
+import type { Step } from "@xfn/composition";
 import type { FunctionCaller, TargetCertificates } from "@xfn/function-grpc";
 import type { Severity } from "@xfn/functionio";
 import type { Cache, LiveObject, ResourceKind } from "@xfn/kubernetes";
@@ -63,8 +63,11 @@ export interface RunRecordings {
 
 /** A run whose calls an inspector receives. */
 export interface InspectedRun {
-  readonly xr: LiveObject;
-  readonly composition: Composition;
+  /** The XR, or an Operation. */
+  readonly object: LiveObject;
+  /** The name of the Composition; undefined for an Operation. */
+  readonly composition: string | undefined;
+  readonly steps: readonly Step[];
   /** The values of the Secrets that the run has read. */
   readonly secrets: () => Iterable<Uint8Array>;
 }
@@ -72,7 +75,7 @@ export interface InspectedRun {
 /** Tells a pipeline inspector of the calls of functions. */
 export interface PipelineInspector {
   /** Wraps the callers of one run. */
-  inspect(run: InspectedRun, callers: Callers): Callers;
+  inspect<T extends Partial<Callers>>(run: InspectedRun, callers: T): T;
 }
 
 /** A message that the inspector did not get. */

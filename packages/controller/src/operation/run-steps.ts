@@ -28,16 +28,18 @@ export async function runSteps(
   const required = new RequiredObjects({ client, allowComposedSecrets, signal, schemas: callers.schemas });
   const inputs = new NamedInputs();
   secrets.addNames([operation.metadata.name, ...steps.map(({ name }) => name)]);
+  const functions = callers.connector(operation, async (step, image, names) =>
+    pullAuth({ callers, clock: { signal }, limits, shown }, inputs, {
+      step,
+      image,
+      secrets: names.map((name) => ({ name })),
+    }),
+  );
+  const inspected = { object: operation, composition: undefined, steps, secrets: () => secrets.values };
   const result = await runOperation({
     steps,
     runner: callers.runner,
-    functions: callers.connector(operation, async (step, image, names) =>
-      pullAuth({ callers, clock: { signal }, limits, shown }, inputs, {
-        step,
-        image,
-        secrets: names.map((name) => ({ name })),
-      }),
-    ),
+    ...(callers.inspector?.inspect(inspected, { functions }) ?? { functions }),
     required: {
       schema: (selector) => required.schema(selector),
       resources: async (selector) => {

@@ -43,7 +43,7 @@ export interface InspectionOptions {
 }
 
 /** Wraps the callers of one run, so that an inspector receives their calls, without secrets. */
-export function inspectedCallers<T extends Callers>(
+export function inspectedCallers<T extends Partial<Callers>>(
   callers: T,
   inspector: RunInspector,
   options: InspectionOptions,

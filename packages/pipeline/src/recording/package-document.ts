@@ -32,13 +32,14 @@ export function requestDocument(request: FunctionRequest): JsonObject {
 
 /** The response of one call, and the fields of its request that were rounded. */
 export function runDocument({ response, rounded }: FunctionRun): JsonObject {
-  const { desired, results, conditions, context, requirements, ttlMs } = response;
+  const { desired, results, conditions, context, requirements, output, ttlMs } = response;
   return plainObject({
     desired: stateDocument(desired),
     ...(results.length > 0 && { results: results.map((result) => ({ ...result })) }),
     ...(conditions.length > 0 && { conditions: conditions.map((condition) => ({ ...condition })) }),
     ...(context && { context }),
     ...filled({ requirements: requirementsDocument(requirements) }),
+    ...(output && { output }),
     ...(ttlMs !== undefined && { ttlMs }),
     ...(rounded.length > 0 && { rounded: [...rounded] }),
   });

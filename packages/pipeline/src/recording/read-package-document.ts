@@ -35,7 +35,7 @@ export function readRun(document: JsonObject, step: string): FunctionRun {
 }
 
 function responseOf(document: JsonObject): FunctionResponse {
-  const { context, ttlMs } = document;
+  const { context, output, ttlMs } = document;
   const requirements = optionalObject(document, "requirements");
   return {
     desired: stateOf(optionalObject(document, "desired")),
@@ -43,6 +43,7 @@ function responseOf(document: JsonObject): FunctionResponse {
     conditions: optionalList(document, "conditions").map(conditionOf),
     ...(isObject(context) && { context }),
     requirements: requirements === undefined ? NO_REQUIREMENTS : requirementsOf(requirements),
+    ...(isObject(output) && { output }),
     ...(typeof ttlMs === "number" && { ttlMs }),
   };
 }

@@ -25,11 +25,11 @@ export interface CallEnd {
 }
 
 /** Wraps callers, so that a tap observes their calls. */
-export function tapped<T extends Callers>(callers: T, tap: CallTap): T {
+export function tapped<T extends Partial<Callers>>(callers: T, tap: CallTap): T {
   const { runner, webhooks, functions } = callers;
   return {
     ...callers,
-    runner: tappedRunner(runner, tap),
+    ...(runner && { runner: tappedRunner(runner, tap) }),
     ...(webhooks && { webhooks: tappedWebhooks(webhooks, tap) }),
     ...(functions && { functions: tappedFunctions(functions, tap) }),
   };

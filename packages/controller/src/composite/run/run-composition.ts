@@ -69,7 +69,8 @@ export async function runComposition(
       auth({ step, image, secrets: names.map((name) => ({ name })) }),
     ),
   };
-  const inspected = { xr, composition, secrets: () => secrets.values };
+  const { name = "" } = composition.metadata;
+  const inspected = { object: xr, composition: name, steps: stepsOf(composition), secrets: () => secrets.values };
   const used = callers.inspector?.inspect(inspected, callersOfRun) ?? callersOfRun;
   const recordings = callers.recordings?.wants(xr) ? callers.recordings : undefined;
   // A recorded run calls every function: a stored output has no input to record.
