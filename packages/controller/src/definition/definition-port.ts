@@ -25,14 +25,8 @@ export type DefinitionNeeds = Omit<DefinitionPort, "bursts" | "instanceProblems"
 
 const AT_ONCE: DefinitionBursts = { report: () => undefined, deferralMs: () => 0, forget: () => undefined };
 
-export function definitionPort({
-  client,
-  informers,
-  events,
-  instanceProblems = () => ({}),
-  bursts = AT_ONCE,
-  now,
-}: DefinitionNeeds): DefinitionPort {
+export function definitionPort(needs: DefinitionNeeds): DefinitionPort {
+  const { client, informers, events, instanceProblems = () => ({}), bursts = AT_ONCE, now } = needs;
   return { client, informers, events, instanceProblems, bursts, now };
 }
 

@@ -1,20 +1,10 @@
 import { isApiError, type LiveObject, type ResourceKind } from "@xfn/kubernetes";
 import { isTrue } from "../objects/conditions.ts";
-import { CRDS, DEFINITIONS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
+import { CRDS, DEFINITIONS, referenceOf } from "../objects/kinds.ts";
 import { isControlledBy } from "../objects/owner.ts";
 import { findLive } from "../objects/read-objects.ts";
 import { servedKind } from "../objects/served-versions.ts";
 import type { DefinitionPort } from "./definition-port.ts";
-
-/** Whether a definition has a publication. Requirements may still depend on composites, so it must be deleted first. */
-export async function hasPublication(
-  { client }: Pick<DefinitionPort, "client">,
-  { kind, metadata }: LiveObject,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (kind !== INFRASTRUCTURE_DEFINITIONS.kind) return false;
-  return (await findLive({ client }, referenceOf(PUBLICATIONS, metadata.name), signal)) !== undefined;
-}
 
 /** A CRD of a definition that is deleted, with its instances. */
 export interface SeenRemoval {

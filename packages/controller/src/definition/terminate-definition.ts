@@ -9,16 +9,17 @@ import {
   FINALIZER_ORPHAN,
   finalizersOf,
 } from "../objects/finalizers.ts";
-import { CRDS, referenceOf } from "../objects/kinds.ts";
+import { CRDS, INFRASTRUCTURE_DEFINITIONS, PUBLICATIONS, referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
+import { findLive } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
 import { REQUEUE_AFTER_MS } from "../objects/requeue-after.ts";
 import type { Action } from "../plan/action.ts";
-import { type Plan, planInOrder, type Stage } from "../plan/plan.ts";
+import { type Plan, planInOrder } from "../plan/plan.ts";
 import { carryOut } from "./carry-out.ts";
 import type { DefinitionPort } from "./definition-port.ts";
 import { PATCH, planTerminating, TERMINATING } from "./definition-status.ts";
-import { hasPublication, observeRemoval, type SeenRemoval } from "./observe-removal.ts";
+import { observeRemoval, type SeenRemoval } from "./observe-removal.ts";
 
 /** The number of concurrent deletes: a definition may have thousands of instances. */
 const DELETE_CONCURRENCY = 16;
@@ -62,9 +63,13 @@ async function removeNext(
   signal: AbortSignal,
 ): Promise<Wait | undefined> {
   const ms = REQUEUE_AFTER_MS.instancesDeletion;
-  if (await hasPublication(port, definition, signal))
+  const { kind, metadata } = definition;
+  // Requirements may still depend on composites, so the publication deletes them first.
+  const isInfrastructure = kind === INFRASTRUCTURE_DEFINITIONS.kind;
+  const publication = isInfrastructure && (await findLive(port, referenceOf(PUBLICATIONS, metadata.name), signal));
+  if (publication)
     return {
-      message: `waits for the InfrastructurePublication ${definition.metadata.name}: delete it, with its requirements`,
+      message: `waits for the InfrastructurePublication ${metadata.name}: delete it, with its requirements`,
       ms,
     };
   for (const names of ["claimNames", "names"] as const) {
@@ -74,7 +79,7 @@ async function removeNext(
       const planned = planRemoval(definition, seen);
       // Another object can have the name by now.
       await carryOut(port, planned, signal, ["Conflict"]);
-      return planned.wait;
+      return planned;
     } catch (error) {
       if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
       const message = `its ${names === "names" ? "composites" : "claims"} cannot be deleted: ${error.message}`;
@@ -94,30 +99,22 @@ function planEnd(definition: LiveObject): Action {
 }
 
 /** Plans to delete the instances of a kind, or its CRD after them. */
-function planRemoval(definition: LiveObject, { crd, kind, instances }: SeenRemoval): Plan & { readonly wait: Wait } {
-  const [first] = instances ?? [];
-  const remaining = (instances ?? []).filter((instance) => !isBeingDeleted(instance));
-  const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
-  if (kind !== undefined && instances !== undefined && first !== undefined)
-    return {
-      wait: {
-        message: `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`,
-        ms: REQUEUE_AFTER_MS.instancesDeletion,
-      },
-      stages: deletions(remaining.map((instance) => planDeletion(instance, kind, policy))),
-    };
-  const isDeletable = instances !== undefined && !isBeingDeleted(crd);
-  return {
-    wait: {
-      message: `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`,
-      ms: REQUEUE_AFTER_MS.crdDeletion,
-    },
-    stages: deletions(isDeletable ? [planDeletion(crd, CRDS)] : []),
+function planRemoval(definition: LiveObject, { crd, kind, instances }: SeenRemoval): Plan & Wait {
+  const planned = (wait: Wait, actions: readonly Action[]): Plan & Wait => {
+    const stage = { name: "deletions", actions, onFailure: "collect", lanes: DELETE_CONCURRENCY } as const;
+    return { ...wait, stages: [stage] };
   };
-}
-
-function deletions(actions: readonly Action[]): Stage[] {
-  return [{ name: "deletions", actions, onFailure: "collect", lanes: DELETE_CONCURRENCY }];
+  const [first] = instances ?? [];
+  if (kind === undefined || instances === undefined || first === undefined) {
+    const isDeletable = instances !== undefined && !isBeingDeleted(crd);
+    const message = `waits for the CustomResourceDefinition ${crd.metadata.name} to be deleted`;
+    return planned({ message, ms: REQUEUE_AFTER_MS.crdDeletion }, isDeletable ? [planDeletion(crd, CRDS)] : []);
+  }
+  const policy = finalizersOf(definition).includes(FINALIZER_FOREGROUND) ? "Foreground" : undefined;
+  const message = `waits for ${instances.length} ${kind.plural} to be deleted, such as ${first.metadata.name}`;
+  const remaining = instances.filter((instance) => !isBeingDeleted(instance));
+  const actions = remaining.map((instance) => planDeletion(instance, kind, policy));
+  return planned({ message, ms: REQUEUE_AFTER_MS.instancesDeletion }, actions);
 }
 
 function planDeletion(seen: LiveObject, kind: ResourceKind, propagation?: "Foreground"): Action {
