@@ -17,6 +17,9 @@ const CRDS = [
 // Deeper fields have pages of their own: `kubectl explain` and docs/reference/composition.md.
 const DEPTH = 2;
 
+/** Kinds with a reference of their own. */
+const PAGES: Readonly<Record<string, string>> = { Composition: "[Compositions](composition.md)" };
+
 /** The number of common fields from which a list refers to an earlier kind. */
 const SHARED = 3;
 
@@ -49,8 +52,8 @@ export function kindsPage(): string {
   const earlier = new Map<string, readonly string[][]>();
   return `# Kinds
 
-The kinds that \`xfn-controller\` installs and serves. The lists have the first fields of each \`spec\`; [Compositions](composition.md) have a
-reference of their own, and \`kubectl explain\` shows all fields. A \`*\` marks required fields.
+The kinds that \`xfn-controller\` installs and serves. The lists have the first fields of each \`spec\`, and \`kubectl explain\` shows all
+fields. A \`*\` marks required fields.
 ${crds.map((crd) => section(crd, earlier)).join("")}`;
 }
 
@@ -73,7 +76,9 @@ function section({ spec }: Crd, earlier: Map<string, readonly string[][]>): stri
   else if (common.length > 0) own.unshift(`- ${common.map(([field]) => field).join(", ")}: as of ${link}\n`);
   const short = names.shortNames === undefined ? "" : `, short ${names.shortNames.join(", ")}`;
   const about = schema?.description === undefined ? "" : `${schema.description}\n\n`;
-  const list = own.length === 0 ? "" : `\n${own.join("")}`;
+  const page = PAGES[names.kind];
+  const fields = page === undefined ? own.join("") : `${page} has its fields.\n`;
+  const list = fields === "" ? "" : `\n${fields}`;
   return `
 ## ${names.kind}
 
