@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, textOrEmpty, valueAt } from "@xfn/json";
+import { type JsonObject, type JsonValue, listAt, objectsAt, textOrEmpty, valueAt } from "@xfn/json";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CliError } from "../errors/cli-error.ts";
 import type { Limit } from "./limit.ts";
@@ -87,11 +87,9 @@ interface Group {
 }
 
 async function groupsOf(client: Client, signal: AbortSignal): Promise<readonly Group[]> {
-  const list = valueAt(await client.raw("GET", "/apis", { signal }), "groups");
-  const groups = (Array.isArray(list) ? list : []).map((group): Group => {
+  const groups = listAt(await client.raw("GET", "/apis", { signal }), "groups").map((group): Group => {
     const preferred = textOrEmpty(group, "preferredVersion", "version");
-    const versions = valueAt(group, "versions");
-    const names = (Array.isArray(versions) ? versions : []).map((version) => textOrEmpty(version, "version"));
+    const names = listAt(group, "versions").map((version) => textOrEmpty(version, "version"));
     return { group: textOrEmpty(group, "name"), versions: [...new Set([preferred, ...names])] };
   });
   return [{ group: "", versions: ["v1"] }, ...groups];
@@ -107,11 +105,9 @@ async function kindIn(
   const lower = name.toLowerCase();
   const found = (await resourcesOf(client, groupVersion, signal)).find((one) => {
     if (textOrEmpty(one, "name").includes("/")) return false;
-    const shorts = one["shortNames"];
     const names = [textOrEmpty(one, "kind"), textOrEmpty(one, "name"), textOrEmpty(one, "singularName")];
-    return [...names, ...(Array.isArray(shorts) ? shorts : [])].some(
-      (given) => typeof given === "string" && given.toLowerCase() === lower,
-    );
+    const given = [...names, ...listAt(one, "shortNames")];
+    return given.some((text) => typeof text === "string" && text.toLowerCase() === lower);
   });
   if (found === undefined) return undefined;
   const apiVersion = group === "" ? version : `${group}/${version}`;
@@ -133,6 +129,5 @@ async function resourcesOf(
     if (isApiError(error) && !signal.aborted) return [];
     throw error;
   }
-  const list = valueAt(answer, "resources");
-  return (Array.isArray(list) ? list : []).filter(isObject);
+  return objectsAt(answer, "resources");
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, textOrEmpty, valueAt } from "@xfn/json";
+import { type JsonObject, listAt, textOrEmpty } from "@xfn/json";
 
 /** An object with the objects that it refers to. */
 export interface TreeNode {
@@ -30,8 +30,7 @@ export interface Condition {
 
 /** The condition of a type; empty texts where there is none. */
 export function conditionOf(object: JsonObject, type: string): Condition {
-  const list = valueAt(object, "status", "conditions");
-  const found = (Array.isArray(list) ? list : []).find((one) => textOrEmpty(one, "type") === type);
+  const found = listAt(object, "status", "conditions").find((one) => textOrEmpty(one, "type") === type);
   return {
     status: textOrEmpty(found, "status"),
     reason: textOrEmpty(found, "reason"),

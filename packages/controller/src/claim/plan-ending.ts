@@ -1,6 +1,6 @@
 import { LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE } from "@xfn/composition";
 import { claimFieldOf, layoutOfDefinition } from "@xfn/composition/definition";
-import { isObject, type JsonObject, textAt } from "@xfn/json";
+import { type JsonObject, objectsAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { secretReferenceOf } from "../objects/connection-secrets.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -117,10 +117,9 @@ function deleteComposite(composite: LiveObject, isForeground: boolean): Action<A
  */
 function releaseComposite({ claim, definition }: Subject, composite: LiveObject): Action<ActorName> {
   const claimableBy = composite.metadata.annotations?.[ANNOTATION_CLAIMABLE_BY] ?? claim.metadata.namespace ?? "";
-  const entries = composite.metadata["managedFields"];
-  const managedFields = (Array.isArray(entries) ? entries : [])
-    .filter(isObject)
-    .filter(({ manager, subresource = "" }) => manager !== FIELD_MANAGERS.claim || subresource !== "");
+  const managedFields = objectsAt(composite.metadata, "managedFields").filter(
+    ({ manager, subresource = "" }) => manager !== FIELD_MANAGERS.claim || subresource !== "",
+  );
   const body = {
     metadata: {
       labels: { [LABEL_CLAIM_NAME]: null, [LABEL_CLAIM_NAMESPACE]: null },

@@ -1,4 +1,4 @@
-import { type KubernetesObject, objectAt, textAt } from "@xfn/json";
+import { type KubernetesObject, listAt, objectAt, textAt } from "@xfn/json";
 import { ApiError, type LiveObject } from "@xfn/kubernetes";
 import { appliedFields } from "../objects/applied-fields.ts";
 import { conditionOf, isTrue } from "../objects/conditions.ts";
@@ -58,8 +58,7 @@ export function planCrd(
 
 /** The scope and the layout of a CRD's instances: a change of layout would prune the fields of the other one. */
 function scopeOfCrd(crd: KubernetesObject): string {
-  const versions = objectAt(crd, "spec")["versions"];
-  const isModern = (Array.isArray(versions) ? versions : []).some((version) => {
+  const isModern = listAt(crd, "spec", "versions").some((version) => {
     const path = ["schema", "openAPIV3Schema", "properties", "spec", "properties", "crossplane", "properties"];
     return objectAt(version, ...path)["resourceRefs"] !== undefined;
   });

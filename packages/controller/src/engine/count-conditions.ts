@@ -1,4 +1,4 @@
-import { isObject } from "@xfn/json";
+import { objectsAt } from "@xfn/json";
 import { type LiveObject, qualifiedKind, type ResourceKind } from "@xfn/kubernetes";
 import { conditionIn } from "../objects/conditions.ts";
 
@@ -24,10 +24,9 @@ const COUNTED: ReadonlySet<string> = new Set([
 /** Counts the objects of a kind by condition and status. Conditions of other types are not counted. */
 export function countConditions(kind: ResourceKind, objects: readonly LiveObject[]): ConditionCount[] {
   const counts = new Map<string, { condition: string; status: string; count: number }>();
-  for (const { status } of objects) {
-    const conditions = isObject(status) ? status["conditions"] : undefined;
-    for (const one of Array.isArray(conditions) ? conditions : []) {
-      const condition = isObject(one) ? conditionIn(one) : undefined;
+  for (const object of objects) {
+    for (const one of objectsAt(object, "status", "conditions")) {
+      const condition = conditionIn(one);
       if (condition === undefined || !COUNTED.has(condition.type)) continue;
       const { type, status: state } = condition;
       const entry = counts.get(`${type} ${state}`);

@@ -1,5 +1,5 @@
 import { compileSchema, type Schema, SchemaError } from "@xfn/composition/schema";
-import { isObject, objectAt } from "@xfn/json";
+import { isObject, objectsAt, valueAt } from "@xfn/json";
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import type { KindSchemas } from "@xfn/pipeline";
 import { asCompositeError } from "../objects/composite-error.ts";
@@ -68,10 +68,8 @@ function schemaOf(crd: LiveObject, version: string): Schema | undefined {
 }
 
 function compile(crd: LiveObject, name: string): Schema | undefined {
-  const { versions } = objectAt(crd, "spec");
-  const version = (Array.isArray(versions) ? versions : []).find((one) => isObject(one) && one["name"] === name);
-  const holder = isObject(version) ? version["schema"] : undefined;
-  const schema = isObject(holder) ? holder["openAPIV3Schema"] : undefined;
+  const version = objectsAt(crd, "spec", "versions").find((one) => one["name"] === name);
+  const schema = valueAt(version, "schema", "openAPIV3Schema");
   if (!isObject(schema)) return undefined;
   try {
     return compileSchema(schema);

@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, type JsonValue, type KubernetesObject, newObject, sameJson } from "@xfn/json";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type KubernetesObject,
+  newObject,
+  objectsAt,
+  sameJson,
+} from "@xfn/json";
 import { nativeJson } from "@xfn/json/text";
 
 /** The fields that a field manager has applied to an object and still owns. */
@@ -22,16 +30,10 @@ export function lastApplied(
   manager: string,
   subresource: "" | "status",
 ): AppliedFields | undefined {
-  const entries = object.metadata?.["managedFields"];
-  if (!Array.isArray(entries)) return undefined;
-  const entry = entries.find(
-    (one) =>
-      isObject(one) &&
-      one["manager"] === manager &&
-      one["operation"] === "Apply" &&
-      (one["subresource"] ?? "") === subresource,
+  const entry = objectsAt(object.metadata, "managedFields").find(
+    (one) => one["manager"] === manager && one["operation"] === "Apply" && (one["subresource"] ?? "") === subresource,
   );
-  if (!isObject(entry)) return undefined;
+  if (entry === undefined) return undefined;
   const { apiVersion, fieldsV1: fields } = entry;
   return isObject(fields) ? { apiVersion, fields } : undefined;
 }

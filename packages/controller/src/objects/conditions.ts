@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt } from "@xfn/json";
+import { type JsonObject, objectAt, objectsAt } from "@xfn/json";
 import { shortened } from "./shortened.ts";
 
 /** A condition without its time and generation, which {@link withConditions} adds. */
@@ -31,8 +31,7 @@ export function withConditions(
   wanted: readonly Condition[],
   now: number,
 ): JsonObject[] | undefined {
-  const current = objectAt(object, "status")["conditions"];
-  const conditions = (Array.isArray(current) ? current : []).filter(isObject);
+  const conditions = objectsAt(object, "status", "conditions");
   const generation = Number(objectAt(object, "metadata")["generation"]);
   let changed = false;
   for (const condition of wanted) {
@@ -49,10 +48,7 @@ export function withConditions(
 
 /** A condition of an object, by its type. */
 export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
-  const { status } = object;
-  const conditions = isObject(status) ? status["conditions"] : undefined;
-  if (!Array.isArray(conditions)) return undefined;
-  return conditions.filter(isObject).find((condition) => condition["type"] === type);
+  return objectsAt(object, "status", "conditions").find((condition) => condition["type"] === type);
 }
 
 /** Parses an entry of a list of conditions, without its time; undefined if it is not a valid condition. */

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "@xfn/json";
+import { type KubernetesObject, listAt } from "@xfn/json";
 
 // Finalizers, with the names that Crossplane v1.13 uses.
 export const FINALIZER_COMPOSITE = "composite.apiextensions.crossplane.io";
@@ -16,6 +16,5 @@ export const FINALIZER_ORPHAN = "orphan";
 
 /** `metadata.finalizers` of an object. */
 export function finalizersOf({ metadata }: KubernetesObject): string[] {
-  const finalizers = metadata?.["finalizers"];
-  return (Array.isArray(finalizers) ? finalizers : []).filter((one) => typeof one === "string");
+  return listAt(metadata, "finalizers").filter((one) => typeof one === "string");
 }

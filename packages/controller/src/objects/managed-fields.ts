@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type KubernetesObject, objectAt } from "@xfn/json";
+import { isObject, type JsonObject, type KubernetesObject, objectAt, objectsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 
 /**
@@ -15,10 +15,9 @@ export function withoutManagedFields(object: LiveObject): KubernetesObject {
  * FieldsV1 uses `f:name` for a field, `.` for the object itself, and `k:`, `v:` and `i:` for list items.
  */
 export function fieldsOf(object: LiveObject, isManager: (manager: string) => boolean): JsonObject {
-  const entries = object.metadata["managedFields"];
   const all: JsonObject = {};
-  for (const entry of Array.isArray(entries) ? entries : []) {
-    if (!isObject(entry) || typeof entry["manager"] !== "string" || !isManager(entry["manager"])) continue;
+  for (const entry of objectsAt(object.metadata, "managedFields")) {
+    if (typeof entry["manager"] !== "string" || !isManager(entry["manager"])) continue;
     // Skip status fields; the status writer manages them.
     if (entry["subresource"] === "status") continue;
     mergeFields(all, objectAt(entry, "fieldsV1"));

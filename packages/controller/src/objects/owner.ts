@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@xfn/json";
+import { type JsonObject, objectsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { groupKind } from "./kinds.ts";
 
@@ -12,8 +12,7 @@ export interface ControllerReference {
 
 /** The owner references of an object. Skips values of other types. */
 export function ownerReferencesOf({ metadata }: LiveObject): JsonObject[] {
-  const references = metadata["ownerReferences"];
-  return Array.isArray(references) ? references.filter(isObject) : [];
+  return objectsAt(metadata, "ownerReferences");
 }
 
 /** The owner reference with `controller: true`; undefined if it is missing or incomplete. */

@@ -1,5 +1,5 @@
 import { type Layout, machineryOf } from "@xfn/composition";
-import { isObject, type JsonObject, type KubernetesObject } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectsAt } from "@xfn/json";
 import { type LiveObject, namingProblem, type ObjectReference } from "@xfn/kubernetes";
 import { groupKind } from "./kinds.ts";
 
@@ -11,9 +11,7 @@ import { groupKind } from "./kinds.ts";
  * them.
  */
 export function recordedReferences(xr: LiveObject, layout: Layout): ObjectReference[] {
-  const list = machineryOf(xr, layout)["resourceRefs"];
-  return (Array.isArray(list) ? list : []).flatMap((one) => {
-    if (!isObject(one)) return [];
+  return objectsAt(machineryOf(xr, layout), "resourceRefs").flatMap((one) => {
     const { apiVersion, kind, name } = one;
     const namespace = xr.metadata.namespace ?? one["namespace"];
     if (!isText(apiVersion) || !isText(kind) || !isText(name)) return [];

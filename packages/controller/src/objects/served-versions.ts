@@ -1,10 +1,9 @@
-import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
+import { type JsonObject, objectsAt, textAt } from "@xfn/json";
 import type { LiveObject, ResourceKind } from "@xfn/kubernetes";
 
 /** The entries of a CRD's `spec.versions` that the API server serves. */
 export function servedVersions(crd: LiveObject): readonly JsonObject[] {
-  const versions = objectAt(crd, "spec")["versions"];
-  return (Array.isArray(versions) ? versions : []).filter(isObject).filter((version) => version["served"] === true);
+  return objectsAt(crd, "spec", "versions").filter((version) => version["served"] === true);
 }
 
 /** The kind that a CRD serves; undefined if it serves none. Its names may differ from those in a changed definition. */

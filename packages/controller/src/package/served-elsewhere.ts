@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectAt, textAt } from "@xfn/json";
+import { type JsonObject, listAt, textAt } from "@xfn/json";
 import { type Client, isApiError } from "@xfn/kubernetes";
 import { CRDS } from "../objects/kinds.ts";
 
@@ -15,10 +15,9 @@ export async function servedElsewhere(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (crd["kind"] !== CRDS.kind) return undefined;
-  const { versions } = objectAt(crd, "spec");
   const group = textAt(crd, "spec", "group") ?? "";
   const plural = textAt(crd, "spec", "names", "plural") ?? "";
-  for (const version of Array.isArray(versions) ? versions : []) {
+  for (const version of listAt(crd, "spec", "versions")) {
     const name = textAt(version, "name") ?? "";
     const path = `/apis/${encodeURIComponent(group)}/${encodeURIComponent(name)}`;
     if ((await resourcesAt(client, path, signal)).includes(plural)) return `${group}/${name}`;
@@ -28,8 +27,7 @@ export async function servedElsewhere(
 
 async function resourcesAt(client: Pick<Client, "raw">, path: string, signal: AbortSignal): Promise<unknown[]> {
   try {
-    const { resources } = objectAt(await client.raw("GET", path, { signal }));
-    return (Array.isArray(resources) ? resources : []).map((one) => (isObject(one) ? one["name"] : undefined));
+    return listAt(await client.raw("GET", path, { signal }), "resources").map((one) => textAt(one, "name"));
   } catch (error) {
     if (isApiError(error, "NotFound", "KindNotServed")) return [];
     throw error;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject, type JsonValue, objectAt, textAt } from "@xfn/json";
+import { isObject, type JsonObject, type JsonValue, objectAt, objectsAt, textAt } from "@xfn/json";
 import { dnsLabel } from "@xfn/package";
 import { DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, typeMeta } from "../objects/kinds.ts";
 import { LABEL_RUNTIME, labelValue } from "../objects/labels.ts";
@@ -123,7 +123,7 @@ function deploymentOf(workload: Workload, account: string, certificates: string)
   const spec = objectAt(workload.config, "deploymentTemplate", "spec");
   const pod = objectAt(spec, "template", "spec");
   const metadata = objectAt(spec, "template", "metadata");
-  const containers = objectsIn(pod["containers"]);
+  const containers = objectsAt(pod["containers"]);
   const own = containers.find(({ name }) => name === CONTAINER) ?? { name: CONTAINER };
   const mounts = mountsOf(workload);
   return {
@@ -207,7 +207,7 @@ function containerOf(workload: Workload, own: JsonObject, mounts: readonly Mount
     securityContext: CONTAINER_SECURITY,
     ...own,
     ...(pullPolicy !== undefined && { imagePullPolicy: pullPolicy }),
-    ports: byName(ports, objectsIn(own["ports"])),
+    ports: byName(ports, objectsAt(own["ports"])),
     env: byName(own["env"], variables),
     volumeMounts: byName(
       own["volumeMounts"],
@@ -219,9 +219,5 @@ function containerOf(workload: Workload, own: JsonObject, mounts: readonly Mount
 /** A list of objects in which later ones replace those of the same name. */
 function byName(list: JsonValue | undefined, more: readonly JsonObject[]): JsonObject[] {
   const names = new Set(more.map(({ name }) => name));
-  return [...objectsIn(list).filter(({ name }) => !names.has(name)), ...more];
-}
-
-function objectsIn(list: JsonValue | undefined): JsonObject[] {
-  return (Array.isArray(list) ? list : []).filter(isObject);
+  return [...objectsAt(list).filter(({ name }) => !names.has(name)), ...more];
 }

@@ -25,7 +25,7 @@ export function listAt(value: JsonValue | undefined, ...path: JsonPath): readonl
 }
 
 /** The objects of the list at a path. Skips items of other types. */
-export function objectsAt(value: JsonValue | undefined, ...path: JsonPath): readonly JsonObject[] {
+export function objectsAt(value: JsonValue | undefined, ...path: JsonPath): JsonObject[] {
   return listAt(value, ...path).filter(isObject);
 }
 

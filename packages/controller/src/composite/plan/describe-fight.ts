@@ -5,6 +5,7 @@ import {
   type JsonValue,
   type KubernetesObject,
   objectAt,
+  objectsAt,
   sameJson,
 } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
@@ -43,9 +44,7 @@ function differences(wanted: JsonObject, live: JsonObject, at: readonly string[]
 
 /** The field managers other than the controller that own a field, or a field within it. */
 function ownersOf({ metadata }: LiveObject, path: readonly string[], own: string): string[] {
-  const entries = metadata["managedFields"];
-  return (Array.isArray(entries) ? entries : []).flatMap((entry) => {
-    if (!isObject(entry)) return [];
+  return objectsAt(metadata, "managedFields").flatMap((entry) => {
     const { manager } = entry;
     if (typeof manager !== "string" || manager === own) return [];
     const inner = objectAt(entry, "fieldsV1", ...path.slice(0, -1).map((key) => `f:${key}`));

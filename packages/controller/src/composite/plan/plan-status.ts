@@ -1,6 +1,6 @@
 import { type Layout, publishesDetails } from "@xfn/composition";
 import { SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { isObject, type JsonObject, type KubernetesObject, objectAt, textAt } from "@xfn/json";
+import { type JsonObject, type KubernetesObject, objectAt, objectsAt, textAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../../objects/apply-cache.ts";
 import { type Condition, conditionIn, timestamp, withConditions } from "../../objects/conditions.ts";
@@ -96,9 +96,8 @@ export function newRequest(xr: LiveObject): string | undefined {
 
 /** The conditions that a function sets, without their times: the controller sets those. */
 export function conditionsOf(desired: KubernetesObject): Condition[] {
-  const list = objectAt(desired, "status")["conditions"];
-  return (Array.isArray(list) ? list : []).flatMap((one) => {
-    const condition = isObject(one) ? conditionIn(one) : undefined;
+  return objectsAt(desired, "status", "conditions").flatMap((one) => {
+    const condition = conditionIn(one);
     return condition === undefined || SYSTEM_CONDITIONS.has(condition.type) ? [] : [condition];
   });
 }

@@ -1,6 +1,6 @@
 import { ANNOTATION_RESOURCE_NAME, type Composition, type Layout, machineryOf } from "@xfn/composition";
 import { someOf } from "@xfn/errors";
-import { isObject, type JsonObject, textAt } from "@xfn/json";
+import { type JsonObject, listAt, textAt } from "@xfn/json";
 import { ApiError, type LiveObject, resourceOf } from "@xfn/kubernetes";
 import { CompositeError } from "../../objects/composite-error.ts";
 import { groupKind } from "../../objects/kinds.ts";
@@ -58,9 +58,7 @@ function annotateCommand(object: LiveObject, { xr, layout, composition, kinds }:
 
 /** The template at the object's position in `resourceRefs`, as in Crossplane v1.13, if its kind is the same. */
 function templateByOrder(machinery: JsonObject, { spec }: Composition, object: LiveObject): string | undefined {
-  const list = machinery["resourceRefs"];
-  const references = Array.isArray(list) ? list : [];
-  const index = references.findIndex((one) => isObject(one) && textAt(one, "name") === object.metadata.name);
+  const index = listAt(machinery, "resourceRefs").findIndex((one) => textAt(one, "name") === object.metadata.name);
   const template = spec.resources[index];
   if (template === undefined) return undefined;
   const { base } = template;

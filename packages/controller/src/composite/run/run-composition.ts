@@ -1,6 +1,6 @@
 import { type Composition, isComplete, stepsOf } from "@xfn/composition";
 import { type ObservedResource, SYSTEM_CONDITIONS } from "@xfn/functionio";
-import { isObject, objectAt } from "@xfn/json";
+import { objectsAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { type FunctionRunner, type PipelineResult, runPipeline, secretDetails } from "@xfn/pipeline";
 import type { Callers } from "@xfn/pipeline/recording";
@@ -137,9 +137,7 @@ function noteGiven(
 
 /** The conditions of earlier runs after a fatal result, as in Crossplane: no function has confirmed them. */
 function undetermined(xr: LiveObject): Condition[] {
-  const conditions = objectAt(xr, "status")["conditions"];
-  return (Array.isArray(conditions) ? conditions : []).flatMap((one): Condition[] => {
-    const type = isObject(one) ? one["type"] : undefined;
+  return objectsAt(xr, "status", "conditions").flatMap(({ type }): Condition[] => {
     if (typeof type !== "string" || SYSTEM_CONDITIONS.has(type)) return [];
     const message = "A fatal error occurred before the status of this condition could be determined.";
     return [{ type, status: "Unknown", reason: "FatalError", message }];

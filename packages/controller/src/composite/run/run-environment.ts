@@ -1,5 +1,5 @@
 import { type Composition, concernsEnvironment, namedEnvironmentConfigs } from "@xfn/composition";
-import { type JsonObject, objectAt, sameJson, textAt } from "@xfn/json";
+import { type JsonObject, listAt, sameJson, textAt } from "@xfn/json";
 import { type LiveObject, namingProblem } from "@xfn/kubernetes";
 import { environmentOf } from "@xfn/pipeline";
 import type { Actor } from "../../account/actor.ts";
@@ -136,6 +136,5 @@ function recordOf({ xr, layout }: Subject, { spec }: Composition, names: readonl
 }
 
 function recordedNames(xr: LiveObject): string[] {
-  const refs = objectAt(xr, "spec")["environmentConfigRefs"];
-  return Array.isArray(refs) ? refs.flatMap((ref) => textAt(ref, "name") ?? []) : [];
+  return listAt(xr, "spec", "environmentConfigRefs").flatMap((ref) => textAt(ref, "name") ?? []);
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt } from "@xfn/json";
+import { type JsonObject, listAt } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { checkCompatible, type Dependency, type PackageContents, PackageError, type PackageKind } from "@xfn/package";
 import { askRegistry } from "./ask-registry.ts";
@@ -57,8 +57,7 @@ export async function checkPackage(
     signal,
   );
   if (!anyCrossplane) requireCompatible(contents, image);
-  const { capabilities } = objectAt(contents.metadata, "spec");
-  const texts = (Array.isArray(capabilities) ? capabilities : []).filter((one) => typeof one === "string");
+  const texts = listAt(contents.metadata, "spec", "capabilities").filter((one) => typeof one === "string");
   return { resolved, capabilities: texts, dependencies: contents.dependencies, objects: contents.objects, verifiedBy };
 }
 
