@@ -36,6 +36,30 @@ async function packagesOf(image: string): Promise<string[]> {
   return asked;
 }
 
+test("a Function that is not made for Compositions is refused before a step runs, unless the operator replaces it", () => {
+  const labels = { "pkg.crossplane.io/package": "greeting" };
+  const revision = liveObject("FunctionRevision", "greeting-1", {
+    spec: { desiredState: "Active" },
+    status: { capabilities: ["operation"] },
+  });
+  Object.assign(revision.metadata, { labels });
+  const connect = (names: string[], functionPackages = true) =>
+    stepFunctions(
+      {
+        informers: { peek: () => ({ list: () => [revision] }) },
+        functions: { names },
+        functionPackages,
+      } as unknown as FunctionsInput,
+      liveObject("CompositionRevision", "one", { spec: { pipeline: [{ functionRef: { name: "greeting" } }] } }),
+      async () => undefined,
+    );
+  expect(() => connect([])).toThrow(
+    "the CompositionRevision one does not have a valid pipeline: the Function greeting (revision greeting-1) lacks",
+  );
+  expect(connect(["greeting"])).toBeDefined();
+  expect(connect([], false)).toBeDefined();
+});
+
 test("an image that must be signed by an ImageConfig runs by the verified digest, and never by a tag", async () => {
   const digest = `${TAG}@sha256:${"a".repeat(64)}`;
   expect(await packagesOf(digest)).toEqual([digest]);

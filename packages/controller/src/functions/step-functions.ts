@@ -4,9 +4,11 @@ import type { LiveObject } from "@xfn/kubernetes";
 import type { FunctionConnector } from "@xfn/pipeline";
 import { CompositeError } from "../objects/composite-error.ts";
 import type { FunctionDirectory, PackageUse } from "../objects/context.ts";
+import { REVISIONS } from "../objects/kinds.ts";
 import type { Reader } from "../objects/read-objects.ts";
 import { isLayout } from "../package/pinned-packages.ts";
 import { imageSettings } from "../package/registry/image-configs.ts";
+import { missingCapability } from "../package/valid-pipeline.ts";
 import { activePackage } from "./active-function.ts";
 import { runtimePackage } from "./runtime-of-step.ts";
 
@@ -34,6 +36,7 @@ export interface FunctionsInput extends Reader {
  *
  * @param revision the CompositionRevision that runs
  * @param authOf finds the credentials for the registry of a step's package, first in pull secrets with these names
+ * @throws {CompositeError} `FunctionNotReady` if a Function is not made for Compositions, before any step runs
  */
 export function stepFunctions(
   input: FunctionsInput,
@@ -41,6 +44,7 @@ export function stepFunctions(
   authOf: (step: string, image: string, secrets: readonly string[]) => ReturnType<PackageUse["auth"]>,
 ): FunctionConnector {
   const { functions, functionPackages = false, functionRuntimes = false } = input;
+  if (functionPackages) requireCapabilities(input, revision);
   const deployed = async (image: string): Promise<FunctionCaller | undefined> => {
     // Loaded with the first runtime, because its modules parse references to images.
     const { deployedFunction } = await import("../runtime/deployed-function.ts");
@@ -81,6 +85,15 @@ export function stepFunctions(
       throw new CompositeError("FunctionNotFound", unknownFunction(functionRef.name, functions.names));
     },
   };
+}
+
+function requireCapabilities(input: FunctionsInput, revision: LiveObject): void {
+  const named = REVISIONS.of(revision).spec.pipeline.flatMap(({ functionRef: { name } }) => name ?? []);
+  const installed = named.filter((name) => !input.functions?.names.includes(name));
+  const missing = missingCapability(input, installed, "composition");
+  if (missing === undefined) return;
+  const message = `the CompositionRevision ${revision.metadata.name} does not have a valid pipeline: ${missing}`;
+  throw new CompositeError("FunctionNotReady", message);
 }
 
 function withoutDigest(image: string, config: string, name: string): string {

@@ -21,8 +21,8 @@ export type CompositeErrorCode =
    */
   | "FunctionNotFound"
   /**
-   * The package of a step is not installed, or its runtime is not healthy. Follow the message, and see the conditions
-   * of the Function.
+   * The package of a step is not installed, its runtime is not healthy, or it lacks the capability `composition`.
+   * Follow the message, and see the conditions of the Function.
    */
   | "FunctionNotReady"
   /**
