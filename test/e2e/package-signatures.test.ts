@@ -66,6 +66,22 @@ describe("the signature of a package", needs("docker-registry"), () => {
   const attach = (image: string, ...files: readonly SignatureFile[]): Promise<void> =>
     attachSignatures(image, files, access());
 
+  test("is missed at a mirror, if the registry does not answer", async () => {
+    const { image } = await publish();
+    const name = image.replace(registry.host, "registry.invalid");
+    const mirrors = { "registry.invalid": [registry.host] };
+    const options = { image: name, name, authorities: [trusted(OWN.publicKey)], mirrors, ...access() };
+    const check = () => verifySignature({ ...options, signal: AbortSignal.timeout(60_000) });
+    await expect(check()).rejects.toMatchObject({
+      code: "RegistryUnavailable",
+      message: expect.stringMatching(
+        /found no signature of .* at a mirror.*; copy its signatures to the mirror with `cosign copy`.*registry\.invalid.*mirror/,
+      ),
+    });
+    await attach(image, simpleSignature(name, OWN.privateKey));
+    await check();
+  });
+
   test.each(Object.entries(KEYS))("is accepted in both forms, with %s", async (_, { privateKey, publicKey }) => {
     const simple = await publish();
     await attach(

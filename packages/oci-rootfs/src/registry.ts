@@ -10,6 +10,7 @@ export type { Referrer } from "./image/registry-page.ts";
 export type { BlobUpload, UploadOutcome } from "./registry/blob-upload.ts";
 export { checkCredentials } from "./registry/check-credentials.ts";
 export { RegistryClient } from "./registry/client.ts";
+export { mirrorsOf } from "./registry/mirrors.ts";
 export {
   type CredentialScope,
   removeCredentials,

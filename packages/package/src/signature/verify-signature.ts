@@ -41,7 +41,7 @@ export async function verifySignature(check: SignatureCheck): Promise<void> {
   const { digest } = reference;
   if (digest === undefined) throw new TypeError(`${image} has no digest`);
   const repositories = [name, image].map((one) => parseReference(one).repository);
-  const { RegistryClient } = await import("@xfn/oci-rootfs/registry");
+  const { mirrorsOf, RegistryClient } = await import("@xfn/oci-rootfs/registry");
   const client = new RegistryClient(reference, options);
   const problems: string[] = [];
   try {
@@ -50,7 +50,12 @@ export async function verifySignature(check: SignatureCheck): Promise<void> {
       problems.push(problem);
     }
   } catch (error) {
-    throw ImageError.from(error, { image });
+    const failure = ImageError.from(error, { image });
+    const hasMirror = mirrorsOf(options.mirrors, reference.registry).length > 0;
+    if (failure.code !== "RegistryUnavailable" || !hasMirror) throw failure;
+    const copy = "copy its signatures to the mirror with `cosign copy`, or let the registry answer";
+    const message = `found no signature of ${image} at a mirror, and its registry does not answer; ${copy}: ${failure.rawMessage}`;
+    throw new ImageError(failure.code, message, { ...failure, cause: failure });
   } finally {
     await client.close();
   }
