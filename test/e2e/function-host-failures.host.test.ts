@@ -45,7 +45,12 @@ describe("an image that is not a working function", needs("crun", "busybox"), ()
     [
       "with another code",
       "echo cannot listen >&2; exit 3",
-      { code: "NonZeroExit", exitCode: 3, stderr: "cannot listen\n" },
+      {
+        code: "NonZeroExit",
+        exitCode: 3,
+        stderr: "cannot listen\n",
+        message: expect.stringContaining("before it listened on port 9443: cannot listen"),
+      },
     ],
     ["because it does not know --insecure", '[ "$1" != --insecure ]', { code: "NonZeroExit", exitCode: 1 }],
   ])("one that exits at once %s fails at once", async (_, script, expected) => {

@@ -2,6 +2,7 @@ import { InputError } from "@xfn/input";
 import { expect, test } from "vitest";
 import { CliError, usageError } from "../errors/cli-error.ts";
 import { describeError } from "./describe-error.ts";
+import { functionStderr } from "./function-stderr.ts";
 import { InterruptedError } from "./interrupt.ts";
 
 test("wrong usage and wrong input exit with 2, a failed run with 1, an interrupt with 128 + the signal", () => {
@@ -38,6 +39,12 @@ test("shows a function's stderr, line by line and escaped", () => {
     "  | one",
     "  | \\x1b[31mtwo",
   ]);
+});
+
+test("shows the end of a long stderr, and the hint after it", () => {
+  const stderr = Array.from({ length: 40 }, (_, line) => `line ${line}`).join("\n");
+  const error = new CliError("Failed", "step a failed", { details: [...functionStderr(stderr), "hint"] });
+  expect(describeError(error, false).lines.slice(-3)).toEqual(["  | line 38", "  | line 39", "hint"]);
 });
 
 test("keeps file:line:column of faults in the first column", () => {

@@ -1,7 +1,8 @@
 import { escapeControls } from "@xfn/program/terminal-text";
 
-// The end has the reason; more lines would scroll the message away.
-const MAX_LINES = 20;
+// The end has the reason; more lines would scroll the message away. The details of an error have 20 lines: the heading,
+// these, and a hint.
+const MAX_LINES = 18;
 const MAX_COLUMNS = 500;
 
 /**

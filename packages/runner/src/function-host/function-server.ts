@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { RunnerError } from "@xfn/runner-contract";
 import type { SharedGroup } from "../cgroup/shared-group.ts";
 import type { Sandbox, ServerEnd, Serving } from "../sandbox/sandbox.ts";
+import { causeLine } from "./cause-line.ts";
 
 /** The port of all functions that are gRPC servers. */
 const FUNCTION_PORT = 9443;
@@ -98,8 +99,10 @@ export class FunctionServer {
       message: `it exited with code ${end.exitCode}`,
       exitCode: end.exitCode,
     };
+    // Its output until now is of no call, so callers without the stderr may see it too.
+    const cause = this.#listened ? undefined : causeLine(this.stderr());
     const when = this.#listened ? "" : ` before it listened on port ${FUNCTION_PORT}`;
-    return new RunnerError(code, `${message}${when}`, {
+    return new RunnerError(code, `${message}${when}${cause === undefined ? "" : `: ${cause}`}`, {
       phase: this.#listened ? "run" : "start",
       stderr: this.stderr(),
       exitCode,
