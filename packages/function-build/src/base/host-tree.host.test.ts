@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { elfFile } from "../../testing/elf-file.ts";
@@ -15,6 +15,12 @@ const sources = async (wanted: Parameters<typeof hostTree>[0]): Promise<string[]
   (await hostTree(wanted)).entries().flatMap((entry) => ("source" in entry ? [entry.source] : []));
 
 // A downloaded folder must neither run a program here nor choose a file of its user that goes into the image.
+test.runIf(existsSync("/usr/bin/python3"))("a base for Python has the libraries of the system for wheels", async () => {
+  const tree = await hostTree({ kind: "script", interpreter: "python3", path: undefined });
+  const names = tree.entries().map(({ path }) => basename(path));
+  expect(names).toEqual(expect.arrayContaining(["libstdc++.so.6", "librt.so.1", "libdl.so.2", "libpthread.so.0"]));
+});
+
 describe.runIf(process.platform === "linux")("a base for a downloaded folder", () => {
   test.runIf(existsSync("/usr/bin/python3"))("does not run an interpreter in the folder", async () => {
     const path = join(dir, "python3");

@@ -23,6 +23,10 @@ const SHELL_TOOLS =
   grep egrep fgrep gzip head hostname id join kill ln ls md5sum mkdir mkfifo mktemp mv nl nproc od paste pathchk printf pwd
   readlink realpath rm rmdir sed seq sha256sum shuf sleep sort split stat stty sum sync tac tail tar tee test timeout touch tr true
   truncate tsort tty uname unexpand uniq unlink wc which whoami xargs yes`.split(/\s+/);
+// Libraries of the system that compiled modules of wheels may need (PEP 600), without graphics.
+const WHEEL_LIBRARIES =
+  `libdl.so.2 libexpat.so.1 libgcc_s.so.1 libm.so.6 libpthread.so.0 libresolv.so.2 librt.so.1 libstdc++.so.6 libutil.so.1
+  libz.so.1`.split(/\s+/);
 const SHELLS: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "ksh", "mksh", "zsh", "busybox"]);
 
 /**
@@ -61,8 +65,8 @@ function addSkeleton(tree: RootTree): void {
   tree.text("/etc/group", "root:x:0:\nnogroup:x:65534:\n");
 }
 
-function addLibraries(tree: RootTree, programs: readonly string[]): void {
-  for (const { source, target } of sharedLibraries(programs)) tree.file(source, target);
+function addLibraries(tree: RootTree, programs: readonly string[], optional?: readonly string[]): void {
+  for (const { source, target } of sharedLibraries(programs, optional)) tree.file(source, target);
 }
 
 function addNode(tree: RootTree): void {
@@ -77,7 +81,7 @@ async function addInterpreter(tree: RootTree, interpreter: string, path: string 
     linkInterpreter(tree, path, NODE_PATH);
   } else if (/^python(3(\.\d+)?)?$/.test(interpreter)) {
     const { executable, binaries } = await addPython(tree, interpreter, path);
-    addLibraries(tree, binaries);
+    addLibraries(tree, binaries, WHEEL_LIBRARIES);
     linkInterpreter(tree, path ?? `/usr/bin/${interpreter}`, executable);
   } else if (SHELLS.has(interpreter)) {
     for (const tool of ["sh", interpreter, ...SHELL_TOOLS]) addTool(tree, tool);

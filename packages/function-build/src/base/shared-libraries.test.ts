@@ -48,6 +48,14 @@ test("two libraries that need each other do not cause an endless loop", () => {
   expect(sources(write("needs-x", { needed: ["libx.so"], rpath: join(dir, "other") }))).toHaveLength(2);
 });
 
+test("a library that a program may load at run time is there if the machine has it, with what it needs", () => {
+  write("other/libneeded.so", {});
+  write("other/libmay.so", { needed: ["libneeded.so"], runpath: "$ORIGIN" });
+  const program = write("loads", { runpath: join(dir, "other") });
+  const found = sharedLibraries([program], ["libmay.so", "libnowhere.so"]).map(({ source }) => source);
+  expect(found).toEqual([join(dir, "other/libmay.so"), join(dir, "other/libneeded.so")]);
+});
+
 test("a static program needs no libraries", () => {
   expect(sources(write("static", {}))).toEqual([]);
 });

@@ -21,9 +21,13 @@ const LOADED_BY_LIBC = ["libnss_files.so.2", "libnss_dns.so.2"] as const;
  *
  * A library outside the trusted folders goes into the folder of the C library, because the image has no `ld.so.cache`.
  *
+ * @param optional - names of libraries that the first program may load at run time, as far as this machine has them
  * @throws InputError with the program and the missing library
  */
-export function sharedLibraries(programs: readonly string[]): readonly SharedLibrary[] {
+export function sharedLibraries(
+  programs: readonly string[],
+  optional: readonly string[] = [],
+): readonly SharedLibrary[] {
   const found = new Map<string, SharedLibrary>();
   const search = new LibrarySearch();
   const queue: LoadedObject[] = [];
@@ -37,6 +41,14 @@ export function sharedLibraries(programs: readonly string[]): readonly SharedLib
     queue.push({ path: realpathSync(program), elf, inherited: [] });
   }
   const libraries = new Map<string, string>();
+  const [first] = queue;
+  for (const name of first === undefined ? [] : optional) {
+    const path = first && search.find(name, first, []);
+    const elf = path === undefined ? undefined : readElf(path);
+    if (path === undefined || elf === undefined) continue;
+    libraries.set(name, path);
+    queue.push({ path: realpathSync(path), elf, inherited: [] });
+  }
   for (let object = queue.shift(); object !== undefined; object = queue.shift()) {
     const rpath =
       object.elf.runpath.length > 0 ? object.inherited : [...expand(object, object.elf.rpath), ...object.inherited];

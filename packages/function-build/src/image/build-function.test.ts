@@ -53,6 +53,19 @@ describe.runIf(process.platform === "linux")("an image of a folder", () => {
     }
   });
 
+  test.each([
+    ["reads a FunctionIO", "print(io)", "v1alpha1"],
+    ["serves gRPC", "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction", "v1"],
+  ])("that %s has metadata of the version that Crossplane accepts for it", async (_, content, version) => {
+    const path = staticFunction("a");
+    writeFileSync(join(path, "module.py"), content);
+    await buildFunction({ path, name: "f", store });
+    const { layers } = await store.image("f", { pullPolicy: "Never" });
+    expect(readImageFile(layers, "package.yaml", 1_000)?.toString()).toContain(
+      `apiVersion: meta.pkg.crossplane.io/${version}\n`,
+    );
+  });
+
   test("has another digest if the content of a file or its executable bit changes", async () => {
     const path = staticFunction("a");
     const build = async (): Promise<string> => (await buildFunction({ path, name: "f", store })).digest;

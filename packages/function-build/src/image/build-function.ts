@@ -24,6 +24,7 @@ import { baseAnnotations, packageAnnotations } from "../package/package-annotati
 import { type PackageMetadata, packageMetadata } from "../package/package-yaml.ts";
 import { SBOM_PATH, sbom } from "../package/sbom.ts";
 import { checkProcessor, inspectProgram, type ProgramFile } from "../program/program-file.ts";
+import { servesGrpc } from "../program/serves-grpc.ts";
 import { type FunctionFolder, inspectFolder } from "../source/function-folder.ts";
 import type { IgnoredBy } from "../source/ignore-rules.ts";
 import { typeCheck } from "../source/type-check.ts";
@@ -47,7 +48,7 @@ export async function buildFunction(options: BuildFunctionOptions): Promise<Buil
   const wantsModule = targets.some(({ platform }) => platform !== undefined && isPortable(platform));
   const folder = inspectFolder(options.path, options.entrypoint, wantsModule);
   if (folder.kind === "module") return await buildModuleImage(folder, options, signal);
-  const metadata = await packageMetadata(folder.dir, folder.kind === "script" ? "v1" : "v1alpha1");
+  const metadata = await packageMetadata(folder.dir, isServer(folder) ? "v1" : "v1alpha1");
   const contents =
     folder.kind === "script" ? await bundledContents(folder, options, signal, note) : programContents(folder, note);
   signal.throwIfAborted();
@@ -73,6 +74,12 @@ export async function buildFunction(options: BuildFunctionOptions): Promise<Buil
   const [only, second] = images;
   if (only !== undefined && second === undefined) return buildImage({ store, name, ...only });
   return buildIndex({ store, name, images, annotations: { ...described, ...options.annotations } });
+}
+
+/** Whether Crossplane can call the function. */
+function isServer(folder: Exclude<FunctionFolder, { kind: "module" }>): boolean {
+  if (folder.kind === "script") return true;
+  return servesGrpc(folder.files.flatMap(({ path, link }) => (link === undefined ? [join(folder.dir, path)] : [])));
 }
 
 interface FunctionContents {
