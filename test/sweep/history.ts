@@ -8,7 +8,7 @@ import {
   type ResourceKind,
   type WriteOptions,
 } from "@xfn/kubernetes";
-import { isWatched } from "./kinds.ts";
+import { isWatched, OPERATIONS } from "./kinds.ts";
 import { at, controllerOf, entryOf, objectsAt, referencesPath, textAt } from "./objects.ts";
 
 /** One change of one object, in the order of the server's resource versions. */
@@ -201,7 +201,8 @@ export function isOf({ metadata }: LiveObject, id: string): boolean {
 }
 
 /**
- * The violations of guarantees 1, 2 and 6 of docs/concepts/controller.md, one line each. Skips moments at which not all
+ * The violations of guarantees 1, 2 and 6 of docs/concepts/controller.md and of uncounted attempts of Operations, one
+ * line each. Skips moments at which not all
  * kinds were watched, such as a restart of the server.
  */
 export function violations(changes: readonly Change[]): string[] {
@@ -218,6 +219,7 @@ export function violations(changes: readonly Change[]): string[] {
     };
     if (isKnown && type === "ADDED") checkCreation(object, live, report);
     if (isKnown && type === "MODIFIED") checkReferences(object, live, report);
+    if (isKnown && type === "MODIFIED") checkAttempts(object, live.get(uid), report);
     if (type === "DELETED") live.delete(uid);
     else live.set(uid, object);
   }
@@ -261,6 +263,20 @@ function checkReferences(
     if (isOwn && lost.includes(referenceTo(other)))
       report(`lost its reference to ${other.metadata.name}, which still exists`);
   }
+}
+
+/** An Operation counts each attempt before it, and does not run after its end. */
+function checkAttempts(object: LiveObject, before: LiveObject | undefined, report: (what: string) => void): void {
+  if (object.kind !== OPERATIONS.kind || before === undefined) return;
+  const count = (one: LiveObject, field: string): number => Number(at(one, "status", field) ?? 0);
+  const [attempts, earlier] = [count(object, "attempts"), count(before, "attempts")];
+  if (attempts < earlier || attempts > earlier + 1) report(`went from ${earlier} to ${attempts} attempts`);
+  const uncounted = attempts > earlier && count(object, "failures") !== earlier;
+  if (uncounted) report(`began attempt ${attempts} after ${count(object, "failures")} failures`);
+  const hasEnded = objectsAt(before, "status", "conditions").some(
+    (one) => one["type"] === "Succeeded" && one["status"] !== "Unknown",
+  );
+  if (hasEnded && attempts > earlier) report("ran again after its end");
 }
 
 function objectsOrTexts(composite: LiveObject): readonly unknown[] {

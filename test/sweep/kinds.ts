@@ -69,6 +69,13 @@ export const IMAGE_CONFIGS: ResourceKind = {
   plural: "imageconfigs",
 };
 export const LOCKS: ResourceKind = { ...packages, version: "v1beta1", kind: "Lock", plural: "locks" };
+export const OPERATIONS: ResourceKind = {
+  group: "ops.crossplane.io",
+  version: "v1alpha1",
+  kind: "Operation",
+  plural: "operations",
+  namespaced: false,
+};
 export const NOPS: ResourceKind = {
   group: "nop.crossplane.io",
   version: "v1alpha1",
@@ -121,6 +128,7 @@ export const WATCHED: readonly ResourceKind[] = [
   PROVIDERS,
   PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
+  OPERATIONS,
   NOPS,
   CONFIG_MAPS,
   SECRETS,

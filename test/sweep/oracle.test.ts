@@ -32,6 +32,22 @@ const composite = (references: readonly string[], metadata: JsonObject = { final
   return object("XThing", `${ID}-x`, "x", { spec: { resourceRefs } }, metadata);
 };
 
+test("an Operation that runs again without a count, or after its end, is found", () => {
+  const operation = (status: JsonObject): LiveObject => object("Operation", `${ID}-o`, "o", { status });
+  const found = (...states: readonly JsonObject[]): string[] =>
+    violations(
+      states.map((status, index): Change => {
+        const type = index === 0 ? "ADDED" : "MODIFIED";
+        return { version: BigInt(index), type, object: operation(status) };
+      }),
+    );
+  const running = (attempts: number, failures: number): JsonObject => ({ attempts, failures });
+  expect(found({}, running(1, 0), running(2, 1))).toEqual([]);
+  expect(found({}, running(1, 0), running(2, 0))).toEqual([expect.stringContaining("attempt 2 after 0 failures")]);
+  const ended = { ...running(1, 0), conditions: [{ type: "Succeeded", status: "True" }] };
+  expect(found({}, running(1, 0), ended, running(2, 1))).toEqual([expect.stringContaining("after its end")]);
+});
+
 describe("snapshots", () => {
   const run = (id: string, uid: string, names: readonly string[], size = "small"): LiveObject[] => {
     const resourceRefs = names.map((name) => ({ apiVersion: "v1", kind: "ConfigMap", name: `${id}-x-${name}` }));

@@ -1,5 +1,5 @@
 import type { ReconcilerOptions } from "@xfn/controller";
-import { NO_REQUIREMENTS } from "@xfn/function-grpc";
+import { type FunctionCaller, type FunctionRequest, NO_REQUIREMENTS } from "@xfn/function-grpc";
 import type { JsonObject } from "@xfn/json";
 import { type PackageKind, parsePackage } from "@xfn/package";
 import { apiVersionOf, COMPOSITIONS, CRDS, NAMESPACE, XTHINGS } from "./kinds.ts";
@@ -84,7 +84,7 @@ export function packageContext(): Partial<ReconcilerOptions> {
     functionHost: { endpoint: "unix:/run/xfn/runner.sock", ready: async () => undefined },
     functions: {
       names: [],
-      byName: () => undefined,
+      byName: (name) => (name === OPERATE ? { run: operate } : undefined),
       byPackage: (reference) => ({
         run: async () => ({
           response: {
@@ -106,6 +106,18 @@ export function packageContext(): Partial<ReconcilerOptions> {
       closeUnused: () => undefined,
     },
   };
+}
+
+/** The function of Operations. */
+export const OPERATE = "operate";
+
+/** Desires a ConfigMap with the name of its input, and returns the name as the output. */
+async function operate({ input = {}, desired }: FunctionRequest): ReturnType<FunctionCaller["run"]> {
+  const { name = "" } = input;
+  const resource = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: NAMESPACE, name } };
+  const resources = new Map([...desired.resources, [String(name), { resource }] as const]);
+  const response = { desired: { resources }, results: [], conditions: [], requirements: NO_REQUIREMENTS };
+  return { response: { ...response, output: { name } }, requestBytes: 0, responseBytes: 0, rounded: [] };
 }
 
 function versionMap(reference: string): JsonObject {

@@ -6,6 +6,7 @@ import {
   definitionReconciler,
   functionRuntimeReconciler,
   lockReconciler,
+  operationReconcilers,
   PACKAGES,
   packagePort,
   packageReconciler,
@@ -26,6 +27,7 @@ import {
   FUNCTIONS,
   INFRASTRUCTURE,
   LOCKS,
+  OPERATIONS,
   PROVIDER_REVISIONS,
   PROVIDERS,
   REVISIONS,
@@ -67,6 +69,7 @@ export function reconcilers(context: ReconcilerOptions): Reconcilers {
       [REVISIONS, compositionRevisionReconciler(port)],
       [FUNCTION_RUNTIMES, functionRuntimeReconciler(port)],
       ...usageReconcilers(context, true).map(({ kind, reconcile }) => [kind, reconcile] as const),
+      [OPERATIONS, operationReconcilers(context).operation],
     ],
   };
 }

@@ -23,6 +23,9 @@ const DROPPED = new Set([
   "canarySince",
   "canaryUntil",
   "unusedSince",
+  // Crashes add attempts to an Operation, whose history is checked instead.
+  "attempts",
+  "failures",
 ]);
 
 /** @param id part of the names of this run's objects */

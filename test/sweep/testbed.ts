@@ -38,7 +38,13 @@ export async function openTestbed(): Promise<SweepTestbed> {
     const nop = await readFile(join(CHECKOUT, "examples/provider-nop/crd.yaml"), "utf8");
     for (const { value } of readDocuments(nop)) await client.apply(value as JsonObject);
     await Promise.all([
-      installCrds(client, { packages: true, functionRuntimes: true, resourceComposition: true, usages: true }),
+      installCrds(client, {
+        packages: true,
+        functionRuntimes: true,
+        resourceComposition: true,
+        usages: true,
+        operations: true,
+      }),
       established(client, ["nopresources.nop.crossplane.io"]),
     ]);
     await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });

@@ -6,6 +6,7 @@ import { DEFINITIONS } from "./definitions.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { INSTALLED } from "./installed.ts";
 import { NAMESPACED } from "./namespaced.ts";
+import { OPERATIONS } from "./operations.ts";
 import { PACKAGES } from "./packages.ts";
 import { PUBLICATIONS } from "./publications.ts";
 import { USES } from "./usages.ts";
@@ -18,6 +19,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...FUNCTIONS,
   ...PACKAGES,
   ...INSTALLED,
+  ...OPERATIONS,
   ...CLAIMS,
   ...DEFINITIONS,
   ...PUBLICATIONS,

@@ -38,6 +38,7 @@ const CLUSTER_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
   ["networking.k8s.io", ["IngressClass"]],
   ["node.k8s.io", ["RuntimeClass"]],
   [RBAC, ["ClusterRole", "ClusterRoleBinding"]],
+  ["ops.crossplane.io", ["CronOperation", "Operation", "WatchOperation"]],
   ["scheduling.k8s.io", ["PriorityClass"]],
   ["storage.k8s.io", ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"]],
 ]);
