@@ -66,3 +66,13 @@ test.each([
 test("users have no rights on the kind of a CRD that is not the definition's", async () => {
   expect(await rulesWith(crdOf("other", "Cluster"), "CRDOfAnother")).toEqual([]);
 });
+
+test("a definition without its finalizer gets no CRD, which its deletion would not find", async () => {
+  const client = memoryClient([DEFINED]);
+  client.beforeWrite = ({ object }) => {
+    if (object.startsWith(DEFINED.kind)) throw new ApiError("Forbidden", "no", { status: 403 });
+  };
+  const reconcile = definitionReconciler(contextOf(client));
+  await expect(reconcile(NAME, new AbortController().signal)).rejects.toMatchObject({ code: "Forbidden" });
+  expect(get(client, "CustomResourceDefinition", NAME)).toBeUndefined();
+});

@@ -1,5 +1,6 @@
-import { type ApiErrorCode, isApiError, type LiveObject } from "@xfn/kubernetes";
+import type { ApiErrorCode, LiveObject } from "@xfn/kubernetes";
 import type { ApplyCache } from "../objects/apply-cache.ts";
+import type { Action } from "../plan/action.ts";
 import { execute, requireFound } from "../plan/execute.ts";
 import type { Outcome } from "../plan/outcome.ts";
 import { type Plan, planInOrder } from "../plan/plan.ts";
@@ -9,14 +10,14 @@ import type { PlannedStatus } from "./definition-status.ts";
 /**
  * Sends the writes of a plan for a definition.
  *
- * @param tolerated codes of failures that the reconcile reports itself. Any other failure ends the plan
+ * @param tolerated codes of failures that the reconcile reports itself, by the write. Any other failure ends the plan
  * @throws {ApiError}
  */
 export async function carryOut(
   { client }: Pick<DefinitionPort, "client">,
   plan: Plan,
   signal: AbortSignal,
-  tolerated: readonly ApiErrorCode[] = [],
+  tolerated: Partial<Readonly<Record<Action["do"], readonly ApiErrorCode[]>>> = {},
   applies?: ApplyCache,
 ): Promise<Outcome> {
   return await execute(plan, {
@@ -24,7 +25,7 @@ export async function carryOut(
     signal,
     onResult: (action, result) => {
       requireFound(action, result);
-      if (result.is === "failed" && !tolerated.some((code) => isApiError(result.error, code))) throw result.error;
+      if (result.is === "failed" && tolerated[action.do]?.includes(result.error.code) !== true) throw result.error;
       if (result.is === "done" && result.object !== undefined && action.do === "apply")
         applies?.record(action.intent, result.object, { fieldManager: action.manager });
     },

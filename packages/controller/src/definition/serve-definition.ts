@@ -51,7 +51,7 @@ export async function serveDefinition(
   const { key, memory } = subject;
   const seen = await observeDefinition(port, subject, signal);
   const { writes } = planDefinition(seen);
-  const done = await carryOut(port, writes, signal, ["Invalid", "Forbidden"], memory.applies);
+  const done = await carryOut(port, writes, signal, { apply: ["Invalid", "Forbidden"] }, memory.applies);
   const answered = withAnswers(seen, done);
   const { states, status, outcome } = planDefinition(answered);
   forgetKinds(port, answered.crds);
@@ -82,7 +82,7 @@ export async function grantRoles(
   const roles = await observeRoles(port, definitionRoles(subject, states), signal);
   const { actions, warnings } = planRoles(subject, roles);
   const stages = [{ name: "roles", actions, onFailure: "collect" }] as const;
-  const { results } = await carryOut(port, { stages }, signal, ["Forbidden"], memory.applies);
+  const { results } = await carryOut(port, { stages }, signal, { apply: ["Forbidden"] }, memory.applies);
   const refused = [...results].flatMap(([{ on }, result]) =>
     result.is === "failed" ? [cannotGrant(on.name, result.error)] : [],
   );

@@ -78,7 +78,7 @@ async function removeNext(
       if (seen === undefined) continue;
       const planned = planRemoval(definition, seen);
       // Another object can have the name by now.
-      await carryOut(port, planned, signal, ["Conflict"]);
+      await carryOut(port, planned, signal, { delete: ["Conflict"] });
       return planned;
     } catch (error) {
       if (signal.aborted || !isApiError(error) || error.code === "Conflict") throw error;
