@@ -30,6 +30,9 @@ case $PWD in
     mkdir -p node_modules/esbuild node_modules/commander
     cp "$TOOLS/esbuild" node_modules/esbuild/index.js
     : >node_modules/commander/index.js
+    mkdir -p node_modules/@xfn/kubernetes
+    echo '{ "exports": { "./builtin-kinds": "./kinds.mjs" } }' >node_modules/@xfn/kubernetes/package.json
+    echo 'export const builtinModels = () => ({ kinds: [], models: new Map() });' >node_modules/@xfn/kubernetes/kinds.mjs
     case "$*" in *--include=dev*) mkdir -p node_modules/@biomejs/biome && echo {} >node_modules/@biomejs/biome/package.json ;; esac
     cp package-lock.json node_modules/.package-lock.json ;;
 esac
