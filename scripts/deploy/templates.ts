@@ -123,6 +123,9 @@ const USAGE_FLAGS = `            - --enable-usages
             - --admission-webhook=xfn-webhook
 `;
 
+const PROTECTION = "and .Values.usages .Values.protectProviders";
+const PROTECTION_FLAGS = "            - --enable-provider-deletion-protection\n";
+
 const OPERATION_FLAGS = "            - --enable-operations\n";
 
 const CONTROLLER_ARGUMENTS: Edit = [
@@ -136,6 +139,7 @@ const CONTROLLER_ARGUMENTS: Edit = [
     when(12, FUNCTIONS, PACKAGE_FLAGS) +
     when(12, 'eq .Values.profile "all"', ALL_FLAGS) +
     when(12, ".Values.usages", USAGE_FLAGS) +
+    when(12, PROTECTION, PROTECTION_FLAGS) +
     when(12, OPERATIONS, OPERATION_FLAGS) +
     argumentsAndEnvironment(""),
 ];
@@ -265,6 +269,7 @@ export function templatesOf(manifest: Manifests): Readonly<Record<string, string
     "rbac-dependency-updates.yaml": when(0, 'ne .Values.dependencyUpdates "none"', of("dependency-updates/rbac.yaml")),
     "rbac-resource-composition.yaml": when(0, 'eq .Values.profile "all"', of("resource-composition/rbac.yaml")),
     "usages.yaml": when(0, ".Values.usages", `${of("usages/rbac.yaml")}---\n${of("usages/service.yaml")}`),
+    "rbac-provider-protection.yaml": when(0, PROTECTION, of("provider-protection/rbac.yaml")),
     "rbac-operations.yaml": when(0, OPERATIONS, of("operations/rbac.yaml")),
     "rbac-providers.yaml": when(0, ".Values.grantProviderRights", of("providers/rbac.yaml")),
     "user-roles.yaml": when(0, ".Values.userRoles.create", of("base/user-roles.yaml")),

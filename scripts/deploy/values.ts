@@ -93,6 +93,10 @@ export function valuesOf(manifests: Defaults): Values {
       "Serve Usage and ClusterUsage, which protect objects from deletion. Grant the controller get, list and patch on the\n" +
         "kinds that they name: docs/tasks/usages.md.",
     ),
+    protectProviders: flag(
+      false,
+      "With usages: keep Providers that have managed resources from being deleted: docs/tasks/managed-resources.md.",
+    ),
     operations: flag(
       false,
       "Serve Operation, CronOperation and WatchOperation, which run functions once; not with the profile templates. Grant\n" +

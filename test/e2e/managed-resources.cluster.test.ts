@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { freePort } from "../harness/free-port.ts";
 import { needs } from "../harness/needs.ts";
 
 // ManagedResourceDefinitions and their activation as users see them: the assertions of Crossplane's own tests.
@@ -79,8 +80,10 @@ describe("managed resources", needs("api-server"), () => {
       [policy("bad", "[a-"), "must be a pattern"],
     ] as const)
       await expect(apply(invalid)).rejects.toThrow(problem);
-    await server.kubectl(["delete", "crd/nops.mrd.example.org"]);
-    await expect.poll(() => get("crd", "-o", "name"), { timeout: 30_000 }).toContain("nops.mrd.example.org");
+    const uid = (): Promise<string> => field("crd/nops.mrd.example.org", ".metadata.uid").catch(() => "");
+    const deleted = await uid();
+    await server.kubectl(["delete", "crd/nops.mrd.example.org", "--wait=false"]);
+    await expect.poll(async () => !["", deleted].includes(await uid()), { timeout: 30_000 }).toBe(true);
   });
 
   test("policies activate what matches, also later, and their deletion deactivates nothing", async () => {
@@ -110,5 +113,38 @@ describe("managed resources", needs("api-server"), () => {
     await controller.end("SIGTERM");
     controller = await start();
     expect(await get("mrap", "-o", "name")).toBe("");
+  });
+
+  test("a Provider cannot be deleted while one of its kinds has objects", async () => {
+    await controller.end("SIGTERM");
+    const port = await freePort();
+    const webhook = [`--admission-webhook=https://127.0.0.1:${port}`, `--admission-address=127.0.0.1:${port}`];
+    controller = await start("--enable-usages", ...webhook, "--enable-provider-deletion-protection");
+    const owned = async (kind: string, name: string, spec: string, by?: string): Promise<string> => {
+      const [owner = "", uid = ""] = by === undefined ? [] : [by, await field(by, ".metadata.uid")];
+      const [ownerKind, ownerName] = owner.split("/");
+      const reference = `{ apiVersion: pkg.crossplane.io/v1, kind: ${ownerKind}, name: ${ownerName}, uid: ${uid}, controller: true }`;
+      const owners = by === undefined ? "" : `, ownerReferences: [${reference}]`;
+      return `apiVersion: pkg.crossplane.io/v1\nkind: ${kind}\nmetadata: { name: ${name}${owners} }\nspec: ${spec}\n---\n`;
+    };
+    await apply(await owned("Provider", "nop", "{ package: registry.invalid/nop:v1 }"));
+    const revision = "{ image: registry.invalid/nop:v1, desiredState: Inactive, revision: 1 }";
+    await apply(await owned("ProviderRevision", "nop-1", revision, "Provider/nop"));
+    const owner = { apiVersion: "pkg.crossplane.io/v1", kind: "ProviderRevision", name: "nop-1", controller: true };
+    const uid = await field("providerrevision/nop-1", ".metadata.uid");
+    const patch = JSON.stringify({ metadata: { ownerReferences: [{ ...owner, uid }] } });
+    await server.kubectl(["patch", "mrd", "queues.mrd.example.org", "--type=merge", "-p", patch]);
+    await apply(
+      "apiVersion: mrd.example.org/v1alpha1\nkind: queues\nmetadata: { name: a, namespace: default }\nspec: { coolField: a }\n",
+    );
+    const protections = (): Promise<string> => get("clusterusages", "-l", "crossplane.io/provider-protection=true");
+    await expect.poll(protections, { timeout: 30_000 }).toContain("provider-protection-");
+    const removal = (): Promise<string> => server.kubectl(["delete", "provider", "nop", "--dry-run=server"]);
+    await expect
+      .poll(() => removal().catch(String), { timeout: 30_000 })
+      .toContain("nousages.protection.crossplane.io");
+    await server.kubectl(["delete", "queues.mrd.example.org", "a"]);
+    await expect.poll(protections, { timeout: 30_000 }).not.toContain("provider-protection-");
+    await server.kubectl(["delete", "provider", "nop", "--wait=false"]);
   });
 });

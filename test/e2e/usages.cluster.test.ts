@@ -1,26 +1,16 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { request } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
+import { freePort } from "../harness/free-port.ts";
 import { needs } from "../harness/needs.ts";
 import { XFN_MAIN } from "../harness/paths.ts";
 
 // Usages as users see them: the API server asks the controller's webhook before it deletes an object in use.
 
 const DENIED = /admission webhook "nousages\.protection\.crossplane\.io" denied the request: the object is in use/;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const configMap = (name: string, labels = ""): string => `
 apiVersion: v1

@@ -54,7 +54,9 @@ function policy(...activate: string[]): LiveObject {
   };
 }
 
-function world(...objects: LiveObject[]) {
+const world = (...objects: LiveObject[]) => worldWith(objects, undefined);
+
+function worldWith(objects: readonly LiveObject[], watches: Parameters<typeof managedReconcilers>[1]) {
   const client = memoryClient(objects);
   const events: string[] = [];
   const listOf = (kind: string): LiveObject[] => [...client.objects.values()].filter((one) => one.kind === kind);
@@ -64,7 +66,7 @@ function world(...objects: LiveObject[]) {
     reads.push(`${reference.kind} ${reference.name}`);
     return await get(reference, options);
   };
-  const reconcilers = managedReconcilers({
+  const port: Parameters<typeof managedReconcilers>[0] = {
     client,
     informers: {
       acquire: () => {
@@ -79,7 +81,8 @@ function world(...objects: LiveObject[]) {
     },
     events: { record: (_, { reason, message }) => void events.push(`${reason}: ${message}`), flush: async () => {} },
     now: () => 0,
-  });
+  };
+  const reconcilers = managedReconcilers(port, watches);
   const { signal } = new AbortController();
   return {
     client,
@@ -87,6 +90,7 @@ function world(...objects: LiveObject[]) {
     reads,
     reconcile: () => reconcilers.definition(NAME, signal),
     activate: () => reconcilers.policy("all", signal),
+    protect: () => reconcilers.protection?.(NAME, signal),
     find: (kind: string) => listOf(kind)[0],
     established: () => {
       const status = listOf("ManagedResourceDefinition")[0]?.["status"] as { conditions: JsonObject[] } | undefined;
@@ -213,4 +217,63 @@ test("a pattern that is not complete is a condition with its place, and the othe
       },
     ],
   });
+});
+
+/** Protection of the provider `p`. @param objects the objects of the kind; undefined before they are listed */
+function protection(objects: number | undefined, ...more: LiveObject[]) {
+  const active = definition(
+    { state: "Active" },
+    {
+      ownerReferences: [provider, controller("new")],
+      annotations: { "apiextensions.crossplane.io/observed": "Active/1/crd/1" },
+    },
+  );
+  const revision = {
+    apiVersion: "pkg.crossplane.io/v1",
+    kind: "ProviderRevision",
+    metadata: { name: "new", uid: "new", resourceVersion: "1", ownerReferences: [{ ...provider, controller: true }] },
+  };
+  const state = { objects, watched: [] as string[] };
+  const w = worldWith([active, revision, ...more], {
+    isWatched: (name) => state.watched.includes(name),
+    watch: (name, { version, namespaced }) => void state.watched.push(name, `${version} ${String(namespaced)}`),
+    hasObjects: () => (state.objects === undefined ? undefined : state.objects > 0),
+    forget: () => void state.watched.splice(0),
+  });
+  return Object.assign(state, w, { usage: () => w.find("ClusterUsage") });
+}
+
+test("a provider is protected while one of its kinds has objects", async () => {
+  const w = protection(undefined);
+  await w.protect();
+  expect([w.watched, w.usage()]).toEqual([[NAME, "v1 false"], undefined]);
+  w.objects = 1;
+  await w.protect();
+  expect(w.usage()).toMatchObject({
+    apiVersion: "protection.crossplane.io/v1beta1",
+    metadata: {
+      labels: {
+        "crossplane.io/provider-protection": "true",
+        "pkg.crossplane.io/package": "p",
+        "apiextensions.crossplane.io/mrd": NAME,
+      },
+    },
+    spec: { of: { apiVersion: "pkg.crossplane.io/v1", kind: "Provider", resourceRef: { name: "p" } } },
+  });
+  expect(w.usage()?.metadata.name).toMatch(/^provider-protection-[0-9a-f]{52}$/);
+  const { length } = w.client.writes;
+  await w.protect();
+  expect(w.client.writes).toHaveLength(length);
+  w.objects = 0;
+  await w.protect();
+  expect(w.usage()).toBeUndefined();
+});
+
+test("without its definition, a provider is protected no longer", async () => {
+  const w = protection(1);
+  await w.protect();
+  for (const [key, { kind }] of w.client.objects)
+    if (kind === "ManagedResourceDefinition") w.client.objects.delete(key);
+  await w.protect();
+  expect([w.watched, w.usage()]).toEqual([[], undefined]);
 });

@@ -5,6 +5,7 @@ import type {
   ComposedWatches,
   DefinitionBursts,
   InstanceProblems,
+  ManagedWatches,
   RequiredWatches,
   WorkloadWatches,
 } from "../objects/context.ts";
@@ -37,6 +38,7 @@ import {
   type ReconcileObserver,
 } from "./kind-controller.ts";
 import { ManagedControllers } from "./managed-controllers.ts";
+import { ManagedKindWatches } from "./managed-watches.ts";
 import { OperationControllers, type OperationReconcilers } from "./operation-controllers.ts";
 import { PackageControllers, type PackageReconcilers } from "./package-controllers.ts";
 import { RequiredObjectWatches } from "./required-watches.ts";
@@ -79,6 +81,7 @@ export interface EngineWatches {
   readonly composed: ComposedWatches;
   readonly required: RequiredWatches;
   readonly workloads: WorkloadWatches;
+  readonly managed: ManagedWatches;
   /** Why the instances of a definition cannot be listed, by its `definitionKey`. */
   readonly instanceProblems: (definition: string) => InstanceProblems;
   /** Defers the ClusterRoles of definitions during a burst. */
@@ -137,6 +140,7 @@ class ControllerEngine implements Engine {
   readonly #definitions: ReadonlyMap<string, KindController>;
   readonly #packages: PackageControllers | undefined;
   readonly #managed: ManagedControllers | undefined;
+  readonly #managedKinds: ManagedKindWatches;
   readonly #usages: readonly KindController[];
   readonly #operations: OperationControllers | undefined;
   readonly #burst: DefinitionBurst = new DefinitionBurst((key) => {
@@ -182,8 +186,10 @@ class ControllerEngine implements Engine {
     this.#workloads = new RuntimeWorkloadWatches(informers, context.namespace, (kind, name) =>
       this.#packages?.enqueueRuntime(kind, name),
     );
+    this.#managedKinds = new ManagedKindWatches(informers, (name) => this.#managed?.enqueueProtection(name));
     const reconcilers = makeReconcilers({
       workloads: this.#workloads,
+      managed: this.#managedKinds,
       composed,
       required,
       instanceProblems: (name) => this.#instances.problemsOf(name),
@@ -312,6 +318,7 @@ class ControllerEngine implements Engine {
     this.#composed.stop();
     this.#required.stop();
     this.#workloads.stop();
+    this.#managedKinds.stop();
     for (const release of this.#releases) release();
   }
 

@@ -1,20 +1,29 @@
-import type { LiveObject } from "@xfn/kubernetes";
+import type { InformerOptions, LiveObject, ResourceKind } from "@xfn/kubernetes";
+import { CLUSTER_USAGES } from "../kinds/usages.ts";
 import type { ManagedReconcilers } from "../managed/managed-reconcilers.ts";
 import { activationOf } from "../managed/plan-activation.ts";
+import { LABEL_DEFINITION } from "../managed/plan-protection.ts";
 import { ACTIVATION_POLICIES, CRDS, MANAGED_DEFINITIONS } from "../objects/kinds.ts";
 import { CRD_CACHE, DEFINITION_CACHE, stateOf } from "../package/managed/observed-state.ts";
-import { KindController, type KindControllerOptions } from "./kind-controller.ts";
+import { type EngineContext, KindController, type KindControllerOptions } from "./kind-controller.ts";
 
 type Shared = Pick<KindControllerOptions, "context" | "slots" | "observer" | "running">;
 
 /** The controllers of ManagedResourceDefinitions and of the policies that activate them. */
 export class ManagedControllers {
+  readonly #context: EngineContext;
   readonly #definitions: KindController;
   readonly #policies: KindController;
+  readonly #protection: KindController | undefined;
   readonly #ends: (() => void)[] = [];
 
   /** @param changed called when the state of a definition changes, and without one when all are listed */
-  constructor(shared: Shared, { definition, policy }: ManagedReconcilers, changed: (definition?: LiveObject) => void) {
+  constructor(
+    shared: Shared,
+    { definition, policy, protection }: ManagedReconcilers,
+    changed: (definition?: LiveObject) => void,
+  ) {
+    this.#context = shared.context;
     this.#policies = new KindController({ ...shared, kind: ACTIVATION_POLICIES, reconcile: policy });
     this.#definitions = new KindController({
       ...shared,
@@ -37,14 +46,29 @@ export class ManagedControllers {
         },
       },
     });
-    const { informer, release } = shared.context.informers.acquire(CRDS, CRD_CACHE);
-    const enqueue = ({ metadata }: LiveObject): void => this.#definitions.enqueue(metadata.name);
-    this.#ends.push(informer.subscribe({ added: enqueue, updated: enqueue, deleted: enqueue }), release);
+    const definitions = { kind: MANAGED_DEFINITIONS, selection: DEFINITION_CACHE };
+    this.#protection = protection && new KindController({ ...shared, ...definitions, reconcile: protection });
+    this.#watch(CRDS, CRD_CACHE, ({ metadata }) => this.#definitions.enqueue(metadata.name));
+    if (protection === undefined) return;
+    this.#watch(CLUSTER_USAGES, {}, ({ metadata }) => {
+      const name = metadata.labels?.[LABEL_DEFINITION];
+      if (name !== undefined) this.enqueueProtection(name);
+    });
+  }
+
+  /** Protects the provider of a definition, or no longer. */
+  enqueueProtection(definition: string): void {
+    this.#protection?.enqueue(definition);
   }
 
   async stop(graceMs?: number): Promise<void> {
-    await Promise.all([this.#definitions.stop(graceMs), this.#policies.stop(graceMs)]);
+    await Promise.all([this.#definitions.stop(graceMs), this.#policies.stop(graceMs), this.#protection?.stop(graceMs)]);
     for (const end of this.#ends) end();
+  }
+
+  #watch(kind: ResourceKind, options: InformerOptions, changed: (object: LiveObject) => void): void {
+    const { informer, release } = this.#context.informers.acquire(kind, options);
+    this.#ends.push(informer.subscribe({ added: changed, updated: changed, deleted: changed }), release);
   }
 
   #enqueuePolicies(definition: LiveObject): void {

@@ -95,7 +95,7 @@ export const USAGES: Kind<Usage> = usageKind(
   { group: "protection.crossplane.io", kind: "Usage", versions: ["v1beta1"], namespaced: true },
   "A Usage protects an object of a namespace from deletion while it is in use.",
 );
-const CLUSTER_USAGES: Kind<Usage> = usageKind(
+export const CLUSTER_USAGES: Kind<Usage> = usageKind(
   { group: "protection.crossplane.io", kind: "ClusterUsage", versions: ["v1beta1"] },
   "A ClusterUsage protects a cluster-scoped object from deletion while it is in use.",
 );

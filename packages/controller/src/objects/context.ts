@@ -242,6 +242,16 @@ export interface ComposedCache extends Pick<Cache, "get"> {
   complete(object: LiveObject): boolean;
 }
 
+/** Watches on the objects of managed resources, by the name of their ManagedResourceDefinition. */
+export interface ManagedWatches {
+  isWatched(definition: string): boolean;
+  watch(definition: string, kind: ResourceKind): void;
+  /** Whether there are objects; undefined until they are listed. */
+  hasObjects(definition: string): boolean | undefined;
+  /** Ends a watch. */
+  forget(definition: string): void;
+}
+
 /** Watches on the kinds of composed resources, shared by all XRs. A watch lives as long as any XR needs it. */
 export interface ComposedWatches {
   /**

@@ -26,6 +26,8 @@ export const FIELD_MANAGERS = {
   packageRevision: "pkg.crossplane.io/revision",
   /** The objects that run functions and providers. */
   runtime: "pkg.crossplane.io/runtime",
+  /** ClusterUsages that protect providers. */
+  protection: "apiextensions.crossplane.io/managed-protection",
   /** Usages, and the label of the objects that they protect. */
   usage: "protection.crossplane.io/usage",
   /** The status of Operations, CronOperations and WatchOperations, and the Operations that these create. */

@@ -200,3 +200,12 @@ test("Functions require functions, and their certificates exist in pairs", () =>
   expect(found).toContain("there is no file /does/not/exist");
   expect(found).toContain("there is no file /nor/this");
 });
+
+test("the protection of Providers requires packages, usages and the webhook", () => {
+  const flag = "--enable-provider-deletion-protection";
+  const missing = ["enable-packages", "enable-usages", "admission-webhook"];
+  expect(problemsOf(flag)).toEqual(missing.map((one) => `${flag} requires --${one}`));
+  const all = ["--enable-packages", "--enable-composition-functions", "--enable-usages", "--admission-webhook=a"];
+  expect(problemsOf(flag, ...all)).toEqual([]);
+  expect(problemsOf(flag, ...all, "--enable-custom-to-managed-resource-conversion=false")).toHaveLength(1);
+});

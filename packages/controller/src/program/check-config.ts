@@ -20,6 +20,7 @@ export function checkConfig(config: StartConfig): string[] {
     problems.push("--admission-webhook requires --enable-usages: the webhook only protects objects in use");
   if (config.enableOperations && !config.enableCompositionFunctions)
     problems.push("--enable-operations requires --enable-composition-functions: Operations run functions");
+  if (config.enableProviderDeletionProtection) problems.push(...checkProtection(config));
   if (config.kubeconfig !== undefined && !existsSync(config.kubeconfig))
     problems.push(`--kubeconfig: there is no file ${config.kubeconfig}`);
   if (config.apiBurst < config.apiRate) problems.push("--api-burst must not be less than --api-rate");
@@ -35,6 +36,19 @@ export function checkConfig(config: StartConfig): string[] {
   } else if ((config.runnerTlsCert === undefined) !== (config.runnerTlsKey === undefined))
     problems.push("--runner-tls-cert and --runner-tls-key must be set together");
   return problems;
+}
+
+/** The flags without which Providers cannot be protected from deletion. */
+function checkProtection(config: StartConfig): string[] {
+  const flags = {
+    "enable-packages": config.enablePackages,
+    "enable-custom-to-managed-resource-conversion": config.enableCustomToManagedResourceConversion,
+    "enable-usages": config.enableUsages,
+    "admission-webhook": config.admissionWebhook !== undefined,
+  };
+  return Object.entries(flags)
+    .filter(([, isSet]) => !isSet)
+    .map(([flag]) => `--enable-provider-deletion-protection requires --${flag}`);
 }
 
 /** Whether the controller reads packages at registries. */

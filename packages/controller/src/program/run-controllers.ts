@@ -178,7 +178,10 @@ async function reconcileUntil(input: ControllersInput, end: AbortSignal): Promis
   const managed = servesManaged(config) ? await import("../managed/managed-reconcilers.ts") : undefined;
   const reconcilers = (watches: EngineWatches): Reconcilers => ({
     ...allReconcilers({ ...context, ...watches }, packages, rollouts, enableResourceComposition),
-    managed: managed?.managedReconcilers(context),
+    managed: managed?.managedReconcilers(
+      context,
+      config.enableProviderDeletionProtection ? watches.managed : undefined,
+    ),
     usages: usages?.usageReconcilers(context, admissionWebhook !== undefined),
     operations: operations?.operationReconcilers(context),
   });

@@ -48,6 +48,7 @@ export interface StartConfig extends OperationSettings, RunnerSettings {
   readonly enableResourceComposition: boolean;
   readonly enableUsages: boolean;
   readonly enableOperations: boolean;
+  readonly enableProviderDeletionProtection: boolean;
   readonly admissionWebhook: WebhookAddress | undefined;
   readonly admissionAddress: ListenAddress | undefined;
   /** The Functions that steps can name. */
@@ -240,6 +241,10 @@ export const START_SETTINGS: SettingsOf<StartConfig> = settings({
     ),
     enableOperations: toggle(
       "serve Operation, CronOperation and WatchOperation, which run functions once; requires --enable-composition-functions",
+    ),
+    enableProviderDeletionProtection: toggle(
+      "protect Providers from deletion while there are managed resources of their kinds; requires --enable-packages, " +
+        "--enable-usages and --admission-webhook",
     ),
     admissionWebhook: optional(
       "<service|url>",
