@@ -51,7 +51,7 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
   ])("has the objects of deploy/%s with the values %j", (overlay, values) => {
     const rendered = render(values, "--include-crds");
     const isPackageCrd = (object: JsonObject): boolean =>
-      object["kind"] === CRD && nameOf(object).endsWith(".pkg.crossplane.io");
+      object["kind"] === CRD && /\.pkg\.crossplane\.io$|^managedresource/.test(nameOf(object));
     const expected = kustomize(overlay).filter(({ kind }) => kind !== "Namespace");
     expect(comparable(rendered.filter((object) => !isPackageCrd(object)))).toEqual(comparable(expected));
   });

@@ -285,7 +285,10 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     );
     expect(await get("crd", "-o", "name")).not.toContain("buckets.mine.org");
     await kubectl("label", "crd/buckets.used.org", "pkg.crossplane.io/package=used");
-    await poll(() => owners("crd/buckets.used.org")).toEqual(["Provider false", "ProviderRevision true"]);
+    await poll(() => owners("crd/buckets.used.org")).toEqual([
+      "ManagedResourceDefinition false",
+      "ProviderRevision true",
+    ]);
     expect(await get("buckets.used.org", "-o", "name")).toContain("/mine");
     await kubectl("delete", "provider/used", "--timeout=60s");
     await poll(() => get("crd", "-o", "name")).not.toContain("buckets.used.org");

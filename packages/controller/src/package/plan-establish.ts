@@ -64,7 +64,7 @@ export function planEstablish(
     const claim = claimOf(revision, siblings, existing ?? crd);
     if (!claim.may) {
       if (claim.by === "newer") newer.push(one);
-      else taken.push(`${describeReference(referenceTo(intent))} of the ${claim.controller}`);
+      else taken.push(`${describeReference(referenceTo(existing ?? crd ?? intent))} of the ${claim.controller}`);
       continue;
     }
     own.push(one);
