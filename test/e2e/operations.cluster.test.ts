@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import type { JsonObject } from "@xfn/json";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   type FunctionServer,
   serveTestFunction,
@@ -8,8 +9,20 @@ import {
 import { startApiServer, type TestApiServer } from "../harness/api-server.ts";
 import { type RunningController, startController } from "../harness/controller-program.ts";
 import { needs } from "../harness/needs.ts";
+import { CHECKOUT } from "../harness/paths.ts";
 
-// Operations as users see them. The function returns the response in its input.
+// Operations as users see them, with the roles of deploy/ alone. The function returns the response in its input.
+
+const USER = "controller";
+const TARGETS = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: { name: targets, labels: { rbac.crossplane.io/aggregate-to-crossplane: "true" } }
+rules:
+  - { apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch] }
+  - { apiGroups: [example.org], resources: [lates], verbs: [get, list, watch] }
+  - { apiGroups: [""], resources: [secrets], verbs: [get] }
+`;
 
 const dummy = (step: string, response: TestResponse, more: JsonObject = {}): JsonObject => ({
   step,
@@ -30,15 +43,32 @@ describe("operations", needs("api-server"), () => {
   let fn: FunctionServer;
 
   beforeAll(async () => {
-    server = await startApiServer();
+    server = await startApiServer({ users: [USER] });
+    for (const file of ["base/namespace", "base/rbac", "operations/rbac"])
+      await server.kubectl(["apply", "-f", join(CHECKOUT, "deploy", `${file}.yaml`)]);
+    await server.kubectl(["apply", "-f", "-"], { input: TARGETS });
+    await server.kubectl(["create", "clusterrolebinding", "test", "--clusterrole=xfn-controller", `--user=${USER}`]);
+    await server.kubectl([
+      "create",
+      "rolebinding",
+      "test",
+      "--role=xfn-controller",
+      `--user=${USER}`,
+      "-n",
+      "crossplane-system",
+    ]);
+    // A controller of Kubernetes aggregates the roles with the label.
+    const may = async (): Promise<string> =>
+      await server.kubectl(["auth", "can-i", "patch", "configmaps", "-n", "default", "--as", USER]).catch(() => "no");
+    await vi.waitFor(async () => expect((await may()).trim()).toBe("yes"), 30_000);
     fn = await serveTestFunction(({ input }) => input["response"] as TestResponse);
-    controller = await startController(server.admin.kubeconfig, {
+    controller = await startController(server.user(USER).kubeconfig, {
       args: [
         "--enable-operations",
         "--enable-composition-functions",
         `--function=function-dummy=http://${fn.address}`,
         "--credentials-secret-namespaces=default",
-        "--namespace=default",
+        "--namespace=crossplane-system",
       ],
     });
   });
