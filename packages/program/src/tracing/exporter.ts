@@ -2,7 +2,14 @@ import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/ap
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
-import { BatchSpanProcessor, type SpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import { ALL } from "./sampling.ts";
 import type { OpenSpan, SpanStart, Tracing, TracingOptions } from "./tracing.ts";
 
 // Loaded only if tracing is on: see open-tracing.ts.
@@ -17,7 +24,7 @@ const KINDS = { client: SpanKind.CLIENT, server: SpanKind.SERVER } as const;
 
 /** @param processor default: sends batches by OTLP over HTTP */
 export function startTracing(
-  { endpoint, service, version }: TracingOptions,
+  { endpoint, service, version, sampling = ALL }: TracingOptions,
   processor: SpanProcessor = new BatchSpanProcessor({ exporter: exporterTo(endpoint) }),
 ): Tracing {
   const own = resourceFromAttributes({ "service.name": service, "service.version": version });
@@ -26,7 +33,9 @@ export function startTracing(
     .merge(own)
     .merge(detectResources({ detectors: [envDetector] }));
   const spanLimits = { attributeValueLengthLimit: MAX_ATTRIBUTE_CHARACTERS };
-  const provider = new TracerProvider({ resource, spanLimits, spanProcessors: [processor] });
+  const root = new TraceIdRatioBasedSampler(sampling.ratio);
+  const sampler = sampling.isParentBased ? new ParentBasedSampler({ root }) : root;
+  const provider = new TracerProvider({ resource, sampler, spanLimits, spanProcessors: [processor] });
   const tracer = provider.getTracer(service, version);
   const propagator = new W3CTraceContextPropagator();
   return {

@@ -1,12 +1,17 @@
+import { samplingOf } from "./sampling.ts";
 import type { Tracing, TracingOptions } from "./tracing.ts";
 
-/** Opens the exporter if the setting or the environment enables traces. Its libraries take some 10 MB of memory. */
+/**
+ * Opens the exporter if the setting or the environment enables traces. Its libraries take some 10 MB of memory.
+ *
+ * @throws {UsageError} for invalid variables
+ */
 export async function openTracing(options: TracingOptions): Promise<Tracing | undefined> {
   if (!tracingWanted(options.endpoint, process.env)) return undefined;
   // Tests run from the sources. Otherwise one file contains the module with its libraries, which have 20 MB.
   const name = import.meta.url.endsWith(".ts") ? "exporter.ts" : "exporter-bundle.js";
   const { startTracing } = (await import(new URL(name, import.meta.url).href)) as typeof import("./exporter.ts");
-  return startTracing(options);
+  return startTracing({ ...options, sampling: samplingOf(process.env) });
 }
 
 /** Whether the environment enables traces, as OpenTelemetry specifies. */

@@ -1,4 +1,5 @@
 import type { TraceContext } from "@xfn/runner-contract/trace-context";
+import type { Sampling } from "./sampling.ts";
 
 /** Values of attributes are cut at 256 characters. Undefined attributes are omitted. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -37,4 +38,6 @@ export interface TracingOptions {
   /** The name of the service. */
   readonly service: string;
   readonly version: string;
+  /** Default: all traces that the caller sends. */
+  readonly sampling?: Sampling | undefined;
 }
