@@ -11,6 +11,7 @@ import { changelogOf, releaseNotes } from "./release/changelog.ts";
 import { packDeploy } from "./release/deploy-archives.ts";
 import { writeInstallers } from "./release/installers.ts";
 import { packPackages } from "./release/npm-packages.ts";
+import { packOffline } from "./release/offline-archive.ts";
 import { packArchives } from "./release/program-archives.ts";
 import { writeChecksums, writeProvenance } from "./release/provenance.ts";
 import { publish } from "./release/publish.ts";
@@ -35,6 +36,7 @@ async function release(): Promise<void> {
     const built = await buildImages({ version, output: join(output, "images"), scratch: join(scratch, "store") });
     packDeploy(settings, output, join(scratch, "deploy"));
     packArchives(version, join(output, "npm"), output, join(scratch, "archives"));
+    packOffline(settings, built, join(scratch, "offline"));
     writeInstallers(settings);
     writeFileSync(join(output, `xfn-${version}.cdx.json`), sbom(version));
     writeProvenance(settings, built, git("rev-parse", "HEAD"));

@@ -10,7 +10,9 @@ import { promisify } from "node:util";
 import { isObject, type JsonObject, listAt, objectAt, textAt } from "@xfn/json";
 import { readDocuments } from "@xfn/json/document";
 import { beforeAll, describe, expect, test } from "vitest";
+import { needs } from "../harness/needs.ts";
 import { CHECKOUT } from "../harness/paths.ts";
+import { startRegistry } from "../harness/registry.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
 import { which } from "../harness/which.ts";
 
@@ -86,6 +88,38 @@ describe("npm run release", {
     expect(list("images")).toMatchObject([{ name: "xfn", image: `registry.example.org/xfn:v${VERSION}` }]);
     expect(list("links")).toContainEqual({ name: "Changelog", url: `${URL}/blob/v${VERSION}/CHANGELOG.md` });
     expect(annotations["artifacthub.io/prerelease"]).toBe("true");
+  });
+
+  test("has the images and the manifests for a registry without internet", needs("docker-registry"), async () => {
+    await using registry = await startRegistry();
+    const folder = temporaryFolder();
+    const exec = promisify(execFile);
+    await exec("tar", ["-xf", join(first, `xfn-offline-${VERSION}.tar`), "-C", folder]);
+    const home = join(folder, `xfn-offline-${VERSION}`);
+    const load = (...args: readonly string[]): ReturnType<typeof exec> =>
+      exec("sh", [join(home, "load.sh"), ...args], {
+        env: { ...process.env, PATH: `${CHECKOUT}:${process.env["PATH"]}` },
+      });
+    await expect(load()).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("name your registry") });
+    for (const path of ["first", "platform"]) {
+      const to = `${registry.host}/${path}`;
+      const { stdout } = await load(to, "--insecure-registry", registry.host);
+      const chart = join(home, `xfn-chart-${VERSION}.tgz`);
+      expect(stdout).toContain(`helm install xfn ${chart} `);
+      expect(stdout).toContain(`--set image.registry=${to} `);
+      for (const name of ["xfn", "xfn-controller"]) {
+        const { headers } = await fetch(`http://${registry.host}/v2/${path}/${name}/manifests/v${VERSION}`, {
+          method: "HEAD",
+          headers: { accept: "application/vnd.oci.image.index.v1+json" },
+        });
+        const index = JSON.parse(readFileSync(join(first, "images", name, "index.json"), "utf8")) as JsonObject;
+        expect(listAt(index, "manifests").map((one) => textAt(one, "digest"))).toContain(
+          headers.get("docker-content-digest"),
+        );
+      }
+      const manifests = readFileSync(join(home, "xfn-manifests/kustomization.yaml"), "utf8");
+      expect(manifests).toContain(`newName: ${to}/xfn\n`);
+    }
   });
 
   test("installs by the installer, with the packages of the SBOM", async () => {
