@@ -142,6 +142,22 @@ describe("an Operation", () => {
     expect(limited.world.requests).toEqual([]);
   });
 
+  test("has failed at the limit with Crossplane's CRD too, which has no field for the attempts", async () => {
+    const { world, run } = worldOf(operation("op", { retryLimit: 2 }));
+    world.answer = () => ({ results: [{ severity: "Fatal", message: "no luck", target: "Composite" }] });
+    const { patch } = world.client;
+    world.client.patch = async (reference, type, body, options) => {
+      const status = { ...((body as JsonObject)["status"] as JsonObject) };
+      delete status["attempts"];
+      return await patch(reference, type, { ...(body as JsonObject), status }, options);
+    };
+    await run();
+    world.time += 1_000;
+    await run();
+    expect(world.status("Operation", "op")).toMatchObject({ failures: 2 });
+    expect(succeeded(world)).toContain("False/PipelineError");
+  });
+
   test("does not run if its start cannot be recorded", async () => {
     const { world, run } = worldOf(operation("op"));
     world.client.beforeWrite = () => {

@@ -61,7 +61,9 @@ export function failureStatus(
   message: string,
   more: StatusPart,
 ): StatusPart & { readonly failures: number; readonly isFinal: boolean } {
-  const failures = OPERATIONS.of(operation).status.attempts ?? 1;
+  const { attempts = 0, failures: earlier = 0 } = OPERATIONS.of(operation).status;
+  // Crossplane's CRD, which may be installed, has no field for the attempts.
+  const failures = Math.max(attempts, earlier + 1);
   const isFinal = failures >= retryLimit;
   const synced: Condition = { type: "Synced", status: "False", reason: RECONCILE_ERROR, message };
   const conditions = isFinal ? failedStatus(limitMessage(retryLimit, message)).conditions : [synced];
