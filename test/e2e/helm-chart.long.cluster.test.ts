@@ -215,6 +215,7 @@ describe("deploy/chart", needs("api-server", "helm"), () => {
       "xfn-controller-resource-composition": { profile: "all" },
       "xfn-controller-usages": { usages: true },
       "xfn-controller-operations": { operations: true },
+      "xfn-controller-dependency-updates": { dependencyUpdates: "upgrades" },
     };
     for (const [role, values] of Object.entries(roles)) {
       expect(rolesOf({})).not.toContain(role);

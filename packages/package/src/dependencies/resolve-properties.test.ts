@@ -122,6 +122,35 @@ test("chooses a version that all want, and no older one", () => {
   );
 });
 
+test("updates end, and leave only packages that fit, or a problem", () => {
+  fc.assert(
+    fc.property(registry(later), fc.tuple(...SOURCES.map(() => version)), (of, versions) => {
+      const tags = new Map([...of].map(([source, found]) => [source, [...found.keys()]]));
+      let packages = SOURCES.map((source, at) => locked(source, versions[at] ?? "", of));
+      const resolve = () => {
+        const objects = new Map(packages.map((one) => [one.source, { ...one, kind: "Provider" as const }]));
+        return resolveDependencies(packages, tags, { objects, changes: "downgrades" });
+      };
+      let { update, problems } = resolve();
+      for (let rounds = 0; update.length > 0; rounds++) {
+        expect(rounds).toBeLessThanOrEqual(SOURCES.length);
+        for (const { source, package: reference } of update)
+          packages = packages.map((one) =>
+            one.source === source ? locked(source, reference.slice(source.length + 1), of) : one,
+          );
+        ({ update, problems } = resolve());
+      }
+      const unmet = packages.flatMap((by) =>
+        by.dependencies.filter(({ package: source, constraint: text }) => {
+          const present = packages.find((one) => one.source === source);
+          return present === undefined || !allows(text, present.version);
+        }),
+      );
+      expect(problems.length > 0).toBe(unmet.length > 0);
+    }),
+  );
+});
+
 test("does not depend on the order of packages, dependencies and tags", () => {
   fc.assert(
     fc.property(
