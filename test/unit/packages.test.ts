@@ -541,9 +541,13 @@ test("without leave, a dependency keeps its version, and the Lock says which one
   expect(provider()).toBe(`${PROVIDER}:v1.1.0`);
   expect(resolved()).toMatchObject({ status: "False", reason: "DependencyResolutionFailed" });
   expect(resolved()["message"]).toContain("is installed at v1.1.0");
+  const { metadata } = lock() ?? {};
+  Object.assign(metadata ?? {}, { finalizers: ["lock.pkg.crossplane.io", "a"] });
+  await settle();
+  expect(lock()?.metadata["finalizers"]).toHaveLength(2);
   for (const [key, { kind }] of client.objects) if (/^(Function|Provider)/.test(kind)) client.objects.delete(key);
   await settle();
-  expect(lock()).toMatchObject({ packages: [], status: { conditions: [] } });
+  expect(lock()).toMatchObject({ metadata: { finalizers: ["a"] }, packages: [], status: { conditions: [] } });
 });
 
 test.each<[what: string, changes: "upgrades" | "downgrades", wants: [string, string], from: string, to: string]>([

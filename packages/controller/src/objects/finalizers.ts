@@ -7,6 +7,8 @@ export const FINALIZER_CLAIM = "finalizer.apiextensions.crossplane.io";
 export const FINALIZER_OFFERED = "offered.apiextensions.crossplane.io";
 /** On every definition. */
 export const FINALIZER_DEFINED = "defined.apiextensions.crossplane.io";
+/** On a Lock with packages. Only Crossplane adds it. */
+export const FINALIZER_LOCK = "lock.pkg.crossplane.io";
 export const FINALIZER_WATCH_OPERATION = "watchoperation.ops.crossplane.io";
 export const FINALIZER_USAGE = "usage.apiextensions.crossplane.io";
 

@@ -2,6 +2,7 @@ import { isApiError, type LiveObject, type Reconcile } from "@xfn/kubernetes";
 import type { Installation } from "@xfn/package";
 import { conditionOf } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
+import { FINALIZER_LOCK, finalizersOf } from "../objects/finalizers.ts";
 import { LOCK_NAME, LOCKS, referenceOf, typeMeta } from "../objects/kinds.ts";
 import { findLive } from "../objects/read-objects.ts";
 import type { Action } from "../plan/action.ts";
@@ -92,11 +93,26 @@ function planWrites(cluster: Cluster, lock: LiveObject, { install, update }: Res
     const body = { spec: { package: image } };
     return [{ ...common, on: referenceOf(PACKAGES[kind].kind, name), why, do: "patch", body, seen, guard: "version" }];
   });
-  const actions = [...creates, ...patches];
+  const actions = [...creates, ...patches, ...planRelease(cluster, lock)];
   return {
     stages: [...planPrune(cluster, lock).stages, { name: "dependencies", actions, onFailure: "collect" }],
-    notes: new Map(actions.map((one) => [one, [{ type: "Normal", reason: "ResolveDependencies", message: one.why }]])),
+    notes: new Map(
+      [...creates, ...patches].map((one) => [
+        one,
+        [{ type: "Normal", reason: "ResolveDependencies", message: one.why }],
+      ]),
+    ),
   };
+}
+
+/** Plans to remove Crossplane's finalizer from a Lock without packages, so that its CRD can be deleted. */
+function planRelease(cluster: Cluster, lock: LiveObject): Action[] {
+  const finalizers = finalizersOf(lock);
+  if (lockedIn(cluster, lock).length > 0 || !finalizers.includes(FINALIZER_LOCK)) return [];
+  const body = { metadata: { finalizers: finalizers.filter((one) => one !== FINALIZER_LOCK) } };
+  const why = "no package is installed";
+  const common = { as: "own", manager: FIELD_MANAGERS.package, on: referenceOf(LOCKS, LOCK_NAME), why } as const;
+  return [{ ...common, do: "patch", body, seen: lock, guard: "version" }];
 }
 
 /** @param refusal of the API server */

@@ -73,7 +73,7 @@ export class DependencyResolver {
   }
 
   /**
-   * The dependencies of a revision. Resolves only if the Lock has problems, so that a registry is not asked twice.
+   * The dependencies of a revision. Asks registries only if the Lock has a problem with one of them.
    *
    * @param packages all installed packages
    * @param source the package of the revision
@@ -87,7 +87,9 @@ export class DependencyResolver {
     const { problems, ...counts } = dependencyStatus(packages, source);
     if (problems.length === 0) return { ...counts, problems: [] };
     const lock = this.#port.cluster.informers.peek(LOCKS)?.get(LOCK_NAME);
-    const isFailed = textAt(lock && conditionOf(lock, "Resolved"), "status") === "False";
+    const resolution = lock && conditionOf(lock, "Resolved");
+    const causes = textAt(resolution, "status") === "False" ? (textAt(resolution, "message") ?? "") : "";
+    const isFailed = problems.some((problem) => causes.includes(problem.package));
     const resolved = isFailed ? await this.resolve(packages, signal) : undefined;
     const objects = this.#objects();
     const messageOf = (problem: DependencyError): string => {
