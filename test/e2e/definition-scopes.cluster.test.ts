@@ -136,6 +136,16 @@ describe("the scope of a definition", needs("api-server"), () => {
     await expect(child).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining("spec.replicas") });
   });
 
+  test.each([
+    ["types", /^export interface App \{/m],
+    ["schema", /"base\.example\.org_v1\.App":/],
+  ])("xfn %s reads the CRDs of the cluster", async (name, written) => {
+    const { kubeconfig } = server.user("admin");
+    const command = [XFN_MAIN, name, "cluster:", "--kinds", "App.example.org", "--kubeconfig", kubeconfig];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { env: { PATH: process.env["PATH"] } });
+    expect(stdout).toMatch(written);
+  });
+
   describe("xfn trace", () => {
     const as = async (user: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }> => {
       const command = [XFN_MAIN, "trace", ...args, "--kubeconfig", server.user(user).kubeconfig];

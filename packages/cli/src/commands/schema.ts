@@ -5,6 +5,7 @@ import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
 
 const SETTINGS: SettingsOf<SchemaFlags> = settings({
   output: text("<file>", "write to this file instead of stdout", { short: "o" }),
+  kinds: text("<kinds>", "only these kinds of the definitions, such as Bucket,User.iam.example.org"),
   check: toggle("write nothing, and exit with 1 if the file of --output is not current"),
   cacheDir: STORE_SETTINGS.cacheDir,
   ...REGISTRY_SETTINGS,

@@ -129,6 +129,7 @@ test.each<[name: string, args: (files: Readonly<Record<"xr" | "composition" | "d
   ["validate -o yaml", ({ xr: file, definition }) => ["validate", definition, file, "-o", "yaml"]],
   ["validate of a Composition", ({ composition: other, definition }) => ["validate", definition, other]],
   ["types", ({ definition }) => ["types", definition]],
+  ["schema", ({ definition }) => ["schema", definition]],
 ])("%s escapes the characters of files on which a terminal acts", async (_name, args) => {
   const evil = '"a\\u202eb\\e[2J\\x9bc\\u2066d"';
   const files = {

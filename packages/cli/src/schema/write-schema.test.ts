@@ -127,6 +127,19 @@ test.each<[string, string, string[]]>([
   expect([...new Set(wrongFields(yaml))].toSorted()).toEqual([...new Set(wrong)].toSorted());
 });
 
+test("--kinds leaves out the other kinds of the definitions", async () => {
+  const { stdout } = await runXfn(["schema", file, "--kinds", "XThing.example.org"]);
+  const definitions = Object.keys((JSON.parse(stdout) as { definitions: object }).definitions);
+  expect(definitions.filter((name) => /example\.org|pt\.fn/.test(name))).toEqual([
+    "base.example.org_v1.XThing",
+    "example.org_v1.XThing",
+  ]);
+  expect(await runXfn(["schema", file, "--kinds", "XThin"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("did you mean XThing?"),
+  });
+});
+
 test("--check compares all but the sources", async () => {
   const target = join(temporaryFolder(), ".xfn", "schema.json");
   expect(await runXfn(["schema", file, "-o", target])).toMatchObject({ code: 0 });

@@ -4,6 +4,7 @@ import { ExitCode } from "@xfn/program/exit-code";
 import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
 import { checkGenerated, writeGenerated } from "../types/generated-file.ts";
+import { KindSelection } from "../types/kind-selection.ts";
 import { readDefinitionSources } from "../types/write-types.ts";
 import type { ExtensionFlags } from "../validate/read-extensions.ts";
 import { builtinDefinitions } from "./builtin-definitions.ts";
@@ -11,7 +12,7 @@ import { EMBEDDED, reference } from "./json-schema.ts";
 import { compositionKinds, definedKinds, type KindSchema } from "./kind-schemas.ts";
 
 /** Flags of `xfn schema`. */
-export type SchemaFlags = ExtensionFlags & { output?: string; check: boolean };
+export type SchemaFlags = ExtensionFlags & { output?: string; kinds?: string; check: boolean };
 
 /** Metadata that people write. */
 const METADATA: JsonObject = {
@@ -35,18 +36,30 @@ export async function writeSchema(paths: readonly string[], flags: SchemaFlags, 
   const { output: path, check } = flags;
   if (check && path === undefined) throw usageError("--check compares a file: name it with --output");
   const documents = await readDefinitionSources(paths, flags, output);
-  const defined = asInputError(paths.map(sourceName).join(", "), () => definedKinds(documents));
-  const command = ["xfn schema", ...paths].join(" ");
+  const selection = new KindSelection(flags.kinds);
+  const defined = asInputError(paths.map(sourceName).join(", "), () => definedKinds(documents)).filter(
+    ({ apiVersion, kind }) => selection.has({ kind, group: apiVersion.split("/")[0] ?? "" }),
+  );
+  selection.checkFound();
+  const command = ["xfn schema", ...paths, ...selection.flag].join(" ");
   const schema = await schemaOf([...defined, ...compositionKinds()]);
   // The first line alone names the sources.
   const comment = JSON.stringify(`Written by ${command}. Do not edit: run it again when the definitions change.`);
-  const text = `{"$comment":${comment},\n${JSON.stringify(schema).slice(1)}\n`;
+  const text = escaped(`{"$comment":${comment},\n${JSON.stringify(schema).slice(1)}\n`);
   if (path === undefined) {
     await output.product(text);
     return ExitCode.ok;
   }
   const file = { path, text, command: `${command} -o ${path}` };
   return check ? checkGenerated(file, output) : writeGenerated(file);
+}
+
+/** Descriptions come from other authors, and can contain characters on which a terminal acts. */
+function escaped(json: string): string {
+  return json.replaceAll(
+    /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 async function schemaOf(given: readonly KindSchema[]): Promise<JsonObject> {

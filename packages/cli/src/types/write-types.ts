@@ -1,6 +1,5 @@
-import { closest } from "@xfn/composition";
 import { DEFINITION_KIND, isForm } from "@xfn/composition/definition";
-import { generateTypes, type KindVersion } from "@xfn/functionio/types";
+import { generateTypes } from "@xfn/functionio/types";
 import { asInputError, InputError, positionOf, sourceName } from "@xfn/input";
 import { isObject, textOrEmpty } from "@xfn/json";
 import type { ParsedDocument } from "@xfn/json/document";
@@ -10,8 +9,8 @@ import type { Output } from "../terminal/output.ts";
 import { hasSchema } from "../validate/documents.ts";
 import { lowerDocuments, withValue } from "../validate/lower-documents.ts";
 import { type ExtensionFlags, readExtensionSources } from "../validate/read-extensions.ts";
-import { sourcesOf } from "../validate/read-sources.ts";
 import { checkGenerated, writeGenerated } from "./generated-file.ts";
+import { KindSelection } from "./kind-selection.ts";
 
 /** Flags of `xfn types`. */
 export type TypesFlags = ExtensionFlags & { output?: string; kinds?: string; check: boolean };
@@ -29,8 +28,7 @@ export async function writeTypes(paths: readonly string[], flags: TypesFlags, ou
   const { output: path, check } = flags;
   if (check && path === undefined) throw usageError("--check compares a file: name it with --output");
   const documents = await readDefinitionSources(paths, flags, output);
-  const kinds = sourcesOf(flags.kinds ?? "");
-  const selection = new Selection(kinds);
+  const selection = new KindSelection(flags.kinds);
   const text = asInputError(paths.map(sourceName).join(", "), () =>
     generateTypes(asCompositeDefinitions(documents), { sources: paths, select: (kind) => selection.has(kind) }),
   );
@@ -39,8 +37,7 @@ export async function writeTypes(paths: readonly string[], flags: TypesFlags, ou
     await output.product(text);
     return ExitCode.ok;
   }
-  const options = kinds.length === 0 ? [] : ["--kinds", kinds.join(",")];
-  const file = { path, text, command: ["xfn types", ...paths, ...options, "-o", path].join(" ") };
+  const file = { path, text, command: ["xfn types", ...paths, ...selection.flag, "-o", path].join(" ") };
   return check ? checkGenerated(file, output) : writeGenerated(file);
 }
 
@@ -63,36 +60,6 @@ export async function readDefinitionSources(
   const named = kinds.length > MAX_NAMED ? [...kinds.slice(0, MAX_NAMED), "..."] : kinds;
   if (others.length > 0) output.note(`xfn: skipped what is not a definition: ${others.length} (${named.join(", ")})`);
   return lowerDocuments(documents);
-}
-
-/** The kinds of `--kinds`, as `Kind` or `Kind.group`. None selects all. */
-class Selection {
-  readonly #missing: Set<string>;
-  readonly #seen = new Set<string>();
-  readonly #all: boolean;
-  readonly #kinds: ReadonlySet<string>;
-
-  constructor(kinds: readonly string[]) {
-    this.#all = kinds.length === 0;
-    this.#kinds = new Set(kinds);
-    this.#missing = new Set(kinds);
-  }
-
-  has({ kind, group }: KindVersion): boolean {
-    const full = `${kind}.${group}`;
-    this.#seen.add(kind).add(full);
-    for (const name of [kind, full]) this.#missing.delete(name);
-    return this.#all || this.#kinds.has(kind) || this.#kinds.has(full);
-  }
-
-  checkFound(): void {
-    const [missing] = this.#missing;
-    if (missing === undefined) return;
-    const meant = closest(missing, this.#seen);
-    throw usageError(
-      `--kinds: no definition has the kind ${missing}${meant === undefined ? "" : `; did you mean ${meant}?`}`,
-    );
-  }
 }
 
 /** The documents with definitions of every form as a CompositeResourceDefinition. */
