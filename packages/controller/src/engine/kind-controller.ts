@@ -69,6 +69,8 @@ export interface KindControllerOptions {
   readonly indexers?: Indexers | undefined;
   /** Selects the objects and the fields that its cache keeps. Default: all whole objects. */
   readonly selection?: InformerOptions | undefined;
+  /** Whether a listed or changed object must be reconciled. The others cost no reconcile. Default: all. */
+  readonly isDue?: ((object: LiveObject) => boolean) | undefined;
   readonly onStopped?: ((kind: ResourceKind) => void) | undefined;
   /** Has the controllers that run. */
   readonly running?: Set<KindController> | undefined;
@@ -229,7 +231,9 @@ export class KindController {
     return withPoll(outcome, this.#options.context.pollIntervalMs, `${this.#source}/${key}`);
   }
 
-  #enqueueObject({ metadata }: LiveObject): void {
+  #enqueueObject(object: LiveObject): void {
+    const { metadata } = object;
+    if (this.#options.isDue?.(object) === false) return;
     this.#queue.add(queueKey(metadata.name, metadata.namespace));
   }
 }

@@ -4,6 +4,8 @@ import type { ManagedReconcilers } from "../managed/managed-reconcilers.ts";
 import { activationOf } from "../managed/plan-activation.ts";
 import { LABEL_DEFINITION } from "../managed/plan-protection.ts";
 import { ACTIVATION_POLICIES, CRDS, MANAGED_DEFINITIONS } from "../objects/kinds.ts";
+import { isBeingDeleted } from "../objects/owner.ts";
+import { isPaused } from "../objects/read-objects.ts";
 import { CRD_CACHE, DEFINITION_CACHE, stateOf } from "../package/managed/observed-state.ts";
 import { type EngineContext, KindController, type KindControllerOptions } from "./kind-controller.ts";
 
@@ -30,6 +32,7 @@ export class ManagedControllers {
       kind: MANAGED_DEFINITIONS,
       reconcile: definition,
       selection: DEFINITION_CACHE,
+      isDue: (one) => stateOf(one) !== "Inactive" || isBeingDeleted(one) || isPaused(one),
       prepare: async () => changed(),
       handlers: {
         added: (one) => {
@@ -47,7 +50,8 @@ export class ManagedControllers {
       },
     });
     const definitions = { kind: MANAGED_DEFINITIONS, selection: DEFINITION_CACHE };
-    this.#protection = protection && new KindController({ ...shared, ...definitions, reconcile: protection });
+    const isDue = (one: LiveObject): boolean => stateOf(one) === "Active";
+    this.#protection = protection && new KindController({ ...shared, ...definitions, isDue, reconcile: protection });
     this.#watch(CRDS, CRD_CACHE, ({ metadata }) => this.#definitions.enqueue(metadata.name));
     if (protection === undefined) return;
     this.#watch(CLUSTER_USAGES, {}, ({ metadata }) => {
