@@ -154,6 +154,20 @@ test("control of a CRD passes from the package's earlier revision to the new one
   ]);
 });
 
+test("control passes also if the schema is the same, so that no generation changes", async () => {
+  const w = world(
+    definition({ state: "Active" }, { ownerReferences: [provider, controller("old")] }),
+    crd({ ownerReferences: [provider, controller("old")] }),
+  );
+  await w.reconcile();
+  expect(await w.reconcile()).toEqual({ settled: "again" });
+  const found = w.find("ManagedResourceDefinition") as LiveObject;
+  found.metadata["ownerReferences"] = [provider, controller("new")];
+  await w.reconcile();
+  const owners = w.find("CustomResourceDefinition")?.metadata["ownerReferences"] as JsonObject[];
+  expect(owners.filter((one) => one["controller"] === true)).toEqual([controller("new")]);
+});
+
 test("a CRD of another owner is left alone", async () => {
   const w = world(
     definition({ state: "Active" }, { ownerReferences: [provider, controller("new")] }),

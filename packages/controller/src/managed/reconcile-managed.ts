@@ -59,7 +59,10 @@ function isSettled({ informers }: ManagedPort, definition: LiveObject): boolean 
   if (isBeingDeleted(definition) || isPaused(definition)) return false;
   if (stateOf(definition) !== "Active") return stateOf(definition) === "Inactive";
   const crd = informers.peek(CRDS, CRD_CACHE)?.get(definition.metadata.name);
-  return crd !== undefined && !isBeingDeleted(crd) && observed(definition) === observationOf(definition, crd);
+  if (crd === undefined || isBeingDeleted(crd)) return false;
+  // A new revision with the same schema changes the controller alone.
+  const hasController = controllerOf(crd)?.uid === controllerOf(definition)?.uid;
+  return hasController && observed(definition) === observationOf(definition, crd);
 }
 
 async function report(
