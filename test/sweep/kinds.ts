@@ -26,6 +26,18 @@ export const PUBLICATIONS: ResourceKind = {
   kind: "InfrastructurePublication",
   plural: "infrastructurepublications",
 };
+export const MANAGED_DEFINITIONS: ResourceKind = {
+  ...apiextensions,
+  version: "v1alpha1",
+  kind: "ManagedResourceDefinition",
+  plural: "managedresourcedefinitions",
+};
+export const ACTIVATION_POLICIES: ResourceKind = {
+  ...apiextensions,
+  version: "v1alpha1",
+  kind: "ManagedResourceActivationPolicy",
+  plural: "managedresourceactivationpolicies",
+};
 export const COMPOSITIONS: ResourceKind = { ...apiextensions, kind: "Composition", plural: "compositions" };
 export const REVISIONS: ResourceKind = {
   ...apiextensions,
@@ -113,6 +125,8 @@ export const WATCHED: readonly ResourceKind[] = [
   INFRASTRUCTURE,
   PUBLICATIONS,
   CRDS,
+  MANAGED_DEFINITIONS,
+  ACTIVATION_POLICIES,
   COMPOSITIONS,
   REVISIONS,
   XTHINGS,

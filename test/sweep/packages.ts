@@ -11,7 +11,8 @@ import { apiVersionOf, COMPOSITIONS, CRDS, NAMESPACE, XTHINGS } from "./kinds.ts
 function contentOf(reference: string, kind: PackageKind): string {
   const [, id = ""] = reference.split("/");
   const version = reference.slice(-1);
-  const documents: JsonObject[] = [metaOf(kind, {})];
+  // The CRD of version e is served once it is active.
+  const documents: JsonObject[] = [metaOf(kind, version === "e" ? { capabilities: ["safe-start"] } : {})];
   if (kind === "Configuration") {
     const dependsOn = [{ ...FUNCTION, package: `registry.example.org/${id}/greeting`, version: digestOf("a") }];
     documents[0] = metaOf(kind, { dependsOn });
@@ -70,6 +71,7 @@ export function packageContext(): Partial<ReconcilerOptions> {
   return {
     functionPackages: true,
     functionRuntimes: true,
+    managedResources: true,
     rollouts: true,
     // The next reconcile of an unused revision gives its runtimes up.
     runtimeGraceMs: 0,

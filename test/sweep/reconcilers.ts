@@ -6,6 +6,7 @@ import {
   definitionReconciler,
   functionRuntimeReconciler,
   lockReconciler,
+  managedReconcilers,
   operationReconcilers,
   PACKAGES,
   packagePort,
@@ -20,6 +21,7 @@ import {
 } from "@xfn/controller";
 import type { LiveObject, Reconcile, ResourceKind } from "@xfn/kubernetes";
 import {
+  ACTIVATION_POLICIES,
   CONFIGURATION_REVISIONS,
   CONFIGURATIONS,
   FUNCTION_REVISIONS,
@@ -27,6 +29,7 @@ import {
   FUNCTIONS,
   INFRASTRUCTURE,
   LOCKS,
+  MANAGED_DEFINITIONS,
   OPERATIONS,
   PROVIDER_REVISIONS,
   PROVIDERS,
@@ -49,6 +52,7 @@ export interface Reconcilers {
 /** The reconcilers of xfn-controller. */
 export function reconcilers(context: ReconcilerOptions): Reconcilers {
   const port = packagePort(context);
+  const managed = managedReconcilers(context);
   return {
     definition: definitionReconciler(context),
     infrastructure: definitionReconciler(context, INFRASTRUCTURE),
@@ -69,6 +73,8 @@ export function reconcilers(context: ReconcilerOptions): Reconcilers {
       [REVISIONS, compositionRevisionReconciler(port)],
       [FUNCTION_RUNTIMES, functionRuntimeReconciler(port)],
       ...usageReconcilers(context, true).map(({ kind, reconcile }) => [kind, reconcile] as const),
+      [MANAGED_DEFINITIONS, managed.definition],
+      [ACTIVATION_POLICIES, managed.policy],
       [OPERATIONS, operationReconcilers(context).operation],
     ],
   };

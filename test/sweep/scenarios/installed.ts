@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@xfn/json";
 import type { ResourceKind } from "@xfn/kubernetes";
 import {
+  ACTIVATION_POLICIES,
   COMPOSITIONS,
   CONFIG_MAPS,
   CONFIGURATION_REVISIONS,
@@ -10,6 +11,7 @@ import {
   FUNCTION_REVISIONS,
   FUNCTION_RUNTIMES,
   FUNCTIONS,
+  MANAGED_DEFINITIONS,
   PROVIDER_REVISIONS,
   PROVIDER_RUNTIMES,
   PROVIDERS,
@@ -32,7 +34,7 @@ const CONFIGURATION: Kinds = {
   revisionKind: CONFIGURATION_REVISIONS,
   objects: COMPOSITIONS,
 };
-const PROVIDER: Kinds = { kind: PROVIDERS, revisionKind: PROVIDER_REVISIONS, objects: CRDS };
+const PROVIDER: Kinds = { kind: PROVIDERS, revisionKind: PROVIDER_REVISIONS, objects: MANAGED_DEFINITIONS };
 
 const source = (actor: Actor, tag: string): string => `registry.example.org/${actor.id}/platform:${tag}`;
 
@@ -146,7 +148,44 @@ export const INSTALLED: readonly Scenario[] = [
       {
         name: "delete it",
         act: async (actor) => remove(actor, await get(actor, PROVIDERS, "p")),
-        expect: (actor) => expectNothingLeft(actor, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, CRDS),
+        expect: (actor) => expectNothingLeft(actor, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, MANAGED_DEFINITIONS, CRDS),
+      },
+    ],
+  },
+  {
+    name: "a Provider with safe-start is installed, activated and deleted",
+    steps: [
+      {
+        name: "install it",
+        act: (actor) => actor.apply(thePackage(actor, PROVIDER, "e")),
+        expect: async (actor) => {
+          await expectInstalled(actor, PROVIDER, "e", { "buckets..example.org": "e" }, "1 Active");
+          assert.deepEqual(await all(actor, CRDS), []);
+        },
+      },
+      {
+        name: "activate its kind",
+        act: (actor) =>
+          actor.apply({
+            ...named(actor, ACTIVATION_POLICIES, "p"),
+            spec: { activate: [`*.${actor.id}.example.org`] },
+          }),
+        expect: async (actor) => {
+          const [definition] = await all(actor, MANAGED_DEFINITIONS);
+          assert.ok(definition);
+          expectCondition(definition, "Established", "True");
+          const [crd] = await all(actor, CRDS);
+          assert.ok(crd);
+          assert.equal(controllerOf(crd)?.["uid"], controllerOf(definition)?.["uid"]);
+        },
+      },
+      {
+        name: "delete both",
+        act: async (actor) => {
+          await remove(actor, await get(actor, PROVIDERS, "p"));
+          await remove(actor, await get(actor, ACTIVATION_POLICIES, "p"));
+        },
+        expect: (actor) => expectNothingLeft(actor, PROVIDER_REVISIONS, PROVIDER_RUNTIMES, MANAGED_DEFINITIONS, CRDS),
       },
     ],
   },
