@@ -1,15 +1,13 @@
 import { type Client, startInformers } from "@xfn/kubernetes";
 import type { ListenAddress } from "@xfn/program/settings";
-import { USAGE_KINDS } from "../kinds/usages.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
 import { SECRETS } from "../objects/kinds.ts";
 import type { Logger } from "../objects/logger.ts";
 import { findLive } from "../objects/read-objects.ts";
-import { objectKey } from "../objects/references.ts";
 import { executeOrThrow } from "../plan/execute.ts";
 import { planInOrder } from "../plan/plan.ts";
-import { indexUsages } from "../usage/usage-index.ts";
-import { ANNOTATION_ATTEMPT, usedKeys } from "../usage/used-object.ts";
+import { indexUsages, listUsagesOf } from "../usage/usage-index.ts";
+import { ANNOTATION_ATTEMPT } from "../usage/used-object.ts";
 import { serveAdmission } from "./admission-server.ts";
 import { answerTo, type ReviewedDeletion, readReview } from "./review-deletion.ts";
 import { identityIn, WEBHOOK_SECRET } from "./webhook-identity.ts";
@@ -43,7 +41,7 @@ export async function openAdmission(
     const signal = AbortSignal.timeout(REVIEW_MS);
     const known = usages.of(deletion.object) ?? [];
     // The cache of this replica may lag behind the leader, which has labelled the object.
-    const found = known.length > 0 ? known : await listUsages(client, deletion, signal);
+    const found = known.length > 0 ? known : await listUsagesOf(client, deletion.object, signal);
     if (found.length > 0 && !deletion.isDryRun)
       await noteAttempt(client, deletion, signal).catch((error: unknown) =>
         log.warn({ error: String(error) }, "the attempt to delete an object in use was not recorded"),
@@ -65,12 +63,6 @@ export async function openAdmission(
       await informers.stop();
     },
   };
-}
-
-async function listUsages(client: Client, { object }: ReviewedDeletion, signal: AbortSignal) {
-  const key = objectKey(object);
-  const lists = await Promise.all(USAGE_KINDS.map((kind) => client.list(kind, { signal })));
-  return lists.flatMap(({ items }) => items.filter((usage) => usedKeys(usage).includes(key)));
 }
 
 /** Records a denied deletion on the object, for usages that repeat it. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "@xfn/json";
 import type { LiveObject } from "@xfn/kubernetes";
 import { expect, test } from "vitest";
 import type { Plan } from "../plan/plan.ts";
-import { planEnd, planUsage } from "./plan-usage.ts";
+import { planEnd, planUnprotect, planUsage } from "./plan-usage.ts";
 
 const FINALIZER = "usage.apiextensions.crossplane.io";
 const ATTEMPT = "usage.crossplane.io/deletion-attempt-with-policy";
@@ -76,9 +76,20 @@ test("the owner is another object if the using object was replaced by one with i
 const RELEASE = ["patch", "u", { metadata: { finalizers: ["other"] } }];
 const ending = usage({ replayDeletion: true }, { finalizers: ["other", FINALIZER] });
 
+function ended(of: LiveObject, used: LiveObject | undefined, isStillUsed: boolean): unknown[] {
+  const first = used === undefined || isStillUsed ? [] : written(planUnprotect(of, used));
+  return [...first, ...written(planEnd({ usage: of, used, isStillUsed }))];
+}
+
 test.each<[string, LiveObject | undefined, boolean, unknown[]]>([
   ["its object does not exist", undefined, false, []],
   ["another usage protects the object", object("used", PROTECTED), true, []],
+  [
+    "another usage protects the object since it lost its label",
+    object("used", { annotations: { [ATTEMPT]: "Background" } }),
+    true,
+    [["patch", "used", { metadata: PROTECTED }]],
+  ],
   [
     "no deletion was denied",
     object("used", PROTECTED),
@@ -108,13 +119,12 @@ test.each<[string, LiveObject | undefined, boolean, unknown[]]>([
   ],
   ["the policy is not one of Kubernetes", object("used", { annotations: { [ATTEMPT]: "Now" } }), false, []],
 ])("a usage ends, and %s", (_, used, isStillUsed, writes) => {
-  expect(written(planEnd({ usage: ending, used, isStillUsed }))).toEqual([...writes, RELEASE]);
+  expect(ended(ending, used, isStillUsed)).toEqual([...writes, RELEASE]);
 });
 
 test("without replayDeletion nothing is deleted", () => {
   const used = object("used", { ...PROTECTED, annotations: { [ATTEMPT]: "Background" } });
-  const plan = planEnd({ usage: usage({}, { finalizers: ["other", FINALIZER] }), used, isStillUsed: false });
-  expect(written(plan)).toEqual([
+  expect(ended(usage({}, { finalizers: ["other", FINALIZER] }), used, false)).toEqual([
     ["patch", "used", { metadata: { labels: { "crossplane.io/in-use": null }, annotations: { [ATTEMPT]: null } } }],
     RELEASE,
   ]);

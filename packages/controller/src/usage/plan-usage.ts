@@ -53,39 +53,43 @@ export interface EndingUsage {
   readonly isStillUsed: boolean;
 }
 
-/**
- * Plans the end of a usage: removes the label of an object that nothing else uses, repeats the deletion that was denied
- * if the usage says so, and removes the finalizer. If it is interrupted, the next reconcile plans the rest.
- */
-export function planEnd({ usage, used, isStillUsed }: EndingUsage): Plan {
-  const finalizers = finalizersOf(usage).filter((one) => one !== FINALIZER_USAGE);
-  const release = patchOf(usage, { metadata: { finalizers } }, "it protects nothing any more");
-  return planInOrder("usage", [
-    ...(used === undefined || isStillUsed ? [] : unprotect(used, specOf(usage).replayDeletion)),
-    release,
-  ]);
-}
-
-function unprotect(used: LiveObject, replays: boolean | undefined): Action[] {
-  const policy = PROPAGATIONS.find((one) => one === used.metadata.annotations?.[ANNOTATION_ATTEMPT]);
-  const isReplayed = replays === true && policy !== undefined && !isBeingDeleted(used);
+/** Plans to remove the label of an object that nothing uses any more. */
+export function planUnprotect(usage: LiveObject, used: LiveObject): Plan {
   // The annotation of a deletion to repeat stays until the deletion.
-  const forgets = policy !== undefined && !isReplayed;
+  const forgets = policyOf(used) !== undefined && !isReplayed(usage, used);
   const metadata = {
     ...(isLabelled(used) && { labels: { [LABEL_IN_USE]: null } }),
     ...(forgets && { annotations: { [ANNOTATION_ATTEMPT]: null } }),
   };
-  const deletion: Action = {
-    ...common(used, "its deletion was denied while it was in use"),
-    do: "delete",
-    seen: used,
-    guard: "uid",
-    propagation: policy,
-  };
-  return [
-    ...(Object.keys(metadata).length > 0 ? [patchOf(used, { metadata }, "no usage protects it", "uid")] : []),
-    ...(isReplayed ? [deletion] : []),
-  ];
+  const isSame = Object.keys(metadata).length === 0;
+  return planInOrder("usage", isSame ? [] : [patchOf(used, { metadata }, "no usage protects it", "uid")]);
+}
+
+/**
+ * Plans the end of a usage after {@link planUnprotect}: repeats the deletion that was denied if the usage says so, and
+ * removes the finalizer. If it is interrupted, the next reconcile plans the rest.
+ */
+export function planEnd({ usage, used, isStillUsed }: EndingUsage): Plan {
+  const finalizers = finalizersOf(usage).filter((one) => one !== FINALIZER_USAGE);
+  const release = patchOf(usage, { metadata: { finalizers } }, "it protects nothing any more");
+  return planInOrder("usage", [...(used === undefined ? [] : lastWrites(usage, used, isStillUsed)), release]);
+}
+
+function lastWrites(usage: LiveObject, used: LiveObject, isStillUsed: boolean): Action[] {
+  // Another usage found the label while this one removed it.
+  if (isStillUsed) return isLabelled(used) ? [] : [patchOf(used, PROTECTED, "another usage protects it", "uid")];
+  if (!isReplayed(usage, used)) return [];
+  const why = "its deletion was denied while it was in use";
+  return [{ ...common(used, why), do: "delete", seen: used, guard: "uid", propagation: policyOf(used) }];
+}
+
+function isReplayed(usage: LiveObject, used: LiveObject): boolean {
+  return specOf(usage).replayDeletion === true && policyOf(used) !== undefined && !isBeingDeleted(used);
+}
+
+/** The propagation policy of a deletion that was denied. */
+function policyOf({ metadata }: LiveObject): (typeof PROPAGATIONS)[number] | undefined {
+  return PROPAGATIONS.find((one) => one === metadata.annotations?.[ANNOTATION_ATTEMPT]);
 }
 
 const PROPAGATIONS = ["Background", "Foreground", "Orphan"] as const;

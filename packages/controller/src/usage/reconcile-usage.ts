@@ -1,5 +1,13 @@
 import { LABEL_COMPOSITE } from "@xfn/composition";
-import type { Client, EventRecorder, Informers, LiveObject, Outcome, ResourceKind } from "@xfn/kubernetes";
+import type {
+  Client,
+  EventRecorder,
+  Informers,
+  LiveObject,
+  ObjectReference,
+  Outcome,
+  ResourceKind,
+} from "@xfn/kubernetes";
 import { USAGE_KINDS } from "../kinds/usages.ts";
 import { type Condition, hasCondition, withConditions } from "../objects/conditions.ts";
 import { FIELD_MANAGERS } from "../objects/field-managers.ts";
@@ -12,9 +20,9 @@ import { type PolledReconcile, REQUEUE_AFTER_MS } from "../objects/requeue-after
 import { executeOrThrow } from "../plan/execute.ts";
 import { isEmpty, type Plan, planInOrder } from "../plan/plan.ts";
 import { type FoundResource, findResource } from "./find-resource.ts";
-import { planEnd, planUsage } from "./plan-usage.ts";
+import { planEnd, planUnprotect, planUsage } from "./plan-usage.ts";
 import { UsageError } from "./usage-error.ts";
-import { indexUsages, type UsageIndex } from "./usage-index.ts";
+import { indexUsages, listUsagesOf, type UsageIndex } from "./usage-index.ts";
 import { referenceOfResource, specOf } from "./used-object.ts";
 
 /** The needs of the reconcilers of usages. */
@@ -95,28 +103,53 @@ const MISSING = { of: "GetUsedResource", by: "GetUsingResource" } as const;
 
 async function endUsage(port: UsagePort, usage: LiveObject, signal: AbortSignal): Promise<Outcome | undefined> {
   if (!finalizersOf(usage).includes(FINALIZER_USAGE)) return undefined;
-  const { of, by } = specOf(usage);
-  const using = referenceOfResource(usage, by);
-  if (using !== undefined && (await isComposedUntilGone(port, usage, signal))) {
-    const isThere = (await findLive(port, using, signal)) !== undefined;
-    if (isThere) {
-      const message = `waits until ${describeReference(using)} is deleted`;
-      port.events.record(usage, { type: "Normal", reason: "WaitingUsingDeleted", message });
-      await setReady(port, usage, { status: "False", reason: "WaitingUsingDeleted", message }, signal);
-      return { requeueAfterMs: REQUEUE_AFTER_MS.usingDeletion };
+  const using = await awaitedBy(port, usage, signal);
+  if (using !== undefined) {
+    const message = `waits until ${describeReference(using)} is deleted`;
+    port.events.record(usage, { type: "Normal", reason: "WaitingUsingDeleted", message });
+    await setReady(port, usage, { status: "False", reason: "WaitingUsingDeleted", message }, signal);
+    return { requeueAfterMs: REQUEUE_AFTER_MS.usingDeletion };
+  }
+  const reference = referenceOfResource(usage, specOf(usage).of);
+  let used = reference && (await findLive(port, reference, signal));
+  let isStillUsed = false;
+  if (reference !== undefined && used !== undefined) {
+    const cached = (): readonly LiveObject[] => port.usages.of(reference) ?? [];
+    isStillUsed =
+      (await isAnyProtecting(port, usage, cached(), signal)) ||
+      (await isAnyProtecting(port, usage, await listUsagesOf(port.client, reference, signal), signal));
+    if (!isStillUsed) {
+      used = await carryOut(port, used, planUnprotect(usage, used), signal);
+      // A usage that began meanwhile may have found the label, and so have written nothing.
+      isStillUsed = await isAnyProtecting(port, usage, cached(), signal);
     }
   }
-  const reference = referenceOfResource(usage, of);
-  const used = reference && (await findLive(port, reference, signal));
-  const others = reference === undefined ? [] : (port.usages.of(reference) ?? [usage]);
-  const isStillUsed = others.some((one) => one.metadata.uid !== usage.metadata.uid && isProtecting(one));
   await carryOut(port, usage, planEnd({ usage, used, isStillUsed }), signal);
   return undefined;
 }
 
-/** Usages that are being deleted count only if they may wait for the using object. */
-function isProtecting(usage: LiveObject): boolean {
-  return !isBeingDeleted(usage) || specOf(usage).by.kind !== undefined;
+/** Whether another usage protects its object. One that is being deleted does while it waits for its using object. */
+async function isAnyProtecting(
+  port: UsagePort,
+  usage: LiveObject,
+  all: readonly LiveObject[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const others = all.filter((one) => one.metadata.uid !== usage.metadata.uid);
+  if (others.some((one) => !isBeingDeleted(one))) return true;
+  for (const other of others) if ((await awaitedBy(port, other, signal)) !== undefined) return true;
+  return false;
+}
+
+/** The using object for whose deletion a usage waits that is being deleted itself. */
+async function awaitedBy(
+  port: UsagePort,
+  usage: LiveObject,
+  signal: AbortSignal,
+): Promise<ObjectReference | undefined> {
+  const using = referenceOfResource(usage, specOf(usage).by);
+  if (using === undefined || !(await isComposedUntilGone(port, usage, signal))) return undefined;
+  return (await findLive(port, using, signal)) === undefined ? undefined : using;
 }
 
 /** Whether an XR composes the usage, and is being deleted or gone: then the usage outlives the using object. */
@@ -130,9 +163,9 @@ async function isComposedUntilGone(port: UsagePort, usage: LiveObject, signal: A
 }
 
 /** @throws {ApiError} */
-async function carryOut(port: UsagePort, usage: LiveObject, plan: Plan, signal: AbortSignal): Promise<LiveObject> {
+async function carryOut(port: UsagePort, object: LiveObject, plan: Plan, signal: AbortSignal): Promise<LiveObject> {
   const outcome = await executeOrThrow(plan, { actors: { own: port }, signal });
-  return outcome.latest(referenceTo(usage)) ?? usage;
+  return outcome.latest(referenceTo(object)) ?? object;
 }
 
 async function setReady(

@@ -1,4 +1,4 @@
-import type { Informers, LiveObject, ObjectReference } from "@xfn/kubernetes";
+import type { Client, Informers, LiveObject, ObjectReference } from "@xfn/kubernetes";
 import { USAGE_KINDS } from "../kinds/usages.ts";
 import { objectKey } from "../objects/references.ts";
 import { usedKeys } from "./used-object.ts";
@@ -24,6 +24,22 @@ export function indexUsages(informers: Informers): UsageIndex {
       for (const { release } of watched) release();
     },
   };
+}
+
+/**
+ * The usages that protect an object, read live: caches may lag behind.
+ *
+ * @throws {ApiError}
+ */
+export async function listUsagesOf(
+  client: Client,
+  used: ObjectReference,
+  signal: AbortSignal,
+): Promise<readonly LiveObject[]> {
+  const key = objectKey(used);
+  const kinds = USAGE_KINDS.filter(({ namespaced }) => namespaced === (used.namespace !== undefined));
+  const lists = await Promise.all(kinds.map((kind) => client.list(kind, { signal })));
+  return lists.flatMap(({ items }) => items.filter((usage) => usedKeys(usage).includes(key)));
 }
 
 const INDEX = "used";
