@@ -82,6 +82,8 @@ spec:
       /ok +admission webhook +denies the deletion of ConfigMap default\/used$/m,
     );
     expect(await exists("configmap/used")).toBe(true);
+    const metrics = await (await fetch(`${controller.http}/metrics`)).text();
+    expect(metrics).toMatch(/^xfn_controller_deletion_reviews_total\{answer="denied"\} [1-9]/m);
     await remove("configmap/using");
     await expect.poll(() => exists("usage.protection.crossplane.io/pair"), { timeout: 60_000 }).toBe(false);
     await expect.poll(() => exists("configmap/used"), { timeout: 30_000 }).toBe(false);

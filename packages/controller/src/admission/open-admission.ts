@@ -17,6 +17,8 @@ export interface AdmissionPort {
   readonly client: Client;
   readonly namespace: string;
   readonly log: Logger;
+  /** Called for each deletion about which the API server asked. */
+  readonly onReview: (isDenied: boolean) => void;
 }
 
 // The API server waits ten seconds for an answer.
@@ -32,7 +34,7 @@ export async function openAdmission(
   port: AdmissionPort,
   address: ListenAddress,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const { client, log, namespace } = port;
+  const { client, log, namespace, onReview } = port;
   const informers = startInformers(client, { onError: () => undefined });
   const usages = indexUsages(informers);
   const server = await serveAdmission(address, async (body) => {
@@ -46,6 +48,7 @@ export async function openAdmission(
       await noteAttempt(client, deletion, signal).catch((error: unknown) =>
         log.warn({ error: String(error) }, "the attempt to delete an object in use was not recorded"),
       );
+    onReview(found.length > 0);
     return answerTo(deletion.uid, found);
   });
   const secret = informers.acquire(SECRETS, { namespace, fieldSelector: `metadata.name=${WEBHOOK_SECRET}` });

@@ -91,6 +91,17 @@ export class ControllerMetrics {
     registers: this.#registers,
   });
 
+  readonly #reviews = new Counter({
+    name: `${PREFIX}deletion_reviews_total`,
+    help: "Deletions of objects in use about which the API server asked the admission webhook, by answer (denied or allowed)",
+    labelNames: ["answer"],
+    registers: this.#registers,
+  });
+
+  readonly deletionReviewed = (isDenied: boolean): void => {
+    this.#reviews.inc({ answer: isDenied ? "denied" : "allowed" });
+  };
+
   readonly inspectionDropped = ({ functionName, type, reason }: DroppedMessage): void => {
     this.#inspections.inc({ type, reason });
     this.#crossplane?.inspectionDropped(functionName, type);

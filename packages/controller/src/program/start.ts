@@ -96,7 +96,10 @@ export async function start(config: StartConfig, problems: readonly string[], ve
     const { signal } = stopped;
     if (config.admissionWebhook !== undefined && config.admissionAddress !== undefined) {
       const { openAdmission } = await import("../admission/open-admission.ts");
-      admission = await openAdmission({ client, namespace, log }, config.admissionAddress);
+      admission = await openAdmission(
+        { client, namespace, log, onReview: metrics.deletionReviewed },
+        config.admissionAddress,
+      );
     }
     return await runControllers({
       version,
