@@ -84,6 +84,11 @@ spec:
   group: app.example.org
   names: { kind: XApp, plural: xapps }
   versions: [{ name: v1, served: true, referenceable: true, schema: { openAPIV3Schema: { type: object } } }]
+---
+apiVersion: apiextensions.crossplane.io/v1alpha1
+kind: ManagedResourceActivationPolicy
+metadata: { name: app }
+spec: { activate: [buckets.aws.example.org] }
 `;
 const composition = (revision: string, step: string): string => `
 apiVersion: apiextensions.crossplane.io/v1
@@ -172,7 +177,7 @@ describe("the rights of the controller", needs("api-server", "docker-registry"),
   };
   const healthy = async (what: string): Promise<void> => {
     const ready = ".status.conditions[?(@.type=='Ready')]";
-    const path = `jsonpath={.metadata.generation} {${ready}.observedGeneration} {${ready}.status}`;
+    const path = `jsonpath={.metadata.generation} {${ready}.observedGeneration} {${ready}.status}{${ready}.message}`;
     const rolled = async (): Promise<string> => roll().then(() => get(what, "-o", path));
     await expect.poll(rolled, PATIENCE).toMatch(/^(\d+) \1 True$/);
   };
