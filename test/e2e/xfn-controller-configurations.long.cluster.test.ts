@@ -164,8 +164,18 @@ describe("xfn-controller installs Configurations", NEEDS, () => {
     expect(await valueOf("app")).toBe("v1.0.0");
     const path = "{range .items[?(@.spec.desiredState=='Inactive')]}{.metadata.name}{end}";
     const name = await get("configurationrevisions", "-o", `jsonpath=${path}`);
-    await kubectl("patch", "configurationrevision", name, "--type=merge", "-p", '{"spec":{"desiredState":"Active"}}');
+    const active = await get("configurationrevisions", "-o", `jsonpath=${path.replace("Inactive", "Active")}`);
+    const patch = (revision: string, body: object, ...more: readonly string[]): Promise<string> =>
+      kubectl("patch", "configurationrevision", revision, "--type=merge", "-p", JSON.stringify(body), ...more);
+    const paused = (value: "true" | null): object => ({ annotations: { "crossplane.io/paused": value } });
+    // The older revision gives up no object, and the new one still names its own from the time before the rollback.
+    await patch(active, { metadata: paused("true") });
+    await patch(name, { metadata: paused("true") });
+    const app = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", name: "app" };
+    await patch(name, { status: { objectRefs: [app] } }, "--subresource=status");
+    await patch(name, { metadata: paused(null), spec: { desiredState: "Active" } });
     await poll(() => valueOf("app")).toBe("v2.0.0");
+    await patch(active, { metadata: paused(null) });
     await poll(states).toEqual(["acme/app:v1.0.0 Inactive", "acme/app:v2.0.0 Active"]);
   });
 

@@ -6,7 +6,7 @@ import { dependencyStatus, type LockedPackage } from "@xfn/package";
 import { ApplyCache } from "../objects/apply-cache.ts";
 import { type Condition, conditionOf, isTrue } from "../objects/conditions.ts";
 import { COMPOSITIONS, DEFINITIONS, FUNCTION_REVISIONS, MANAGED_DEFINITIONS } from "../objects/kinds.ts";
-import { controllerOf, isBeingDeleted } from "../objects/owner.ts";
+import { controllerOf, isBeingDeleted, isControlledBy } from "../objects/owner.ts";
 import { establishObjects, releaseObjects } from "./establish-objects.ts";
 import { withManagedDefinitions } from "./managed/managed-definition.ts";
 import { DEFINITION_CACHE } from "./managed/observed-state.ts";
@@ -182,7 +182,6 @@ export class RevisionContents {
 
   /** All definitions and Compositions are watched. The controller does not detect changes of CRDs. */
   #arePresent(revision: LiveObject): boolean {
-    const siblings = siblingsOf(this.#port.cluster, this.#kinds, revision).map(({ metadata }) => metadata.uid);
     return (
       objectRefsOf(revision)?.every((reference) => {
         const watched = [DEFINITIONS, COMPOSITIONS, MANAGED_DEFINITIONS].find(({ kind }) => kind === reference.kind);
@@ -190,9 +189,7 @@ export class RevisionContents {
         const cache = watched && this.#port.cluster.informers.peek(watched, options);
         if (cache === undefined) return true;
         const object = cache.get(reference.name ?? "");
-        const owner = object && controllerOf(object)?.uid;
-        if (object === undefined || isBeingDeleted(object) || owner === undefined) return false;
-        return owner === revision.metadata.uid || siblings.includes(owner);
+        return object !== undefined && !isBeingDeleted(object) && isControlledBy(object, revision);
       }) ?? false
     );
   }
