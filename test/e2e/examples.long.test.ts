@@ -95,7 +95,7 @@ describe.each(Object.entries(EXAMPLES))("examples/%s", (example, { needs: needed
   describe("its README's commands", needs(...needed), () => {
     const blocks = fencedBlocks(readFileSync(join(FOLDER, example, "README.md"), "utf8"));
     const commands = blocks.flatMap(({ text }) => consoleCommands(text)).map(({ command }) => command);
-    const renderCommands = commands.filter((command) => command.startsWith("./xfn render "));
+    const renderCommands = commands.filter((command) => /^\.\/xfn (?:operation )?render /.test(command));
 
     // The launcher does this before the first render.
     beforeAll(async () => {
