@@ -129,8 +129,7 @@ describe("limits of a call", needs("crun"), () => {
       await vi.waitFor(() => expect(newGroups(state)).not.toEqual([]), { timeout: 30_000 });
       caller.child.kill("SIGKILL");
       await caller.finished;
-      // The killed runner left its cgroups, which only another runner can remove.
-      expect(newGroups(state)).not.toEqual([]);
+      // The killed runner cannot remove its cgroups. Another runner on the machine may do so before this one.
       expect(await sh("echo next", { memoryBytes: 64 * MiB })).toBe("next\n");
       await runner.close();
       expect(await leftovers(state)).toEqual([]);
