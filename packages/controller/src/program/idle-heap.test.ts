@@ -56,13 +56,21 @@ test("a large heap is collected in steps, and again when it grows from what that
   expect(counts()).toEqual([0, 0, 2]);
 });
 
-test("a sparse heap is collected in steps until it is dense, and no longer than it is idle", () => {
+test("a sparse heap is collected in steps until it is dense, but not before it is idle again", () => {
   const { grow, counts } = idle(0, 50 * MB);
   grow(400 * MB, 240 * MB);
   expect(counts()).toEqual([0, 0, 3]);
   grow(500 * MB, 240 * MB, 11_000);
   expect(counts()).toEqual([0, 0, 5]);
-  grow(460 * MB, 240 * MB);
+  grow(450 * MB, 240 * MB, 4_500);
+  expect(counts()).toEqual([0, 0, 5]);
+});
+
+test("a request between two collections in steps does not end them", () => {
+  const { grow, counts } = idle(0, 50 * MB);
+  grow(500 * MB, 240 * MB, 11_000);
+  expect(counts()).toEqual([0, 0, 2]);
+  grow(400 * MB, 240 * MB);
   expect(counts()).toEqual([0, 0, 5]);
 });
 

@@ -27,32 +27,34 @@ const LEASES = "leases.coordination.k8s.io";
  */
 export function idleHeap(sizes: () => HeapSizes = heapSizes, collect: Collections = COLLECTIONS): IdleMemory {
   let after = 0;
+  let left = 0;
   let next: NodeJS.Timeout | undefined;
-  const collectInSteps = (left: number): void => {
+  const step = (): void => {
+    left--;
     collect.start();
-    if (left === 1) return;
-    next = setTimeout(() => {
-      // The size is known only now.
-      const { total, used } = sizes();
-      after = Math.min(after, total);
-      if (used < total * (1 - SPARSE)) collectInSteps(left - 1);
-    }, NEXT_COLLECTION_MS).unref();
+    next = setTimeout(goOn, NEXT_COLLECTION_MS).unref();
+  };
+  const goOn = (): void => {
+    // The size is known only now.
+    const { total, used } = sizes();
+    after = Math.min(after, total);
+    if (left > 0 && used < total * (1 - SPARSE)) step();
   };
   const collectIdle = (): void => {
     const { total } = sizes();
     const growth = total / after;
     if (growth < SLOW_GROWTH) {
-      after = Math.min(after, total);
-      return;
-    }
-    if (total > LARGE_HEAP_BYTES) {
+      // A single request, such as a new watch, has interrupted the collections in steps.
+      goOn();
+    } else if (total > LARGE_HEAP_BYTES) {
       after = total;
-      collectInSteps(MAX_COLLECTIONS);
-      return;
+      left = MAX_COLLECTIONS;
+      step();
+    } else {
+      if (growth < BURST_GROWTH) collect.once();
+      else collect.all();
+      after = sizes().total;
     }
-    if (growth < BURST_GROWTH) collect.once();
-    else collect.all();
-    after = sizes().total;
   };
   return new IdleMemory(IDLE_MS, collectIdle, () => {
     clearTimeout(next);
