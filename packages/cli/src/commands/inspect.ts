@@ -16,7 +16,7 @@ const SETTINGS: SettingsOf<InspectFlags> = settings({
 
 const HELP = `
 Receives the calls of functions from a controller on this machine, or in another container of this pod, until Ctrl-C. It is started with
---enable-pipeline-inspector: xfn-controller, or Crossplane 2.4 and later. Prints each step when its function has returned: its time, what it changes
+--enable-pipeline-inspector, as in Crossplane 2.4. Prints each step when its function has returned: its time, what it changes
 in desired state, and its results. The controller masks secrets. It does not wait for the inspector, and drops messages that the inspector
 does not take within 100 ms. Only your own user can send to the socket.
 
