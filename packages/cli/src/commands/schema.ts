@@ -1,16 +1,5 @@
-import { type SettingsOf, STORE_SETTINGS, settings, text, toggle } from "@xfn/program/settings";
-import type { SchemaFlags } from "../schema/write-schema.ts";
 import { type CommandContext, declareCommand } from "./command-context.ts";
-import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
-
-const SETTINGS: SettingsOf<SchemaFlags> = settings({
-  output: text("<file>", "write to this file instead of stdout", { short: "o" }),
-  kinds: text("<kinds>", "only these kinds of the definitions, such as Bucket,User.iam.example.org"),
-  check: toggle("write nothing, and exit with 1 if the file of --output is not current"),
-  cacheDir: STORE_SETTINGS.cacheDir,
-  ...REGISTRY_SETTINGS,
-  ...CLUSTER_SETTINGS,
-});
+import { GENERATED_SETTINGS } from "./shared-settings.ts";
 
 const HELP = `
 SOURCE is what xfn types reads: files and folders with definitions and CustomResourceDefinitions, packages (FILE.xpkg, oci:DIR, or
@@ -28,7 +17,7 @@ export function addSchema(context: CommandContext): void {
   declareCommand(context, "schema", {
     description: "write a JSON Schema of the kinds of definitions for YAML editors",
     arguments: { "<source...>": "definitions: files, folders or packages, or - for stdin" },
-    settings: SETTINGS,
+    settings: GENERATED_SETTINGS,
     help: HELP,
     run: async (flags, paths: readonly string[]) => {
       const { writeSchema } = await import("../schema/write-schema.ts");

@@ -1,16 +1,5 @@
-import { type SettingsOf, STORE_SETTINGS, settings, text, toggle } from "@xfn/program/settings";
-import type { TypesFlags } from "../types/write-types.ts";
 import { type CommandContext, declareCommand } from "./command-context.ts";
-import { CLUSTER_SETTINGS, REGISTRY_SETTINGS } from "./shared-settings.ts";
-
-const SETTINGS: SettingsOf<TypesFlags> = settings({
-  output: text("<file>", "write to this file instead of stdout", { short: "o" }),
-  kinds: text("<kinds>", "only these kinds of the definitions, such as Bucket,User.iam.example.org"),
-  check: toggle("write nothing, and exit with 1 if the file of --output is not current"),
-  cacheDir: STORE_SETTINGS.cacheDir,
-  ...REGISTRY_SETTINGS,
-  ...CLUSTER_SETTINGS,
-});
+import { GENERATED_SETTINGS } from "./shared-settings.ts";
 
 const HELP = `
 CRD is a YAML or JSON file, or a folder with its subfolders, with CustomResourceDefinitions or definitions of any kind:
@@ -29,7 +18,7 @@ export function addTypes(context: CommandContext): void {
   declareCommand(context, "types", {
     description: "write TypeScript interfaces for the kinds of definitions",
     arguments: { "<crd...>": "definitions: files, folders or packages, or - for stdin" },
-    settings: SETTINGS,
+    settings: GENERATED_SETTINGS,
     help: HELP,
     run: async (flags, paths: readonly string[]) => {
       const { writeTypes } = await import("../types/write-types.ts");

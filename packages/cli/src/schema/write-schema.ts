@@ -1,18 +1,12 @@
 import { asInputError, sourceName } from "@xfn/input";
 import { isObject, type JsonObject } from "@xfn/json";
-import { ExitCode } from "@xfn/program/exit-code";
-import { usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
-import { checkGenerated, writeGenerated } from "../types/generated-file.ts";
+import { readDefinitionSources } from "../types/definition-sources.ts";
+import { deliver, type GeneratedFlags, requireFile } from "../types/generated-file.ts";
 import { KindSelection } from "../types/kind-selection.ts";
-import { readDefinitionSources } from "../types/write-types.ts";
-import type { ExtensionFlags } from "../validate/read-extensions.ts";
 import { builtinDefinitions } from "./builtin-definitions.ts";
 import { EMBEDDED, reference } from "./json-schema.ts";
 import { compositionKinds, definedKinds, type KindSchema } from "./kind-schemas.ts";
-
-/** Flags of `xfn schema`. */
-export type SchemaFlags = ExtensionFlags & { output?: string; kinds?: string; check: boolean };
 
 /** Metadata that people write. */
 const METADATA: JsonObject = {
@@ -32,9 +26,8 @@ const METADATA: JsonObject = {
  *
  * @throws InputError if there is no definition
  */
-export async function writeSchema(paths: readonly string[], flags: SchemaFlags, output: Output): Promise<number> {
-  const { output: path, check } = flags;
-  if (check && path === undefined) throw usageError("--check compares a file: name it with --output");
+export async function writeSchema(paths: readonly string[], flags: GeneratedFlags, output: Output): Promise<number> {
+  requireFile(flags);
   const documents = await readDefinitionSources(paths, flags, output);
   const selection = new KindSelection(flags.kinds);
   const defined = asInputError(paths.map(sourceName).join(", "), () => definedKinds(documents)).filter(
@@ -46,12 +39,7 @@ export async function writeSchema(paths: readonly string[], flags: SchemaFlags, 
   // The first line alone names the sources.
   const comment = JSON.stringify(`Written by ${command}. Do not edit: run it again when the definitions change.`);
   const text = escaped(`{"$comment":${comment},\n${JSON.stringify(schema).slice(1)}\n`);
-  if (path === undefined) {
-    await output.product(text);
-    return ExitCode.ok;
-  }
-  const file = { path, text, command: `${command} -o ${path}` };
-  return check ? checkGenerated(file, output) : writeGenerated(file);
+  return await deliver(text, command, flags, output);
 }
 
 /** Descriptions come from other authors, and can contain characters on which a terminal acts. */

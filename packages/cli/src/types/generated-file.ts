@@ -2,19 +2,43 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname } from "node:path";
 import { messageOf } from "@xfn/errors";
 import { ExitCode } from "@xfn/program/exit-code";
-import { CliError } from "../errors/cli-error.ts";
+import { CliError, usageError } from "../errors/cli-error.ts";
 import type { Output } from "../terminal/output.ts";
+import type { ExtensionFlags } from "../validate/read-extensions.ts";
+
+/** Flags of commands that generate a file from definitions. */
+export type GeneratedFlags = ExtensionFlags & { output?: string; kinds?: string; check: boolean };
 
 /** A file that a command generates. */
-export interface GeneratedFile {
+interface GeneratedFile {
   readonly path: string;
   readonly text: string;
   /** The command that writes it, for the message of a file that is not current. */
   readonly command: string;
 }
 
+/** @throws CliError if there is no file to check */
+export function requireFile({ output, check }: GeneratedFlags): void {
+  if (check && output === undefined) throw usageError("--check compares a file: name it with --output");
+}
+
+/** Prints what a command generates, or writes or checks its file. @param command without `--output` */
+export async function deliver(
+  text: string,
+  command: string,
+  { output: path, check }: GeneratedFlags,
+  output: Output,
+): Promise<number> {
+  if (path === undefined) {
+    await output.product(text);
+    return ExitCode.ok;
+  }
+  const file = { path, text, command: `${command} -o ${path}` };
+  return check ? checkGenerated(file, output) : writeGenerated(file);
+}
+
 /** Writes a file whole, with its folder: a killed process leaves the old one. */
-export function writeGenerated({ path, text }: GeneratedFile): number {
+function writeGenerated({ path, text }: GeneratedFile): number {
   const aside = `${path}.${process.pid}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -28,7 +52,7 @@ export function writeGenerated({ path, text }: GeneratedFile): number {
 }
 
 /** Reports a file that is not current. Does not compare its first line, which names sources relative to a folder. */
-export function checkGenerated({ path, text, command }: GeneratedFile, output: Output): number {
+function checkGenerated({ path, text, command }: GeneratedFile, output: Output): number {
   let existing: string;
   try {
     existing = readFileSync(path, "utf8");

@@ -8,9 +8,10 @@ import { type Condition, conditionOf, RECONCILE_ERROR } from "../objects/conditi
 import { appliedManager } from "../objects/field-managers.ts";
 import { isSecretKind } from "../objects/kinds.ts";
 import { describeReference, objectKey, referenceTo } from "../objects/references.ts";
+import type { Part } from "../package/plan-status.ts";
 import type { Action } from "../plan/action.ts";
 import { type Plan, planInOrder } from "../plan/plan.ts";
-import { type StatusPart, SYNCED } from "./plan-status.ts";
+import { SYNCED } from "./plan-status.ts";
 
 const SUCCEEDED = "Succeeded";
 
@@ -29,7 +30,7 @@ export function hasSucceeded(operation: LiveObject): boolean | undefined {
  * The status with which an attempt begins; or the final status, if the limit of failures is reached. It is written
  * before the attempt: an attempt that has started and not ended was interrupted, and counts as a failure.
  */
-export function startStatus(operation: LiveObject, retryLimit: number): StatusPart & { readonly isFinal: boolean } {
+export function startStatus(operation: LiveObject, retryLimit: number): Part & { readonly isFinal: boolean } {
   const { failures = 0, attempts = 0 } = OPERATIONS.of(operation).status;
   const failed = Math.max(failures, attempts);
   if (failed < retryLimit) {
@@ -49,7 +50,7 @@ function limitMessage(limit: number, why: string | undefined): string {
 }
 
 /** The status of an Operation that is not repeated. */
-export function failedStatus(message: string): StatusPart {
+export function failedStatus(message: string): Part {
   const failed: Condition = { type: SUCCEEDED, status: "False", reason: "PipelineError", message };
   return { conditions: [SYNCED, failed], fields: {} };
 }
@@ -59,8 +60,8 @@ export function failureStatus(
   operation: LiveObject,
   retryLimit: number,
   message: string,
-  more: StatusPart,
-): StatusPart & { readonly failures: number; readonly isFinal: boolean } {
+  more: Part,
+): Part & { readonly failures: number; readonly isFinal: boolean } {
   const { attempts = 0, failures: earlier = 0 } = OPERATIONS.of(operation).status;
   // Crossplane's CRD, which may be installed, has no field for the attempts.
   const failures = Math.max(attempts, earlier + 1);

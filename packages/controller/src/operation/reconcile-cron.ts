@@ -4,11 +4,12 @@ import { type Condition, hasCondition, RECONCILE_ERROR } from "../objects/condit
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findCached, findLive, isPaused } from "../objects/read-objects.ts";
 import { referenceTo } from "../objects/references.ts";
+import type { Part } from "../package/plan-status.ts";
 import type { OperationPort } from "./operation-port.ts";
 import { OwnOperations } from "./own-operations.ts";
 import { lastRun, planCron } from "./plan-cron.ts";
 import { runsOf, runsStatus } from "./plan-runs.ts";
-import { PAUSED, type StatusPart, SYNCED } from "./plan-status.ts";
+import { PAUSED, SYNCED } from "./plan-status.ts";
 import { parseSchedule, type Schedule, ScheduleError } from "./schedule.ts";
 import { createOnce, deleteAll, writeStatus } from "./write-runs.ts";
 
@@ -22,7 +23,7 @@ export function cronOperationReconciler(port: OperationPort): Reconcile {
   return async (name, signal) => {
     const cached = await findCached(access, CRON_OPERATIONS, name, signal);
     if (cached === undefined || isBeingDeleted(cached)) return undefined;
-    const write = (cron: LiveObject, part: StatusPart): Promise<void> => writeStatus(port, cron, part, signal);
+    const write = (cron: LiveObject, part: Part): Promise<void> => writeStatus(port, cron, part, signal);
     if (isPaused(cached)) {
       await write(cached, { conditions: [scheduling("False", "SchedulePaused"), PAUSED], fields: {} });
       return undefined;

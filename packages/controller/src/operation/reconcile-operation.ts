@@ -12,6 +12,7 @@ import { referenceOf } from "../objects/kinds.ts";
 import { isBeingDeleted } from "../objects/owner.ts";
 import { findCached, findLive } from "../objects/read-objects.ts";
 import { describeReference, referenceTo } from "../objects/references.ts";
+import type { Part } from "../package/plan-status.ts";
 import { invalidPipeline, missingCapability, VALID_PIPELINE } from "../package/valid-pipeline.ts";
 import type { Guard } from "../plan/action.ts";
 import { execute, executeOrThrow, requireFound } from "../plan/execute.ts";
@@ -28,7 +29,7 @@ import {
   SUCCESS,
   startStatus,
 } from "./plan-operation.ts";
-import { planStatus, type StatusPart } from "./plan-status.ts";
+import { planStatus } from "./plan-status.ts";
 import { runSteps } from "./run-steps.ts";
 
 /** As in Crossplane, so that the attempts of an Operation come at the same times. */
@@ -185,13 +186,13 @@ class Attempt {
     this.#record("Warning", this.#reason, message);
     // The server may have refused the outputs.
     const outputs = this.#reason === "InvalidOutput" ? undefined : result;
-    const more: StatusPart = { conditions: [this.#pipeline], fields: this.#recorded(outputs) };
+    const more: Part = { conditions: [this.#pipeline], fields: this.#recorded(outputs) };
     const failure = failureStatus(this.#operation, parsed.retryLimit, message, more);
     await this.#write(failure);
     return failure.isFinal ? undefined : { failures: failure.failures, cause };
   }
 
-  #recorded(result: OperationResult | undefined): StatusPart["fields"] {
+  #recorded(result: OperationResult | undefined): Part["fields"] {
     return {
       ...recordedOutputs(this.#operation, result?.outputs ?? []),
       ...recordedReferences(this.#operation, this.#applied),
@@ -204,7 +205,7 @@ class Attempt {
   }
 
   /** @throws {ApiError} */
-  async #write(part: StatusPart, guard?: Guard): Promise<void> {
+  async #write(part: Part, guard?: Guard): Promise<void> {
     const { access, now } = this.#port;
     const plan = planStatus(this.#operation, part, now(), guard);
     const execution = { actors: { own: access }, signal: this.#signal, onResult: requireFound };

@@ -1,10 +1,11 @@
 import { isApiError, type LiveObject } from "@xfn/kubernetes";
 import { describeReference } from "../objects/references.ts";
+import type { Part } from "../package/plan-status.ts";
 import type { Action } from "../plan/action.ts";
 import { executeOne, executeOrThrow } from "../plan/execute.ts";
 import { planInOrder } from "../plan/plan.ts";
 import type { OperationPort } from "./operation-port.ts";
-import { planStatus, type StatusPart } from "./plan-status.ts";
+import { planStatus } from "./plan-status.ts";
 
 /** @throws {ApiError} */
 export async function deleteAll(
@@ -43,7 +44,7 @@ export async function createOnce(
 export async function writeStatus(
   { access, now }: Pick<OperationPort, "access" | "now">,
   object: LiveObject,
-  part: StatusPart,
+  part: Part,
   signal: AbortSignal,
 ): Promise<void> {
   await executeOrThrow(planStatus(object, part, now()), { actors: { own: access }, signal });

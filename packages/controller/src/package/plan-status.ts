@@ -25,9 +25,8 @@ export function planStatus(
   now: number,
   manager: string = FIELD_MANAGERS.package,
 ): NotedPlan {
-  const changed = withConditions(object, conditions, now);
-  const status = { ...changedFields(object, fields), ...(changed && { conditions: changed }) };
-  if (Object.keys(status).length === 0) return { stages: [], notes: new Map() };
+  const status = changedStatus(object, { conditions, fields }, now);
+  if (status === undefined) return { stages: [], notes: new Map() };
   const warnings = conditions.flatMap((condition): Note[] => {
     const { type, status: value, reason, message } = condition;
     // Ready repeats another condition, which has the event.
@@ -46,6 +45,13 @@ export function planStatus(
     guard: "version",
   };
   return { ...planInOrder("status", [write]), notes: new Map([[write, warnings]]) };
+}
+
+/** The part of a status that differs from an object's; undefined if nothing does. */
+export function changedStatus(object: LiveObject, { conditions, fields }: Part, now: number): JsonObject | undefined {
+  const changed = withConditions(object, conditions, now);
+  const status = { ...changedFields(object, fields), ...(changed && { conditions: changed }) };
+  return Object.keys(status).length === 0 ? undefined : status;
 }
 
 /** The fields of a status that differ from an object's. */
